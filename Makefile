@@ -1,28 +1,30 @@
-# Carrel. `make run` starts it and `make test` tests it; `make help` lists the rest.
+# `make run` starts Carrel, `make test` runs the tests, `make help` lists all targets.
 
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.12.2
+GOTESTSUM_VERSION := v1.13.0
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ARGS     ?=
-# A folder of collections to measure search with; none is part of the project.
+# Folder of test collections for search benchmarks. The repository contains none.
 DATA     ?=
-# What to test, and further flags: make test PKG=./internal/store TESTFLAGS='-run Thread -count=1'
+# Packages and flags of `make test`, for example PKG=./internal/store TESTFLAGS='-run Thread -count=1'.
 PKG       ?= ./...
 TESTFLAGS ?=
 
-# Tools are built from source into .cache/bin, under names with their versions, and stay out of go.mod.
+# Tools are built from source into .cache/bin and are not part of go.mod. Their file names include the version.
 TOOLS    := $(CURDIR)/.cache/bin
 GOFUMPT  := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 
-# The linter remembers paths with its findings, so each checkout keeps its own.
+# The cache of the linter contains absolute paths, so every checkout has its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 
-# The race detector needs a C compiler; everything else needs only Go.
+# The race detector requires a C compiler; everything else requires only Go.
 RACE := $(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo -race)
 
-# On CI nothing that could have been installed may be skipped.
+# On CI, tests that require PostgreSQL must not be skipped.
 ifdef CI
 export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
@@ -30,46 +32,46 @@ endif
 .DEFAULT_GOAL := help
 .PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
 
-help: ## List the targets
+help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Start Carrel with the demo library in data/demo (more flags: ARGS='--addr 127.0.0.1:9000')
+run: build ## Start Carrel with the demo library in data/demo (further flags: ARGS='--addr 127.0.0.1:9000')
 	@mkdir -p data/demo
 	bin/carrel serve --demo --data data/demo $(ARGS)
 
-build: ## Build bin/carrel; needs nothing but Go
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
+build: ## Build bin/carrel; requires only Go
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
 
-web: ## Build the web app into web/dist, which is committed (needs node 22)
+web: ## Build the web app into web/dist, which is committed (requires Node 22)
 	cd web && npm install --no-save --no-audit --no-fund --loglevel=error && npm run check && npm run build
 
-web-check: ## Fail if web/dist is not what its sources make
+web-check: ## Fail if web/dist is out of date
 	@scripts/web-check
 
-web-test: setup ## Test the web app with a real browser and nothing beside it
+web-test: setup ## Test only the web app, in a real browser
 	go test -count=1 -timeout 15m -run '^TestWebApp$$' ./e2e
 
-screenshots: ## Take the pictures of docs/screenshots with a real browser
+screenshots: ## Take the screenshots of docs/screenshots in a real browser
 	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e
 
-scrolling: ## Scroll a thread of 500 messages and print the longest tasks
+scrolling: ## Scroll a thread of 500 messages and print the longest browser tasks
 	CARREL_WEB_SCROLLING=1 go test -count=1 -v -run TestScrolling ./e2e
 
-lighthouse: setup ## Let Lighthouse judge the sign-in and chat pages and print what it says (run it in a quiet moment)
+lighthouse: setup ## Run Lighthouse on the sign-in and chat pages (on an idle machine)
 	CARREL_WEB_LIGHTHOUSE=1 go test -count=1 -v -timeout 20m -run TestLighthouse ./e2e
 
-test: setup ## Run all tests, installing what they need first
+test: setup ## Install test dependencies and run all tests
 	@$(MAKE) --no-print-directory go-test
 
 .PHONY: go-test
-go-test: # after setup, which may have brought the compiler
-	@go build -buildvcs=false -o $(TOOLS)/gotest ./internal/testkit/gotest
-	@$(TOOLS)/gotest $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
+go-test: $(GOTESTSUM) # after setup, which may have installed the compiler
+	@go build -buildvcs=false -o $(TOOLS)/withpostgres ./internal/testkit/withpostgres
+	@$(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
 
-chaos: setup ## Kill, pause and restart servers under load for minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
+chaos: setup ## Kill, pause and restart servers under load for several minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
 
-check: fmt-check vet lint verify test ## All that CI checks
+check: fmt-check vet lint verify test ## Run all checks of CI
 
 fmt: $(GOFUMPT) ## Format the Go code
 	$(GOFUMPT) -l -w .
@@ -89,37 +91,42 @@ gen: ## Generate code from the contract
 verify: ## Fail if generated files, go.mod or go.sum are not up to date
 	@scripts/verify
 
-bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more flags: ARGS='-rounds 1'; DATA=folder for search, too)
+bench: build ## Run the Go benchmarks, then compare Carrel with its peers (further flags: ARGS='-rounds 1'; DATA=folder to include search)
 	go test -run '^$$' -bench . -benchmem ./...
 	cd bench && go run . $(ARGS)
 	@if [ -n '$(DATA)' ]; then cd bench && go run . search -data '$(abspath $(DATA))'; \
-	else echo 'search was not compared: name a folder of collections with DATA=folder (see bench/README.md)'; fi
+	else echo 'search was not compared: set DATA to a folder of collections (see bench/README.md)'; fi
 
-eval: ## Judge search and answers by the collections in DATA (more flags: ARGS='-peers -per-query')
+eval: ## Evaluate search and answers with the collections in DATA (further flags: ARGS='-peers -per-query')
 	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .
 	@$(TOOLS)/bench-search eval -data '$(DATA)' $(ARGS)
-	@echo 'One question of 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/quote/xquad | grep ns/op
+	@echo 'One question over 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/quote/xquad | grep ns/op
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
 
-hostile: setup ## Upload every hostile file to a real server and print the CPU and memory that each takes
+hostile: setup ## Upload every hostile file to a real server and print its CPU time and memory
 	CARREL_TEST_HOSTILE_FULL=1 go test -count=1 -v -timeout 30m -run '^TestHostileFilesAreRefused' ./internal/format
 	CARREL_HOSTILE=1 go test -count=1 -v -timeout 30m -run 'Hostile' ./e2e
 
-mutants: ## Plant faults in the authorization server, one at a time, and see the tests notice (some: ARGS='mutants/pkce-*.patch')
+mutants: ## Apply each mutant of the authorization server and check that the tests fail (select: ARGS='mutants/pkce-*.patch')
 	@scripts/mutants $(ARGS)
 
-setup: ## Install what the tests need: PostgreSQL, Chromium, a C compiler, npm packages
+setup: ## Install test dependencies: PostgreSQL, Chromium, a C compiler, npm packages
 	@scripts/setup
 
-clean: ## Remove what was built; data stays
+clean: ## Remove build results; keeps data
 	rm -rf bin .cache
 
 $(GOFUMPT):
 	@echo 'building gofumpt $(GOFUMPT_VERSION)'
 	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	@mv $(TOOLS)/gofumpt $@
+
+$(GOTESTSUM):
+	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv $(TOOLS)/gotestsum $@
 
 $(GOLANGCI):
 	@echo 'building golangci-lint $(GOLANGCI_VERSION): about three minutes on two cores, once'

@@ -160,7 +160,7 @@ func checkAudit(t *testing.T, s *testkit.Server) {
 	}
 	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(admin(t, s, "audit", "verify"))
 	admin(t, s, "audit", "verify", "--noted", noted)
-	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 || !strings.Contains(r.Stderr, "entry 7 is not the one that was noted") {
+	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 || !strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
 		t.Errorf("another end: %d %s", r.Code, r.Stderr)
 	}
 }

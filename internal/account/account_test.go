@@ -1,45 +1,80 @@
 package account_test
 
 import (
+	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/secretbox"
+	"carrel/internal/signin"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 )
 
 var operator = core.Operator("")
 
-// newService returns a service on an empty database.
-func newService(t *testing.T) *account.Service {
+// fixture is the service on an empty database.
+type fixture struct {
+	*account.Service
+	clock *testkit.Clock
+	audit *audit.Log
+	deps  account.Deps
+}
+
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return account.NewService(db, testkit.NewClock(), core.PlanOpen)
+	f := &fixture{clock: testkit.NewClock()}
+	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
+	key := make([]byte, 32)
+	sealer, err := secretbox.New(key, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signIn := signin.NewService(signin.Deps{
+		Store: db, Clock: f.clock, Audit: f.audit, Sealer: sealer, Key: key,
+		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: key}),
+	})
+	f.deps = account.Deps{
+		Store:       db,
+		Clock:       f.clock,
+		Audit:       f.audit,
+		Passwords:   signIn.Passwords,
+		DefaultPlan: core.PlanOpen,
+	}
+	f.Service = account.NewService(f.deps)
+	return f
 }
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func ada() account.NewUser {
 	return account.NewUser{Email: "ada@example.org", Name: "Ada", Password: "correct horse"}
 }
 
-func TestAnAccountIsMadeListedAndFound(t *testing.T) {
+func TestAccountIsCreatedListedAndFound(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newFixture(t)
 	n := ada()
 	n.Email, n.Name = "  Ada@Example.ORG ", " Ada "
 	u, err := s.Create(t.Context(), operator, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Email != "ada@example.org" || u.Name != "Ada" || u.Role != core.RoleMember || u.Plan != core.PlanOpen || !core.IsID(core.PrefixUser, u.ID) {
-		t.Errorf("made %+v", u)
+	if u.Email != "ada@example.org" || u.Name != "Ada" || u.Role != core.RoleMember || u.Plan != core.PlanOpen ||
+		!core.IsID(core.PrefixUser, u.ID) {
+		t.Errorf("created %+v", u)
 	}
 	if found, err := s.ByEmail(t.Context(), operator, "ADA@example.org"); err != nil || found.ID != u.ID {
 		t.Errorf("found %+v, %v", found, err)
@@ -48,13 +83,13 @@ func TestAnAccountIsMadeListedAndFound(t *testing.T) {
 		t.Errorf("listed %+v, %v", users, err)
 	}
 	if _, err := s.Create(t.Context(), operator, ada()); !core.IsKind(err, core.KindConflict) {
-		t.Errorf("the same address again: %v", err)
+		t.Errorf("duplicate address: %v", err)
 	}
 }
 
-func TestABadAccountIsRefusedFieldByField(t *testing.T) {
+func TestInvalidAccountIsRejectedWithAllFields(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newFixture(t)
 	for name, c := range map[string]struct {
 		change func(*account.NewUser)
 		fields []string
@@ -74,7 +109,7 @@ func TestABadAccountIsRefusedFieldByField(t *testing.T) {
 		"a long password":      {func(n *account.NewUser) { n.Password = strings.Repeat("a", 257) }, []string{"/password"}},
 		"an unknown role":      {func(n *account.NewUser) { n.Role = "root" }, []string{"/role"}},
 		"an unknown plan":      {func(n *account.NewUser) { n.Plan = "Gold!" }, []string{"/plan"}},
-		"nothing right":        {func(n *account.NewUser) { *n = account.NewUser{Role: "x", Plan: "Y!"} }, []string{"/email", "/name", "/password", "/role", "/plan"}},
+		"all invalid":          {func(n *account.NewUser) { *n = account.NewUser{Role: "x", Plan: "Y!"} }, []string{"/email", "/name", "/password", "/role", "/plan"}},
 	} {
 		n := ada()
 		c.change(&n)
@@ -88,13 +123,13 @@ func TestABadAccountIsRefusedFieldByField(t *testing.T) {
 		}
 	}
 	if users, err := s.List(t.Context(), operator); err != nil || len(users) != 0 {
-		t.Errorf("there are %d accounts, %v", len(users), err)
+		t.Errorf("%d accounts were stored, error %v", len(users), err)
 	}
 }
 
-func TestCapAndEndOfAnAccount(t *testing.T) {
+func TestSpendCapAndDisable(t *testing.T) {
 	t.Parallel()
-	s, ctx := newService(t), t.Context()
+	s, ctx := newFixture(t), t.Context()
 	u, err := s.Create(ctx, operator, ada())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +144,7 @@ func TestCapAndEndOfAnAccount(t *testing.T) {
 	}
 	now, err := s.ByEmail(ctx, operator, u.Email)
 	if err != nil || now.SpendCap == nil || *now.SpendCap != limit || now.DisabledAt == nil {
-		t.Errorf("it is %+v, %v", now, err)
+		t.Errorf("account %+v, error %v", now, err)
 	}
 	if err := s.SetSpendCap(ctx, operator, u.ID, nil); err != nil {
 		t.Error(err)
@@ -122,9 +157,9 @@ func TestCapAndEndOfAnAccount(t *testing.T) {
 		kind core.Kind
 	}{
 		"a negative cap":           {s.SetSpendCap(ctx, operator, u.ID, &negative), core.KindInvalid},
-		"a cap for nobody":         {s.SetSpendCap(ctx, operator, "usr_none", nil), core.KindNotFound},
-		"an end of nobody":         {s.Disable(ctx, operator, "usr_none"), core.KindNotFound},
-		"somebody with no account": {second(s.ByEmail(ctx, operator, "no@example.org")), core.KindNotFound},
+		"a cap for a missing user": {s.SetSpendCap(ctx, operator, "usr_none", nil), core.KindNotFound},
+		"disabling a missing user": {s.Disable(ctx, operator, "usr_none"), core.KindNotFound},
+		"an unknown address":       {second(s.ByEmail(ctx, operator, "no@example.org")), core.KindNotFound},
 	} {
 		if !core.IsKind(c.err, c.kind) {
 			t.Errorf("%s: %v, want %s", name, c.err, c.kind)
@@ -134,10 +169,15 @@ func TestCapAndEndOfAnAccount(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestOnlyWhoRunsTheInstallationManagesAccounts(t *testing.T) {
+func TestMembersCannotManageAccounts(t *testing.T) {
 	t.Parallel()
-	s, ctx := newService(t), t.Context()
-	member := core.Actor{UserID: "usr_x", Plan: core.PlanOpen, Credential: core.CredentialSession, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}
+	s, ctx := newFixture(t), t.Context()
+	member := core.Actor{
+		UserID:     "usr_x",
+		Plan:       core.PlanOpen,
+		Credential: core.CredentialSession,
+		Scopes:     []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount},
+	}
 	for name, err := range map[string]error{
 		"Create": second(s.Create(ctx, member, ada())), "ByEmail": second(s.ByEmail(ctx, member, "x@y.z")), "List": second(s.List(ctx, member)),
 		"Disable": s.Disable(ctx, member, "u"), "SetSpendCap": s.SetSpendCap(ctx, member, "u", nil),
@@ -148,35 +188,36 @@ func TestOnlyWhoRunsTheInstallationManagesAccounts(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsKnownByItsHashAlone(t *testing.T) {
+func TestNewAccountsGetTheDefaultPlan(t *testing.T) {
 	t.Parallel()
-	const password = "correct horse 😀"
-	hash, err := account.HashPassword(password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := account.HashPassword(password)
-	if err != nil || again == hash || strings.Contains(hash, "correct") || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("hashes are %s and %s, %v", hash, again, err)
-	}
-	if !account.CheckPassword(hash, password) || !account.CheckPassword(again, password) {
-		t.Error("the password does not match its hash")
-	}
-	if account.CheckPassword(hash, password+" ") || account.CheckPassword(hash, "") {
-		t.Error("another password matches")
-	}
-	parts := strings.Split(hash, "$")
-	replaced := func(i int, with string) string {
-		p := slices.Clone(parts)
-		p[i] = with
-		return strings.Join(p, "$")
-	}
-	for _, bad := range []string{
-		"", "none", "$", "$$$$$", hash[:len(hash)-4], hash + "$", replaced(1, "argon2i"), replaced(2, "v=16"), replaced(3, "m=19456,t=0,p=1"),
-		replaced(3, "m=19456,t=2,p=0"), replaced(3, "x"), replaced(4, "***"), replaced(5, "***"), replaced(5, ""), replaced(3, "m=8,t=1,p=1"),
-	} {
-		if account.CheckPassword(bad, password) {
-			t.Errorf("the hash %q matches", bad)
+	f := newFixture(t)
+	for _, plan := range []string{"free", core.PlanNone} {
+		deps := f.deps
+		deps.DefaultPlan = plan
+		n := ada()
+		n.Email = plan + "@example.org"
+		if u, err := account.NewService(deps).Create(t.Context(), operator, n); err != nil || u.Plan != plan {
+			t.Errorf("default %s: %+v, %v", plan, u, err)
 		}
+	}
+}
+
+func TestNewServicePanicsWithoutADependency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for name, remove := range map[string]func(*account.Deps){
+		"Store": func(d *account.Deps) { d.Store = nil }, "Clock": func(d *account.Deps) { d.Clock = nil },
+		"Audit": func(d *account.Deps) { d.Audit = nil }, "Passwords": func(d *account.Deps) { d.Passwords = nil },
+	} {
+		deps := f.deps
+		remove(&deps)
+		func() {
+			defer func() {
+				if message := fmt.Sprint(recover()); !strings.Contains(message, "Deps."+name) {
+					t.Errorf("without %s: %s", name, message)
+				}
+			}()
+			account.NewService(deps)
+		}()
 	}
 }

@@ -15,12 +15,13 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/markdown"
 	"carrel/internal/memory"
-	"carrel/internal/passkey"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
@@ -29,9 +30,8 @@ import (
 // Contents is where an archive gets from what is in it: the services that show people what is theirs, and what these
 // have no list of.
 type Contents struct {
-	Profiles    *account.Profiles
-	Usages      *account.Usages
-	Plans       *account.Plans
+	Accounts    *account.Service
+	Billing     *billing.Service
 	Agents      *agent.Service
 	Sources     *source.Service
 	Memories    *memory.Service

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -36,11 +36,11 @@ func (a *archive) account(ctx context.Context) error {
 }
 
 func (a *archive) profile(ctx context.Context) error {
-	u, err := a.Profiles.Get(ctx, a.actor)
+	u, err := a.Accounts.Profile(ctx, a.actor)
 	if err != nil {
 		return err
 	}
-	has, err := a.Plans.Own(ctx, a.actor)
+	has, err := a.Billing.Plans.Own(ctx, a.actor)
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (a *archive) usage(ctx context.Context) error {
 		return err
 	}
 	for year := from.Year(); year <= a.now.UTC().Year(); year++ {
-		q := account.UsageQuery{From: fmt.Sprintf("%04d-01-01", year), To: fmt.Sprintf("%04d-12-31", year)}
-		err := a.text(fmt.Sprintf("usage/%04d.csv", year), func(w io.Writer) error { return a.Usages.WriteOwnCSV(ctx, a.actor, q, w) })
+		q := billing.UsageQuery{From: fmt.Sprintf("%04d-01-01", year), To: fmt.Sprintf("%04d-12-31", year)}
+		err := a.text(fmt.Sprintf("usage/%04d.csv", year), func(w io.Writer) error { return a.Billing.Usage.WriteOwnCSV(ctx, a.actor, q, w) })
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"carrel/internal/account"
-	"carrel/internal/core"
 	"carrel/internal/accountdata"
+	"carrel/internal/core"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )

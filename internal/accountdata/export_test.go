@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/core"
 	"carrel/internal/accountdata"
+	"carrel/internal/core"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"

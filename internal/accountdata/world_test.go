@@ -13,14 +13,17 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
+	"carrel/internal/oauth"
 	"carrel/internal/secretbox"
+	"carrel/internal/signin"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -91,7 +94,7 @@ func newWorld(t *testing.T, o store.Options) *world {
 	w.db, err = store.Open(t.Context(), o)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
-	w.audit = audit.New(w.db, w.clock, nil, w.log)
+	w.audit = audit.New(audit.Deps{Store: w.db, Clock: w.clock, Log: w.log})
 	w.ada, w.bob = w.user("ada", core.RoleOwner), w.user("bob", core.RoleMember)
 	w.node = w.start(accountdata.ExportOptions{Keep: 7 * 24 * time.Hour})
 	return w
@@ -119,18 +122,29 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	n := node{tasks: task.New(db, w.clock, w.log, task.Options{Alone: !w.postgres, Poll: poll})}
 	agents := agent.NewService(db, w.clock)
 	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
-	spending := account.NewSpending(db, w.clock, func(string) string { return "" })
+	signIn := signin.NewService(signin.Deps{
+		Store: db, Clock: w.clock, Audit: w.audit, Sealer: box, Key: secret,
+		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
+	})
+	grants, err := oauth.New(db, w.clock, secret, oauth.Options{Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl")}, w.log)
+	w.must(err)
+	grants.RecordTo(w.audit)
 	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	n.contents = accountdata.Contents{
-		Profiles: account.NewProfiles(db, w.clock, w.audit), Usages: account.NewUsages(db, spending, w.clock),
-		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Agents: agents,
+		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
+		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
+		Agents:   agents,
 		Sources:  sources,
 		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(favourite.Deps{
 			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
 		}),
-		Threads: threads, Credentials: credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"}),
-		Sessions: credential.NewSessions(db, w.clock, secret), Webhooks: webhook.NewService(db, box, w.clock, webhook.Options{}),
-		Audit: w.audit, Store: db,
+		Threads: threads, Credentials: credential.NewService(credential.Deps{
+			Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
+			Agents: agents, Grants: grants, OAuth: credential.TokenDeps{Store: db, Audience: []string{"https://carrel.test"}},
+		}),
+		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
+		Webhooks: webhook.NewService(db, box, w.clock, webhook.Options{}),
+		Audit:    w.audit, Store: db,
 	}
 	n.exports = accountdata.NewExports(db, accountdata.NewArchives(n.contents, w.clock), n.tasks, w.clock, w.audit, o)
 	n.deletions = accountdata.NewDeletions(db, n.tasks, w.clock, w.log)

@@ -28,7 +28,7 @@ func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 // wireAccountData creates the services that export and delete accounts.
 func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 	in.Archives = accountdata.NewArchives(accountdata.Contents{
-		Profiles: in.profiles, Usages: in.Usages, Plans: in.Plans, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
+		Accounts: in.Accounts, Billing: in.Billing, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
 		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials, Sessions: in.sessions, Webhooks: in.webhooks,
 		Audit: in.Audit, Store: in.Store,
 	}, in.Clock)

@@ -23,7 +23,7 @@ func (in *App) newAnswerer(o Options) (thread.Answerer, error) {
 	in.Agents.AllowModels(provider.Models())
 	return research.New(research.Deps{
 		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories, Agents: in.Store,
-		Spend: in.Spending, Model: provider, Clock: in.Clock, Log: o.Log,
+		Spend: in.Billing.Spending, Model: provider, Clock: in.Clock, Log: o.Log,
 	}, research.Options{Prices: prices(m)}), nil
 }
 

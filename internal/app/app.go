@@ -15,6 +15,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -25,14 +26,15 @@ import (
 	"carrel/internal/model"
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
-	"carrel/internal/passkey"
 	"carrel/internal/search"
 	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
-	"carrel/internal/upstream"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 )
@@ -45,11 +47,8 @@ type App struct {
 	SetupCode string // authorizes the creation of the first account
 
 	Accounts    *account.Service
-	Plans       *account.Plans
-	Spending    *account.Spending
-	Usages      *account.Usages
-	Directory   *account.Directory
-	Resets      *account.Resets
+	SignIn      *signin.Service
+	Billing     *billing.Service
 	Credentials *credential.Service
 	OAuth       *oauth.Service
 	Audit       *audit.Log
@@ -61,14 +60,8 @@ type App struct {
 	Archives    *accountdata.Archives
 	Deletions   *accountdata.Deletions
 
-	profiles   *account.Profiles
-	billing    *billing.Service // nil without a Stripe account
 	sessions   *credential.Sessions
-	pendings   *credential.Pendings
-	browsers   *credential.Browsers
-	limits     *account.Limits
-	factors    *account.Factors
-	proofs     *account.Proofs
+	payments   *stripe.Service // nil without a Stripe account
 	passkeys   *passkey.Service
 	upstream   *upstream.Service // nil without an OpenID provider
 	memories   *memory.Service
@@ -135,8 +128,8 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	}
 	clock := core.SystemClock{}
 	in := &App{Config: cfg, Store: db, Clock: clock, replies: replies}
-	in.Accounts = account.NewService(db, clock, cfg.DefaultPlan)
-	in.Credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	in.Audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
+	in.Agents = agent.NewService(db, clock)
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
 	if in.OAuth, err = oauth.New(db, clock, secret, oauth.Options{
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
@@ -144,26 +137,19 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	}, log); err != nil {
 		return nil, err
 	}
-	in.Credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(cfg.BaseURL))
-	in.sessions = credential.NewSessions(db, clock, secret)
-	in.Audit = audit.New(db, clock, clientAddress, log)
-	in.Credentials.RecordTo(in.Audit)
-	in.Credentials.DescribeCallers(caller)
-	in.Credentials.EndGrants(in.OAuth)
-	in.sessions.RecordTo(in.Audit)
 	in.OAuth.RecordTo(in.Audit)
-	in.profiles = account.NewProfiles(db, clock, in.Audit)
-	in.Plans = account.NewPlans(db, clock, in.Audit, cfg.DefaultPlan)
-	in.Spending = in.newSpending()
-	in.Usages = account.NewUsages(db, in.Spending, clock)
-	in.Directory = account.NewDirectory(db, clock, in.Audit)
-	in.billing = in.newBilling(cfg, log)
+	in.Credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: clock, Audit: in.Audit, HashKey: secret, Agents: in.Agents, Grants: in.OAuth, Caller: caller,
+		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},
+		OAuth:    credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(cfg.BaseURL)},
+	})
+	in.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: in.Audit, HashKey: secret})
+	in.Billing = in.newBilling()
+	in.payments = in.newPayments(cfg, log)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}
 	in.SetupCode = webapp.SetupCode(secret)
-	in.Agents = agent.NewService(db, clock)
-	in.Credentials.KnowAgents(in.Agents)
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(db, in.Agents, clock, stems())
@@ -187,7 +173,7 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 		}, clock)
 		in.closers = append(in.closers, client.Close)
 		in.Embedding = embedding.NewService(embedding.Deps{
-			Store: db, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Spending}, Clock: clock, Log: log,
+			Store: db, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending}, Clock: clock, Log: log,
 		}, e.Price)
 		in.Tasks.Register(in.Embedding.Kind())
 		in.engine.embedding = in.Embedding

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/embedding"
 	"carrel/internal/source"
 )
@@ -14,15 +14,15 @@ const unknownSearchPrice = 10_000
 
 // payer charges embeddings and searches of paid services to accounts.
 type payer struct {
-	spending *account.Spending
+	spending *billing.Spending
 	// searchPrices are estimates, by kind of source; the services' own prices may differ.
 	searchPrices map[string]int64
 }
 
 // HoldVectors reserves the maximum cost of computing vectors.
 func (p payer) HoldVectors(ctx context.Context, owner embedding.Owner, model string, price float64, micros int64) (string, error) {
-	return p.spending.Hold(ctx, account.Purchase{
-		UserID: owner.UserID, AgentID: owner.AgentID, Kind: account.MeteredEmbedding, Model: model,
+	return p.spending.Hold(ctx, billing.Purchase{
+		UserID: owner.UserID, AgentID: owner.AgentID, Kind: billing.MeteredEmbedding, Model: model,
 		PriceVersion: strconv.FormatFloat(price, 'f', -1, 64), Micros: micros,
 	})
 }
@@ -39,8 +39,8 @@ func (p payer) HoldSearch(ctx context.Context, buyer source.Buyer, kind string) 
 	if !known {
 		price = unknownSearchPrice
 	}
-	id, err := p.spending.Hold(ctx, account.Purchase{
-		UserID: buyer.UserID, TurnID: buyer.TurnID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID, Kind: account.MeteredSearch, Model: kind,
+	id, err := p.spending.Hold(ctx, billing.Purchase{
+		UserID: buyer.UserID, TurnID: buyer.TurnID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID, Kind: billing.MeteredSearch, Model: kind,
 		PriceVersion: strconv.FormatInt(price, 10), Micros: price,
 	})
 	if err != nil {

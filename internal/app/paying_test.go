@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
@@ -64,11 +67,11 @@ func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 			s.mustRefuse("brave")
 
 			s.checkSums()
-			spent, bought := account.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, account.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
-			s.mustHaveRows(bought, account.Usage{Name: "new", Calls: 1, Reserved: unknownSearchPrice}, spent)
+			spent, bought := billing.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, billing.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
+			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Reserved: unknownSearchPrice}, spent)
 			s.clock.Advance(time.Hour + time.Millisecond)
 			s.checkSums() // an expired reservation counts as spent
-			s.mustHaveRows(bought, account.Usage{Name: "new", Calls: 1, Spent: unknownSearchPrice, Estimated: unknownSearchPrice}, spent)
+			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Spent: unknownSearchPrice, Estimated: unknownSearchPrice}, spent)
 			s.mustHaveUsed(23_000, "when the hold was ended")
 		})
 	}
@@ -93,7 +96,10 @@ func newLedger(t *testing.T, o store.Options, limit int64) *ledger {
 	s := &ledger{t: t, db: db, clock: testkit.NewClock(), buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"}}
 	s.must(db.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen, SpendCap: &limit, CreatedAt: s.clock.Now()}, "none"))
 	s.must(db.InsertAgent(t.Context(), agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
-	s.payer = payer{account.NewSpending(db, s.clock, nil), map[string]int64{"brave": 5000, "tavily": 8000}}
+	s.payer = payer{billing.NewService(billing.Deps{
+		Store: db, Clock: s.clock,
+		Audit: audit.New(audit.Deps{Store: db, Clock: s.clock, Log: slog.New(slog.DiscardHandler)}),
+	}).Spending, map[string]int64{"brave": 5000, "tavily": 8000}}
 	return s
 }
 
@@ -130,18 +136,18 @@ func (s *ledger) mustHaveUsed(micros int64, when string) {
 // checkSums runs the hourly check and requires that every sum matches the ledger.
 func (s *ledger) checkSums() {
 	s.t.Helper()
-	if wrong, err := s.payer.spending.Tend(s.t.Context()); err != nil || len(wrong) > 0 {
+	if wrong, err := s.payer.spending.Reconcile(s.t.Context()); err != nil || len(wrong) > 0 {
 		s.t.Errorf("sums that differ from the ledger: %v, %v", wrong, err)
 	}
 }
 
 // mustHaveRows compares the ledger, ordered by name.
-func (s *ledger) mustHaveRows(want ...account.Usage) {
+func (s *ledger) mustHaveRows(want ...billing.Usage) {
 	s.t.Helper()
 	today := core.Day(s.clock.Now())
-	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, account.UsageByModel, "2000-01-01", today)
+	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, billing.UsageByModel, "2000-01-01", today)
 	s.must(err)
-	slices.SortFunc(got, func(a, b account.Usage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(got, func(a, b billing.Usage) int { return strings.Compare(a.Name, b.Name) })
 	if !slices.Equal(got, want) {
 		s.t.Errorf("the ledger has %+v, want %+v", got, want)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -25,21 +23,6 @@ import (
 	"carrel/web"
 )
 
-// ballast allocates 48 MB that are never written, so they occupy no physical memory. They count as live, which keeps the
-// collector from running every few megabytes while the heap is small (a tenth of the work under load). They are
-// allocated in blocks, because the runtime clears a block that reuses memory, which would make all of it resident.
-func ballast() [][]byte {
-	blocks := make([][]byte, 48)
-	for i := range blocks {
-		blocks[i] = make([]byte, 1<<20)
-	}
-	return blocks
-}
-
-// gcPercent lets the heap grow by half of the live heap, at least 24 MB with the ballast, before the collector runs.
-// During a large import this saves about 80 MB compared with the default of 100.
-const gcPercent = 50
-
 // ServeOptions configure a server.
 type ServeOptions struct {
 	Log *slog.Logger
@@ -49,8 +32,6 @@ type ServeOptions struct {
 
 // Serve runs the server until ctx ends. The caller holds the lock of the data folder.
 func (in *App) Serve(ctx context.Context, o ServeOptions) error {
-	defer runtime.KeepAlive(ballast())
-	debug.SetGCPercent(gcPercent)
 	cfg, log := in.Config, o.Log
 	if err := errors.Join(in.declarePlans(ctx), in.Sources.BindSecrets(ctx)); err != nil {
 		return err
@@ -149,6 +130,7 @@ func (in *App) prepare(
 
 // Housekeeping intervals, and how long records are kept.
 const (
+	startGrace      = time.Second // until the garbage of the start is returned, after the first requests
 	flushEvery      = 30 * time.Second
 	pruneEvery      = time.Hour
 	idempotencyLife = 24 * time.Hour
@@ -162,6 +144,7 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
 	defer prune.Stop()
+	started := time.After(startGrace)
 	var memory memoryReturner
 	var scrubAfter time.Time
 	for {
@@ -179,12 +162,14 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 				err = errors.Join(err, scrubbed)
 			}
 			memory.check()
+		case <-started:
+			memory.check()
 		case <-prune.C:
 			now := in.Clock.Now()
 			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.checkSpend(ctx, log), in.pendings.Prune(ctx), in.limits.Prune(ctx), in.browsers.Prune(ctx), in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
+				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx), in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
 				in.exports.Prune(ctx), in.Deletions.Tend(ctx), in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {

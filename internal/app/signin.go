@@ -6,43 +6,48 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/config"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
 	"carrel/internal/server"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/webapp"
 )
 
-// wireSignIn creates the services for passwords, second factors, passkeys and the OpenID provider.
+// wireSignIn creates the services for accounts, passwords, second factors, passkeys and the OpenID provider.
 func (in *App) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
 	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		return err
 	}
-	in.Accounts.RecordTo(in.Audit)
-	in.browsers = credential.NewBrowsers(in.Store, in.Clock, secret)
-	in.limits = account.NewLimits(in.Store, in.browsers, in.Clock, secret, cfg.RateLimits)
-	in.pendings = credential.NewPendings(in.Store, in.Clock, secret)
-	in.factors = account.NewFactors(in.Store, in.Clock, sealer, in.Audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
-	in.Resets = account.NewResets(in.Store, in.Accounts, in.Clock, secret, in.Audit)
-	in.proofs = account.NewProofs(in.Store, in.Accounts, in.factors, in.limits, in.sessions, in.Clock, in.Audit)
+	in.SignIn = signin.NewService(signin.Deps{
+		Store: in.Store, Clock: in.Clock, Audit: in.Audit, Sessions: in.sessions, Sealer: sealer,
+		Key: secret, Issuer: "Carrel", OfferTOTP: cfg.TOTP, LimitAttempts: cfg.RateLimits,
+	})
+	in.Accounts = account.NewService(account.Deps{
+		Store: in.Store, Clock: in.Clock, Audit: in.Audit, Passwords: in.SignIn.Passwords, DefaultPlan: cfg.DefaultPlan,
+	})
 	if o := cfg.OIDC; o.On() {
-		in.upstream = upstream.New(upstream.Options{
-			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp, Plan: cfg.DefaultPlan,
-			RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
-		}, in.Store, in.pendings, in.Clock, in.Audit, log)
+		in.upstream = upstream.New(upstream.Deps{
+			Store: in.Store, Pending: in.SignIn.Pending, Clock: in.Clock, Audit: in.Audit, Log: log,
+			Options: upstream.Options{
+				Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(),
+				SignUp: o.SignUp, Plan: cfg.DefaultPlan, RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
+			},
+		})
 		in.closers = append(in.closers, in.upstream.Close)
 	}
-	in.passkeys, err = passkey.New(in.Store, in.pendings, in.Clock, in.Audit, cfg.BaseURL)
+	in.passkeys, err = passkey.New(passkey.Deps{
+		Store: in.Store, Pending: in.SignIn.Pending, Clock: in.Clock, Audit: in.Audit, BaseURL: cfg.BaseURL,
+	})
 	return err
 }
 
 // newPages creates the server-rendered pages.
 func (in *App) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
-		Accounts: in.Accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.Resets, Proofs: in.proofs,
-		Pendings: in.pendings, Browsers: in.browsers, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.Audit, Clock: in.Clock, Log: log,
+		Accounts: in.Accounts, Sessions: in.sessions, Auth: in.SignIn, Passkeys: in.passkeys, Upstream: in.upstream,
+		Audit: in.Audit, Clock: in.Clock, Log: log,
 	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.SetupCode, Address: server.ClientAddr})
 }
 

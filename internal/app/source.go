@@ -16,6 +16,6 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 	})
 	in.Sources = source.NewService(in.Store, in.Agents, in.engine, in.Clock, source.Options{
 		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
-		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Payer: payer{in.Spending, cfg.SearchPrices},
+		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Payer: payer{in.Billing.Spending, cfg.SearchPrices},
 	})
 }

@@ -5,23 +5,27 @@ import (
 	"fmt"
 	"log/slog"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 )
 
-// newSpending returns the spend ledger. Its entries record the price per million input and output tokens.
-func (in *App) newSpending() *account.Spending {
+// newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input and
+// output.
+func (in *App) newBilling() *billing.Service {
 	known := prices(in.Config.Model)
-	return account.NewSpending(in.Store, in.Clock, func(name string) string {
-		price, _ := known.Of(name)
-		return fmt.Sprintf("%d/%d", price.In, price.Out)
+	return billing.NewService(billing.Deps{
+		Store: in.Store, Clock: in.Clock, Audit: in.Audit, DefaultPlan: in.Config.DefaultPlan,
+		PriceVersion: func(model string) string {
+			price, _ := known.Of(model)
+			return fmt.Sprintf("%d/%d", price.In, price.Out)
+		},
 	})
 }
 
-// checkSpend settles reservations left open by crashes and logs an error for every sum that differs from the ledger.
-func (in *App) checkSpend(ctx context.Context, log *slog.Logger) error {
-	differences, err := in.Spending.Tend(ctx)
+// reconcileSpend closes holds left open by crashes and logs totals that differ from the ledger.
+func (in *App) reconcileSpend(ctx context.Context, log *slog.Logger) error {
+	differences, err := in.Billing.Spending.Reconcile(ctx)
 	for _, d := range differences {
-		log.ErrorContext(ctx, "a stored spend sum differs from the ledger; see: carrel admin spend check",
+		log.ErrorContext(ctx, "spend total differs from the ledger; see: carrel admin spend check",
 			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent, "reserved", d.Reserved, "rowsReserved", d.RowsReserved)
 	}
 	return err

@@ -1,5 +1,6 @@
-// Package audit is the log of what happened to accounts and credentials: who signed in, which keys were made, what was
-// revoked. Each entry holds the hash of the one before, so that a row that is changed, removed or put in later is found.
+// Package audit is the log of security-relevant events: sign-ins, credentials issued and revoked, changes to accounts
+// and plans. Every entry contains the hash of the previous one, so a changed, removed or inserted row breaks the chain
+// and Verify finds it.
 package audit
 
 import (
@@ -14,84 +15,69 @@ import (
 	"carrel/internal/core"
 )
 
-// Event is what happened.
-type Event string
-
-// The events. Words are stable: operators search for them.
-const (
-	SignedIn        Event = "sign_in"
-	SignInFailed    Event = "sign_in_failed"
-	SignedOut       Event = "sign_out"
-	SetUp           Event = "set_up"
-	SetUpFailed     Event = "set_up_failed"
-	UserCreated     Event = "user_created"
-	UserDisabled    Event = "user_disabled"
-	PasswordChanged Event = "password_changed"
-	KeyCreated      Event = "key_created"
-	KeyRevoked      Event = "key_revoked"
-	CodeCreated     Event = "code_created"
-	CodeExchanged   Event = "code_exchanged"
-	CodeCancelled   Event = "code_cancelled"
-	NameChanged     Event = "name_changed"
-	EmailChanged    Event = "email_changed"
-	EmailRequested  Event = "email_requested"
-	SessionEnded    Event = "session_ended"
-	ConnectionNamed Event = "connection_named"
-
-	// What happens at the authorization server.
-	ClientRegistered Event = "client_registered"
-	GrantGiven       Event = "grant_given"
-	GrantRevoked     Event = "grant_revoked"
-	TokenReused      Event = "token_reused"
-	SigningKeyMade   Event = "signing_key_made"
-)
-
-// Entry is one line of the log. It never holds a secret, nor what somebody typed into a form.
+// Entry is one row of the log. It never contains a secret or text typed into a form.
 type Entry struct {
-	// Seq counts from 1 without a gap.
+	// Seq counts from 1 without gaps.
 	Seq int64
 	At  time.Time
-	// UserID is the account that it happened to; empty where there is none, as when somebody tries an unknown address.
+	// UserID is the account the event belongs to. It is empty for events without one, such as a sign-in attempt with an
+	// unknown address.
 	UserID string
-	// Actor is who did it: the account itself, a credential, or the operator at the machine.
+	// Actor is the id of the user or credential that caused the event, or "operator".
 	Actor string
 	Event Event
-	// Detail is a small JSON object with what else is worth knowing.
+	// Detail is a small JSON object.
 	Detail string
-	// Address is where the request came from; empty for commands.
+	// Address is the client's IP address; empty for commands.
 	Address string
 	Prev    []byte
 	Hash    []byte
-	// RedactedBy is the entry of the deletion that took out what named a person, or 0.
+	// RedactedBy is the Seq of the account deletion that removed the personal data from this entry, or 0.
 	RedactedBy int64
 }
 
-// Head is the end of the chain.
+// Head is the sequence number and hash of the last entry.
 type Head struct {
 	Seq  int64
 	Hash []byte
 }
 
-// Store keeps the log.
+// Store persists the log.
 type Store interface {
-	// AppendAudit adds the entry that next makes of the present end. Appends come one after the other, over all nodes:
-	// next is called while nobody else can append. It may be called again when the transaction has to be repeated.
+	// AppendAudit stores the entry that next returns for the current head. Appends are serialized across all nodes: next
+	// runs while no other append can. It may run again if the transaction is retried.
 	AppendAudit(ctx context.Context, next func(Head) Entry) error
-	// Audit returns up to limit entries before seq (0: the newest), newest first; of one user, or of all if that is empty.
+	// Audit returns up to limit entries with a Seq below before, newest first. 0 starts with the newest. An empty userID
+	// selects the entries of all users.
 	Audit(ctx context.Context, userID string, before int64, limit int) ([]Entry, error)
-	// AuditFrom returns up to limit entries after seq, oldest first.
+	// AuditFrom returns up to limit entries with a Seq above seq, oldest first.
 	AuditFrom(ctx context.Context, seq int64, limit int) ([]Entry, error)
-	// AuditHead returns the recorded end.
+	// AuditHead returns the stored head.
 	AuditHead(ctx context.Context) (Head, error)
 }
 
-// Record is what a caller says of an event.
+// Record is an event to append.
 type Record struct {
 	Event  Event
 	UserID string
-	// Actor may be left empty for the user itself.
+	// Actor defaults to UserID.
 	Actor  string
 	Detail map[string]string
+}
+
+// Recorder appends events that have already happened. It returns no error, because the caller could not undo them;
+// implementations report failures themselves. Log implements it.
+type Recorder interface {
+	Note(ctx context.Context, r Record)
+}
+
+// ActorID returns the value of Record.Actor for an actor: the id of the credential, or its kind ("operator") if it has
+// no id.
+func ActorID(a core.Actor) string {
+	if a.CredentialID == "" {
+		return string(a.Credential)
+	}
+	return a.CredentialID
 }
 
 // Log appends to the audit log and reads it.
@@ -102,19 +88,30 @@ type Log struct {
 	log     *slog.Logger
 }
 
-// New returns a log. address tells where the request of a context came from; nil means nowhere.
-func New(store Store, clock core.Clock, address func(context.Context) string, log *slog.Logger) *Log {
-	if address == nil {
-		address = func(context.Context) string { return "" }
-	}
-	return &Log{store: store, clock: clock, address: address, log: log}
+// Deps are the dependencies of a Log.
+type Deps struct {
+	Store Store
+	Clock core.Clock
+	// Log receives the error when an entry cannot be stored.
+	Log *slog.Logger
+	// Address returns the client's IP address for the context of a request. Entries have no address without it.
+	Address func(context.Context) string `dep:"optional"`
 }
 
-// Append writes an event down.
+// New returns a Log. It panics if a dependency is missing.
+func New(d Deps) *Log {
+	core.RequireDeps(d)
+	if d.Address == nil {
+		d.Address = func(context.Context) string { return "" }
+	}
+	return &Log{store: d.Store, clock: d.Clock, address: d.Address, log: d.Log}
+}
+
+// Append adds an entry.
 func (l *Log) Append(ctx context.Context, r Record) error {
 	detail := []byte("{}")
 	if len(r.Detail) > 0 {
-		detail, _ = json.Marshal(r.Detail) // texts always marshal, in the order of their names
+		detail, _ = json.Marshal(r.Detail) // a map of strings always encodes, with sorted keys
 	}
 	actor := r.Actor
 	if actor == "" {
@@ -122,26 +119,26 @@ func (l *Log) Append(ctx context.Context, r Record) error {
 	}
 	address := l.address(ctx)
 	return l.store.AppendAudit(ctx, func(head Head) Entry {
-		// The clock is read under the lock: times then follow the order of the entries.
+		// The clock is read inside the serialized append, so times are in the order of the entries.
 		e := Entry{
 			Seq: head.Seq + 1, At: l.clock.Now(), UserID: r.UserID, Actor: actor, Event: r.Event,
-			Detail: string(detail), Address: address, Prev: append([]byte{}, head.Hash...), // never nil: the first has an empty one
+			Detail: string(detail), Address: address, Prev: append([]byte{}, head.Hash...), // empty, not nil, in the first
 		}
 		e.Hash = e.sum()
 		return e
 	})
 }
 
-// Note is Append for callers that have done the thing already and can't undo it: a failure goes to the other log. It
-// goes on when the client has hung up, because the thing has happened all the same.
+// Note implements Recorder. It stores the entry even if the request was cancelled, because the event has happened, and
+// logs an error if that fails.
 func (l *Log) Note(ctx context.Context, r Record) {
 	if err := l.Append(context.WithoutCancel(ctx), r); err != nil {
-		l.log.ErrorContext(ctx, "an event is missing from the audit log", slog.String("event", string(r.Event)), slog.Any("error", err))
+		l.log.ErrorContext(ctx, "audit entry not stored", slog.String("event", string(r.Event)), slog.Any("error", err))
 	}
 }
 
-// sum is the hash of an entry: SHA-256 over the hash before it and every field, each with its length in front, so that
-// nothing can move from one field to the next.
+// sum returns the SHA-256 hash over Prev and all fields. Every field is preceded by its length, so bytes cannot move
+// between adjacent fields without changing the hash.
 func (e Entry) sum() []byte {
 	h := sha256.New()
 	var n [8]byte
@@ -162,17 +159,12 @@ func (e Entry) sum() []byte {
 	return h.Sum(nil)
 }
 
-// List returns the newest entries before seq (0: from the end), of one account or of all.
-func (l *Log) List(ctx context.Context, userID string, before int64, limit int) ([]Entry, error) {
-	return l.store.Audit(ctx, userID, before, limit)
-}
-
-// BrokenError says where the chain does not hold.
+// BrokenError reports the first entry at which the hash chain is broken.
 type BrokenError struct {
 	Seq    int64
 	Reason string
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the audit log was tampered with: entry %d %s", e.Seq, e.Reason)
+	return fmt.Sprintf("audit log was tampered with: entry %d %s", e.Seq, e.Reason)
 }

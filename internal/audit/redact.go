@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// An account that is deleted leaves nothing personal in the log. What named the person is taken out of the entries, which
-// keep their numbers, times, events and hashes: the chain still holds them together. But the hash of such an entry can't
-// be reckoned again, and so could hide a change. For that the entry that tells of the deletion holds a digest of all that
-// it redacted. It is part of the chain itself, so nobody redacts an entry without it, or one more.
+// Deleting an account removes personal data from its entries. They keep their sequence numbers, times, events and
+// hashes, so the chain stays linked, but their hashes can no longer be recomputed and could hide a change. The
+// account_deleted entry therefore contains a digest over all entries it redacted. It is part of the chain itself:
+// redacting any other entry, or redacting without such an entry, is detected.
 
-// Redacted gathers the entries that one deletion redacts, in order.
+// Redacted computes the digest over the entries redacted by one deletion. Entries are added in order.
 type Redacted struct {
 	entries int
 	digest  hash.Hash
 }
 
-// Add takes one more entry. Of what is left of it only that counts which never changes again.
+// Add adds an entry to the digest. Only the fields that a redaction leaves unchanged are included.
 func (r *Redacted) Add(e Entry) {
 	if r.digest == nil {
 		r.digest = sha256.New()
@@ -36,31 +36,38 @@ func (r *Redacted) Add(e Entry) {
 	r.entries++
 }
 
-// detail is what the entry of a deletion says of what it redacted.
+// detail returns Entry.Detail of the deletion: the number of redacted entries and their digest.
 func (r *Redacted) detail() string {
 	out := map[string]string{"entries": strconv.Itoa(r.entries)}
 	if r.digest != nil {
 		out["digest"] = hex.EncodeToString(r.digest.Sum(nil))
 	}
-	b, _ := json.Marshal(out) // texts always marshal, in the order of their names
+	b, _ := json.Marshal(out) // a map of strings always encodes, with sorted keys
 	return string(b)
 }
 
-// Deletion is the entry that tells of the deletion of an account, after the present end of the chain. It does not say
-// whose; actor is who did it, and must not name the person either.
+// Deletion returns the account_deleted entry to append after head. It does not identify the deleted account, and actor
+// must not either.
 func Deletion(head Head, at time.Time, actor string, r *Redacted) Entry {
 	e := Entry{
-		Seq: head.Seq + 1, At: at, Actor: actor, Event: AccountDeleted, Detail: r.detail(), Prev: append([]byte{}, head.Hash...),
+		Seq:    head.Seq + 1,
+		At:     at,
+		Actor:  actor,
+		Event:  AccountDeleted,
+		Detail: r.detail(),
+		Prev:   append([]byte{}, head.Hash...),
 	}
 	e.Hash = e.sum()
 	return e
 }
 
-// redactions checks, while the log is read from its beginning, that every redacted entry belongs to a deletion.
+// redactions checks during Verify that a deletion accounts for every redacted entry. It maps the Seq of a deletion to
+// the entries read so far that name it.
 type redactions map[int64]*Redacted
 
-// note takes an entry: one that was redacted waits for its deletion, and a deletion must account for all that it redacted.
-func (r redactions) note(e Entry) error {
+// check adds a redacted entry to the digest of its deletion. For any other entry it compares that digest with the
+// recorded one.
+func (r redactions) check(e Entry) error {
 	if e.RedactedBy != 0 {
 		if r[e.RedactedBy] == nil {
 			r[e.RedactedBy] = &Redacted{}
@@ -68,13 +75,13 @@ func (r redactions) note(e Entry) error {
 		r[e.RedactedBy].Add(e)
 		return nil
 	}
-	waiting := r[e.Seq]
-	if waiting == nil {
-		waiting = &Redacted{}
+	claimed := r[e.Seq]
+	if claimed == nil {
+		claimed = &Redacted{}
 	}
 	delete(r, e.Seq)
-	if e.Event != AccountDeleted && waiting.entries > 0 || e.Event == AccountDeleted && e.Detail != waiting.detail() {
-		return &BrokenError{e.Seq, "does not account for the entries that were redacted"}
+	if e.Event != AccountDeleted && claimed.entries > 0 || e.Event == AccountDeleted && e.Detail != claimed.detail() {
+		return &BrokenError{e.Seq, "does not match the entries that were redacted"}
 	}
 	return nil
 }

@@ -5,14 +5,14 @@ import (
 	"context"
 )
 
-// verifyPage is how many entries are read at a time.
+// verifyPage is the number of entries read at a time.
 const verifyPage = 500
 
-// Verify reads the whole log and returns its end. A chain that does not hold is a *BrokenError. noted is an end that
-// somebody wrote down elsewhere before, or nil: whoever can write to the database could make the whole chain anew, and
-// only a hash outside of it tells.
+// Verify reads the whole log and returns its head. A broken chain is a *BrokenError. noted is a head kept outside the
+// database, or nil: an attacker with write access to the database can recompute the whole chain, which only a hash
+// stored elsewhere reveals.
 func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
-	// The end is read first: entries that come meanwhile lie behind it.
+	// The head is read first; entries appended during the check are behind it.
 	end, err := l.store.AuditHead(ctx)
 	if err != nil {
 		return Head{}, err
@@ -25,19 +25,19 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 			return Head{}, err
 		}
 		if len(entries) == 0 {
-			return Head{}, &BrokenError{at.Seq + 1, "is missing, and all after it"}
+			return Head{}, &BrokenError{at.Seq + 1, "and all later entries are missing"}
 		}
 		for _, e := range entries {
-			if at, err = follow(at, e); err == nil {
-				err = redacted.note(e)
+			if at, err = next(at, e); err == nil {
+				err = redacted.check(e)
 			}
 			if err != nil {
 				return Head{}, err
 			}
-			if err := compare(at, &end, "is not the one that was the last"); err != nil {
+			if err := compare(at, &end, "does not match the stored head"); err != nil {
 				return Head{}, err
 			}
-			if err := compare(at, noted, "is not the one that was noted"); err != nil {
+			if err := compare(at, noted, "does not match the noted hash"); err != nil {
 				return Head{}, err
 			}
 			if at.Seq == end.Seq {
@@ -48,32 +48,32 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 	if noted != nil && noted.Seq > end.Seq {
 		return Head{}, &BrokenError{noted.Seq, "was noted and is missing"}
 	}
-	return l.accounted(ctx, end, noted, redacted)
+	return l.checkDeletions(ctx, end, noted, redacted)
 }
 
-// accounted returns the end if no redacted entry is left without its deletion. An account that was deleted while the log was
-// read has its entry behind the end: then all is read again.
-func (l *Log) accounted(ctx context.Context, end Head, noted *Head, left redactions) (Head, error) {
+// checkDeletions returns end if every redacted entry had its deletion. If an account was deleted during the check, its
+// deletion lies behind end, and the whole log is verified again.
+func (l *Log) checkDeletions(ctx context.Context, end Head, noted *Head, left redactions) (Head, error) {
 	for deletion := range left {
 		now, err := l.store.AuditHead(ctx)
 		if err != nil {
 			return Head{}, err
 		}
 		if deletion <= end.Seq || deletion > now.Seq {
-			return Head{}, &BrokenError{deletion, "is missing, and entries say that it redacted them"}
+			return Head{}, &BrokenError{deletion, "is missing, but redacted entries refer to it"}
 		}
 		return l.Verify(ctx, noted)
 	}
 	return end, nil
 }
 
-// follow returns the end after one more entry, if that fits.
-func follow(at Head, e Entry) (Head, error) {
+// next returns the head after e, or an error if e does not follow at.
+func next(at Head, e Entry) (Head, error) {
 	switch {
 	case e.Seq != at.Seq+1:
 		return at, &BrokenError{at.Seq + 1, "is missing"}
 	case !bytes.Equal(e.Prev, at.Hash):
-		return at, &BrokenError{e.Seq, "does not follow the one before it"}
+		return at, &BrokenError{e.Seq, "does not contain the hash of the previous entry"}
 	case e.RedactedBy == 0 && !bytes.Equal(e.Hash, e.sum()):
 		return at, &BrokenError{e.Seq, "was changed"}
 	}

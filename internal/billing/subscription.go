@@ -1,169 +1,204 @@
 package billing
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"fmt"
-	"slices"
+	"context"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/audit"
+	"carrel/internal/core"
 )
 
-// subscription is one as Stripe has it. Times are seconds.
-type subscription struct {
-	ID                string   `json:"id"`
-	Status            string   `json:"status"`
-	Created           int64    `json:"created"`
-	StartDate         int64    `json:"start_date"`
-	EndedAt           *int64   `json:"ended_at"`
-	CancelAt          *int64   `json:"cancel_at"`
-	CancelAtPeriodEnd bool     `json:"cancel_at_period_end"`
-	LatestInvoice     *invoice `json:"latest_invoice"`
-	Items             struct {
-		Data []item `json:"data"`
-	} `json:"items"`
+// SubscriptionStatus is the state of a subscription.
+type SubscriptionStatus string
+
+// The states. A past due subscription includes its plan until the grace period ends; an ended one never does,
+// regardless of its dates.
+const (
+	SubscriptionTrial   SubscriptionStatus = "trial"
+	SubscriptionActive  SubscriptionStatus = "active"
+	SubscriptionPastDue SubscriptionStatus = "past_due"
+	SubscriptionEnded   SubscriptionStatus = "ended"
+)
+
+// The values of Subscription.Source.
+const (
+	SubscriptionByAdmin  = "admin"
+	SubscriptionByStripe = "stripe"
+)
+
+// Subscription is a plan that an account has for a limited time.
+type Subscription struct {
+	UserID   string
+	Plan     string
+	Status   SubscriptionStatus
+	StartsAt time.Time
+	// EndsAt is the end of the paid period; nil for a subscription without an end.
+	EndsAt *time.Time
+	// CancelAtEnd is true if the subscription will not be renewed.
+	CancelAtEnd bool
+	// GraceUntil is the end of the grace period after EndsAt or after a failed payment.
+	GraceUntil *time.Time
+	// Source is the system that manages the subscription, ExternalID its id there, EventAt when it was last read.
+	Source, ExternalID string
+	EventAt            time.Time
+	UpdatedAt          time.Time
 }
 
-// item is what is paid for, and the period that it was last paid or asked for.
-type item struct {
-	Price struct {
-		ID string `json:"id"`
-	} `json:"price"`
-	PeriodStart int64 `json:"current_period_start"`
-	PeriodEnd   int64 `json:"current_period_end"`
+// Live reports whether the subscription includes its plan at this time. A renewable subscription stays live through the
+// grace period, because the payment provider may report a renewal late.
+func (s Subscription) Live(now time.Time) bool {
+	inGrace := s.GraceUntil != nil && now.Before(*s.GraceUntil)
+	switch {
+	case s.Status == SubscriptionEnded || now.Before(s.StartsAt):
+		return false
+	case s.Status == SubscriptionPastDue:
+		return inGrace
+	case s.EndsAt == nil || now.Before(*s.EndsAt):
+		return true
+	}
+	return inGrace && !s.CancelAtEnd
 }
 
-// invoice is the newest one.
-type invoice struct {
-	Created int64
+// ignored reports whether the account falls back to its assigned plan: after the end of a subscription bought at
+// Stripe. The end of a subscription given by an administrator leaves the account without a plan instead.
+func (s Subscription) ignored() bool {
+	return s.Source == SubscriptionByStripe && s.Status == SubscriptionEnded
 }
 
-// UnmarshalJSON reads an invoice that is there as a whole, and leaves one that is only named.
-func (i *invoice) UnmarshalJSON(b []byte) error {
-	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
+// SubscriptionStore persists subscriptions. A user has at most one.
+type SubscriptionStore interface {
+	Subscription(ctx context.Context, userID string) (Subscription, error)
+	// PutSubscription replaces the subscription of a user. It is a conflict while one managed by Stripe is running.
+	PutSubscription(ctx context.Context, s Subscription) error
+	// Entitlement returns the plan and the subscription of a user.
+	Entitlement(ctx context.Context, userID string) (Entitlement, error)
+}
+
+// Entitlement is the plan of an account, assigned or by subscription.
+type Entitlement struct {
+	// Plan is nil if the account has none. It is the plan of the subscription unless a bought subscription has ended.
+	Plan *Plan
+	// Subscription is nil if the account has none.
+	Subscription *Subscription
+}
+
+// Now returns the plan in effect, or nil.
+func (e Entitlement) Now(now time.Time) *Plan {
+	if e.Subscription != nil && !e.Subscription.ignored() && !e.Subscription.Live(now) {
 		return nil
 	}
-	var whole struct {
-		Created int64 `json:"created"`
-	}
-	err := json.Unmarshal(b, &whole)
-	i.Created = whole.Created
-	return err
+	return e.Plan
 }
 
-// statuses says what Stripe's states are here. A first payment that is still to be made ("incomplete") is no subscription
-// yet. Who does not pay in the end is told from who cancelled ("unpaid", "canceled") by Stripe's settings alone; a trial
-// that ended without a way to pay ("paused") waits there. None of these gives anything.
-var statuses = map[string]account.SubscriptionStatus{
-	"trialing":           account.SubscriptionTrial,
-	"active":             account.SubscriptionActive,
-	"past_due":           account.SubscriptionPastDue,
-	"unpaid":             account.SubscriptionEnded,
-	"paused":             account.SubscriptionEnded,
-	"canceled":           account.SubscriptionEnded,
-	"incomplete_expired": "",
-	"incomplete":         "",
-}
-
-// began reports whether it was ever more than an attempt.
-func (s subscription) began() bool { return statuses[s.Status] != "" }
-
-// runs reports whether it has not ended.
-func (s subscription) runs() bool {
-	return s.began() && statuses[s.Status] != account.SubscriptionEnded
-}
-
-// stands reports whether it is still there at Stripe, where it can be paid and go on.
-func (s subscription) stands() bool { return s.began() && s.Status != "canceled" }
-
-// read makes of all subscriptions of a customer what the account has: nil for nothing. It depends on nothing else, so
-// whenever and however often it is done, the last reading is right. What runs goes before what has ended, what is paid
-// before what is due, and the newer before the older.
-func (s *Service) read(userID string, all []subscription, plans []account.Plan, now time.Time) (*account.Subscription, error) {
-	var best *subscription
-	var plan string
-	var stray error
-	for _, one := range slices.SortedFunc(slices.Values(all), preferred) {
-		if _, known := statuses[one.Status]; !known {
-			return nil, fmt.Errorf("stripe: the subscription %s has the state %q, which is unknown", one.ID, one.Status)
-		}
-		if !one.began() {
-			continue
-		}
-		name := one.plan(plans)
-		switch {
-		case name == "" && one.runs():
-			stray = fmt.Errorf("stripe: no plan has a price of the subscription %s; give it to a plan (stripe-price), also when it is no longer sold", one.ID)
-		case name != "" && best == nil:
-			best, plan = &one, name
+// Entitle sets the plan, capabilities, models, rate limit and spend of an actor. userCap, the cap of the user, takes
+// precedence over the plan's cap; used is the spend of the month.
+func (e Entitlement) Entitle(a *core.Actor, userCap *int64, used int64, now time.Time) {
+	a.Plan, a.Lacks, a.Models, a.Spend, a.Rate = core.PlanNone, 0, nil, core.Spend{}, core.Rate{}
+	limit := userCap
+	if p := e.Now(now); p != nil {
+		a.Plan, a.Lacks, a.Models, a.Rate = p.Name, core.Without(p.Capabilities...), p.Models, p.rate()
+		if limit == nil {
+			limit = p.SpendCap
 		}
 	}
-	switch {
-	case stray != nil && (best == nil || !best.runs()):
-		return nil, stray
-	case best == nil:
-		return nil, nil //nolint:nilnil // there is none, which is fine
+	if limit != nil {
+		a.Spend = core.Spend{Capped: true, Cap: *limit, Used: used, ResetsAt: core.MonthEnd(now)}
 	}
-	return new(s.copyOf(*best, userID, plan, now)), nil
 }
 
-// preferred sorts what counts more first.
-func preferred(a, b subscription) int {
-	rank := func(s subscription) int {
-		return slices.Index([]account.SubscriptionStatus{account.SubscriptionActive, account.SubscriptionTrial, account.SubscriptionPastDue, account.SubscriptionEnded, ""}, statuses[s.Status])
+// Own returns the entitlement of the actor's account.
+func (p *Plans) Own(ctx context.Context, actor core.Actor) (Entitlement, error) {
+	if err := actor.Allow(core.OpBilling); err != nil {
+		return Entitlement{}, err
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Created, a.Created), cmp.Compare(b.ID, a.ID))
+	return p.store.Entitlement(ctx, actor.UserID)
 }
 
-// plan returns the name of the plan that one of the prices pays for, or nothing.
-func (s subscription) plan(plans []account.Plan) string {
-	for _, i := range s.Items.Data {
-		for _, p := range plans {
-			if slices.Contains(p.Prices(), i.Price.ID) {
-				return p.Name
-			}
-		}
+// Of returns the entitlement of an account to an administrator.
+func (p *Plans) Of(ctx context.Context, actor core.Actor, userID string) (Entitlement, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return Entitlement{}, err
 	}
-	return ""
+	return p.store.Entitlement(ctx, userID)
 }
 
-// copyOf is Stripe's subscription in our words.
-func (s *Service) copyOf(from subscription, userID, plan string, now time.Time) account.Subscription {
-	to := account.Subscription{
-		UserID: userID, Plan: plan, Status: statuses[from.Status], StartsAt: seconds(from.StartDate), CancelAtEnd: from.CancelAtPeriodEnd,
-		Source: account.SubscriptionByStripe, ExternalID: from.ID, EventAt: now, UpdatedAt: now,
-	}
-	var start, end int64
-	for _, i := range from.Items.Data {
-		start, end = max(start, i.PeriodStart), max(end, i.PeriodEnd)
-	}
-	// Stripe has two ways to say that there will be no renewal. One that is to be cancelled later than the period is renewed.
-	if c := from.CancelAt; c != nil && *c > 0 && (end == 0 || *c <= end) {
-		to.CancelAtEnd, end = true, *c
-	}
-	if to.Status == account.SubscriptionEnded {
-		to.CancelAtEnd = true
-		if from.EndedAt != nil {
-			end = *from.EndedAt
-		}
-	}
-	if end > 0 {
-		to.EndsAt = new(seconds(end))
-	}
-	switch {
-	case to.Status == account.SubscriptionPastDue:
-		// The period is that which was not paid, and its invoice tells when that began.
-		due := start
-		if from.LatestInvoice != nil && from.LatestInvoice.Created > 0 {
-			due = from.LatestInvoice.Created
-		}
-		to.GraceUntil = new(seconds(due).Add(s.opts.Grace))
-	case to.Status != account.SubscriptionEnded && to.EndsAt != nil && !to.CancelAtEnd:
-		to.GraceUntil = new(to.EndsAt.Add(s.opts.Grace))
-	}
-	return to
+// NewSubscription is a subscription given by an administrator.
+type NewSubscription struct {
+	Plan string
+	// StartsAt defaults to now.
+	StartsAt *time.Time
+	// EndsAt is nil for a subscription without an end. Grace is the length of the grace period after it.
+	EndsAt *time.Time
+	Grace  time.Duration
+	Trial  bool
+	// CancelAtEnd skips the grace period, because no renewal is expected.
+	CancelAtEnd bool
 }
 
-func seconds(n int64) time.Time { return time.Unix(n, 0).UTC() }
+// Subscribe gives an account a subscription and replaces the current one.
+func (p *Plans) Subscribe(
+	ctx context.Context, actor core.Actor, userID string, n NewSubscription,
+) (Subscription, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return Subscription{}, err
+	}
+	now := p.clock.Now()
+	s := Subscription{
+		UserID: userID, Plan: n.Plan, Status: SubscriptionActive, StartsAt: now, EndsAt: n.EndsAt, CancelAtEnd: n.CancelAtEnd,
+		Source: SubscriptionByAdmin, EventAt: now, UpdatedAt: now,
+	}
+	if n.StartsAt != nil {
+		s.StartsAt = *n.StartsAt
+	}
+	if n.Trial {
+		s.Status = SubscriptionTrial
+	}
+	if s.EndsAt != nil && !s.EndsAt.After(s.StartsAt) {
+		return Subscription{}, core.InvalidField("/endsAt", "Must be after the start.")
+	}
+	if n.Grace < 0 || n.Grace > 0 && n.EndsAt == nil {
+		return Subscription{}, core.InvalidField("/graceDays", "Must not be negative, and requires an end date.")
+	}
+	if n.Grace > 0 {
+		until := n.EndsAt.Add(n.Grace)
+		s.GraceUntil = &until
+	}
+	if _, err := p.store.Plan(ctx, n.Plan); core.IsKind(err, core.KindNotFound) {
+		return Subscription{}, NoSuchPlan()
+	} else if err != nil {
+		return Subscription{}, err
+	}
+	if err := p.store.PutSubscription(ctx, s); err != nil {
+		return Subscription{}, err
+	}
+	p.record(ctx, actor, audit.SubscriptionChanged, userID, n.Plan)
+	return s, nil
+}
+
+// Cancel ends a subscription at the end of its period, or immediately.
+func (p *Plans) Cancel(ctx context.Context, actor core.Actor, userID string, immediately bool) (Subscription, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return Subscription{}, err
+	}
+	s, err := p.store.Subscription(ctx, userID)
+	if err != nil {
+		return Subscription{}, err
+	}
+	if s.Source == SubscriptionByStripe {
+		return Subscription{}, ManagedByStripe()
+	}
+	s.CancelAtEnd, s.UpdatedAt = true, p.clock.Now()
+	if immediately || s.EndsAt == nil {
+		s.Status = SubscriptionEnded
+	}
+	if err := p.store.PutSubscription(ctx, s); err != nil {
+		return Subscription{}, err
+	}
+	p.record(ctx, actor, audit.SubscriptionChanged, userID, "cancelled")
+	return s, nil
+}
+
+// ManagedByStripe returns the error for changing a subscription that was bought at Stripe.
+func ManagedByStripe() error {
+	return core.Conflict("conflict", "Stripe manages the subscription of this account. Cancel or change it there.")
+}

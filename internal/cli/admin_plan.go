@@ -8,6 +8,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/app"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -25,11 +26,11 @@ type planList struct {
 // Run lists plans.
 func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		plans, err := a.Plans.List(ctx, core.Operator(""))
+		plans, err := a.Billing.Plans.List(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "plans", plans, planJSON, "NAME\tCAPABILITIES\tMODELS\tMONTHLY CAP\tTURN CAP\tREQUESTS/S\tSTORAGE\tPRICE", func(p account.Plan) []string {
+		return printList(a, c.JSON, "plans", plans, planJSON, "NAME\tCAPABILITIES\tMODELS\tMONTHLY CAP\tTURN CAP\tREQUESTS/S\tSTORAGE\tPRICE", func(p billing.Plan) []string {
 			return []string{
 				p.Name, orDash(joined(p.Capabilities)), orDash(strings.Join(p.Models, ",")), usdOr(p.SpendCap), usdOr(p.TurnCap),
 				numberOr(p.RateLimit), numberOr(p.StorageLimit), core.USD(p.Price),
@@ -38,7 +39,7 @@ func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 	})
 }
 
-func planJSON(p account.Plan) map[string]any {
+func planJSON(p billing.Plan) map[string]any {
 	out := map[string]any{"name": p.Name, "capabilities": p.Capabilities, "models": p.Models, "priceMicros": p.Price}
 	for name, n := range map[string]*int64{
 		"spendCapMicros": p.SpendCap, "turnCapMicros": p.TurnCap, "rateLimit": p.RateLimit, "rateBurst": p.RateBurst, "storageLimitBytes": p.StorageLimit,
@@ -94,7 +95,7 @@ type planPut struct {
 
 // Run creates or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	p := account.Plan{
+	p := billing.Plan{
 		Name: c.Name, Capabilities: app.Capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
 		StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
 	}
@@ -109,7 +110,7 @@ func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		p, err := a.Plans.Put(ctx, core.Operator(""), p)
+		p, err := a.Billing.Plans.Put(ctx, core.Operator(""), p)
 		if err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ type planDelete struct {
 // Run deletes a plan.
 func (c planDelete) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		if err := a.Plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
+		if err := a.Billing.Plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"deleted": true}, "Deleted plan %s.", c.Name)
@@ -141,7 +142,7 @@ type planSet struct {
 // Run sets a plan.
 func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		if err := a.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
+		if err := a.Billing.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
@@ -162,7 +163,7 @@ type subscriptionShow struct {
 // Run shows the plan and subscription of an account.
 func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		e, err := a.Plans.Of(ctx, core.Operator(""), u.ID)
+		e, err := a.Billing.Plans.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
@@ -179,7 +180,7 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 	})
 }
 
-func subscriptionJSON(s account.Subscription) map[string]any {
+func subscriptionJSON(s billing.Subscription) map[string]any {
 	out := map[string]any{
 		"plan": s.Plan, "status": s.Status, "startsAt": date(s.StartsAt), "cancelAtEnd": s.CancelAtEnd, "source": s.Source,
 	}
@@ -207,7 +208,7 @@ type subscriptionSet struct {
 // Run subscribes an account to a plan.
 func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		n := account.NewSubscription{
+		n := billing.NewSubscription{
 			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour, Trial: c.Trial, CancelAtEnd: c.Last,
 		}
 		if c.Months > 0 {
@@ -218,7 +219,7 @@ func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand
 			end := core.AddMonths(from, c.Months)
 			n.EndsAt = &end
 		}
-		s, err := a.Plans.Subscribe(ctx, core.Operator(""), u.ID, n)
+		s, err := a.Billing.Plans.Subscribe(ctx, core.Operator(""), u.ID, n)
 		if err != nil {
 			return err
 		}
@@ -236,7 +237,7 @@ type subscriptionCancel struct {
 // Run ends a subscription.
 func (c subscriptionCancel) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		s, err := a.Plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
+		s, err := a.Billing.Plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
 		if err != nil {
 			return err
 		}

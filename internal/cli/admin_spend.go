@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -31,7 +32,7 @@ func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error
 	}
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if c.Credential != "" {
-			if err := a.Plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
+			if err := a.Billing.Plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
 				return err
 			}
 			return a.print(c.JSON, map[string]any{"credential": map[string]any{"id": c.Credential, "spendCapMicros": micros}},
@@ -55,7 +56,7 @@ type spendCheck struct {
 // Run compares the stored sums with the ledger and fails if one differs.
 func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		differences, err := a.Spending.Check(ctx, core.Operator(""))
+		differences, err := a.Billing.Spending.Check(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 	})
 }
 
-func differenceRows(differences []account.SpendDifference) [][]string {
+func differenceRows(differences []billing.SpendDifference) [][]string {
 	rows := make([][]string, len(differences))
 	for i, d := range differences {
 		rows[i] = []string{d.Of, d.ID, d.Month}
@@ -112,7 +113,7 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		r, err := a.Usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
+		r, err := a.Billing.Usage.Of(ctx, core.Operator(""), userID, billing.UsageQuery{From: c.From, To: c.To, By: billing.UsageBy(c.By)})
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/webapp"
 )
@@ -50,9 +51,9 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			c.Plan = a.Config.DefaultPlan
 		}
 		if c.Plan != core.PlanNone {
-			_, err := a.Plans.Get(ctx, core.Operator(""), c.Plan)
+			_, err := a.Billing.Plans.Get(ctx, core.Operator(""), c.Plan)
 			if core.IsKind(err, core.KindNotFound) {
-				return account.NoSuchPlan()
+				return billing.NoSuchPlan()
 			}
 			if err != nil {
 				return err
@@ -133,7 +134,7 @@ type userEmail struct {
 // Run sets the e-mail address of an account.
 func (c userEmail) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		u, err := a.Directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
+		u, err := a.Accounts.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		return err
 	}
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		if err := a.Accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
+		if err := a.SignIn.Passwords.Set(ctx, core.Operator(""), u.ID, password, ""); err != nil {
 			return err
 		}
 		if err := a.record(ctx, audit.PasswordChanged, u); err != nil {
@@ -175,7 +176,7 @@ type userReset struct {
 // in browser histories, proxy logs and chats.
 func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
-		reset, code, err := a.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
+		reset, code, err := a.SignIn.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"carrel/internal/app"
 	"carrel/internal/config"
@@ -13,6 +14,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
+	"carrel/internal/signin"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 )
@@ -44,6 +46,7 @@ func (c serveCommand) load(env *Env) (config.Config, error) {
 
 // Run serves until the process receives SIGINT or SIGTERM.
 func (c serveCommand) Run(ctx context.Context, env *Env) error {
+	defer runtime.KeepAlive(app.TuneGC())
 	cfg, err := c.load(env)
 	if err != nil {
 		return err
@@ -74,7 +77,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, credential.PendingPrefix, credential.BrowserPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
+		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, signin.PendingPrefix, signin.BrowserPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
 			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }

@@ -1,6 +1,5 @@
-// Package config holds the settings of an installation: one struct, filled once at start from defaults, a settings
-// file, the environment and the flags, and passed by value from there. One table (settings.go) says all there is to
-// know about each setting, so that loading, help texts and `carrel config` can't disagree.
+// Package config loads the settings of an installation from defaults, a settings file, the environment and flags. One
+// table (settings.go) describes every setting; loading, help texts and `carrel config` are derived from it.
 package config
 
 import (
@@ -11,66 +10,67 @@ import (
 	"time"
 )
 
-// Config is every setting, checked. The zero value is not usable; Load makes one.
+// Config holds all settings, validated. Load returns one; the zero value is not usable.
 type Config struct {
-	// Addr is where the server listens.
+	// Addr is the address that the server listens on.
 	Addr string
-	// Data is the folder that holds everything the installation keeps on disk.
+	// Data is the data folder.
 	Data string
-	// BaseURL is the address clients use, without a trailing slash.
+	// BaseURL is the public URL of the server, without a trailing slash.
 	BaseURL string
-	// Database is a PostgreSQL URL; empty means SQLite inside Data.
+	// Database is a PostgreSQL URL; empty means SQLite in Data.
 	Database string
 	// TLSCert and TLSKey are PEM files; both are set or neither.
 	TLSCert, TLSKey string
 	// Demo fills an empty data folder with the sample library.
 	Demo bool
-	// MetricsAddr is where Prometheus metrics are served; empty means nowhere.
+	// MetricsAddr is the address of the Prometheus metrics; empty means off.
 	MetricsAddr string
-	// LogLevel is the least level that is logged.
+	// LogLevel is the minimum level of the log.
 	LogLevel slog.Level
 	// LogFormat is "auto", "text" or "json".
 	LogFormat string
-	// TurnWait is how long a sent message waits for its reply before it is answered with 202.
+	// TurnWait is the time that sending a message waits for the reply before it returns 202.
 	TurnWait time.Duration
-	// KeyPrefix and CodePrefix start every API key and every connect code.
+	// KeyPrefix and CodePrefix are the prefixes of API keys and connect codes.
 	KeyPrefix, CodePrefix string
-	// RateLimits is whether requests are limited.
+	// RateLimits enables rate limits.
 	RateLimits bool
-	// EventStreams is how many event streams one credential may hold open at once.
+	// EventStreams is the maximum number of open event streams of a credential.
 	EventStreams int
-	// Contact is an e-mail address that public catalogues are told, so that they can write before they lock us out.
+	// Contact is an e-mail address that is sent to public catalogues, so that they can complain before they block us.
 	Contact string
-	// OutboundPrivate is whether webhooks, sources and the documents of OAuth clients may reach private and loopback addresses, and webhooks and sources plain HTTP.
+	// OutboundPrivate allows webhooks, sources and the metadata documents of OAuth clients to use private and loopback
+	// addresses, and webhooks and sources to use plain HTTP.
 	OutboundPrivate bool
-	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
 	TrustedProxies []netip.Prefix
-	// ShutdownTimeout is how long open requests may take to end when the server stops.
+	// ShutdownTimeout is the time that open requests have to end at shutdown.
 	ShutdownTimeout time.Duration
-	// Imports are the limits of what fills sources.
+	// Imports are the limits of imports.
 	Imports Imports
-	// ExportDays is how many days the export of an account can be downloaded.
+	// ExportDays is the number of days for which an account export can be downloaded.
 	ExportDays int
-	// SecretKey is the key of keyed hashes and of stored secrets; empty means that one is kept in the data folder.
+	// SecretKey is the key for hashes of credentials and for stored secrets; empty means a key in the data folder.
 	SecretKey string
-	// Embeddings is the endpoint that makes vectors of texts.
+	// Embeddings is the endpoint for embeddings.
 	Embeddings Embeddings
-	// Model is the language model that answers.
+	// Model is the language model.
 	Model Model
-	// SearchPrices are what a search of each paid service counts as, in millionths of a dollar.
+	// SearchPrices are the prices of a search by paid service, in millionths of a dollar.
 	SearchPrices map[string]int64
-	// TOTP is whether people may set up an authenticator app.
+	// TOTP allows users to set up an authenticator app.
 	TOTP bool
-	// OIDC is another provider to sign in with.
+	// OIDC is an OpenID provider to sign in with.
 	OIDC OIDC
-	// DefaultPlan is what new accounts get: the name of a plan, or none.
+	// DefaultPlan is the name of the plan of new accounts, or "none".
 	DefaultPlan string
-	// Plans are those that the settings file declares.
+	// Plans are declared in the settings file.
 	Plans []Plan
-	// Stripe is where plans are paid for.
+	// Stripe is the account that plans are paid through.
 	Stripe Stripe
 
-	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
+	// Warnings are likely mistakes that do not prevent the start, such as an unknown variable.
 	Warnings []string
 
 	sources map[string]Source
@@ -78,23 +78,23 @@ type Config struct {
 
 // Embeddings are the settings of an OpenAI-compatible endpoint for embeddings.
 type Embeddings struct {
-	// URL is what "/embeddings" is added to, without a trailing slash. URL and Model are both set or neither.
+	// URL is the address without "/embeddings" and a trailing slash. URL and Model are both set or neither.
 	URL, Model string
 	// Key is sent as a bearer token; empty means none.
 	Key string
-	// Dimensions is how long vectors shall be; 0 means as the model makes them.
+	// Dimensions is the requested length of vectors; 0 means the default of the model.
 	Dimensions int
-	// Price is what a million tokens cost, in dollars.
+	// Price is the price of a million tokens in dollars.
 	Price float64
 }
 
-// On reports whether there is an endpoint.
+// On reports whether an endpoint is configured.
 func (e Embeddings) On() bool { return e.URL != "" }
 
-// Source is where the value of a setting came from.
+// Source is the origin of the value of a setting.
 type Source string
 
-// The sources, from the weakest to the strongest.
+// Sources, in increasing order of precedence.
 const (
 	FromDefault Source = "default"
 	FromFile    Source = "file"
@@ -102,7 +102,7 @@ const (
 	FromFlag    Source = "flag"
 )
 
-// Setting is one line of `carrel config`. Value never holds a secret.
+// Setting is one line of `carrel config`. Secrets in Value are redacted.
 type Setting struct {
 	Name   string `json:"name"`
 	Env    string `json:"env"`
@@ -111,7 +111,7 @@ type Setting struct {
 	Help   string `json:"help"`
 }
 
-// Describe lists every setting with its redacted value and where it came from, in the order of the table, and then the
+// Describe returns all settings with their redacted values and sources, in the order of the table, followed by the
 // plans.
 func (c Config) Describe() []Setting {
 	out := make([]Setting, 0, len(table))
@@ -125,12 +125,15 @@ func (c Config) Describe() []Setting {
 		})
 	}
 	for _, p := range c.Plans {
-		out = append(out, Setting{Name: "plan." + p.Name, Value: p.String(), Source: FromFile, Help: "A plan of the settings file."})
+		out = append(out, Setting{
+			Name: "plan." + p.Name, Value: p.String(), Source: FromFile,
+			Help: "Plan in the settings file.",
+		})
 	}
 	return out
 }
 
-// String shows the settings as `carrel config` does, so that printing the struct by accident gives nothing away.
+// String returns the redacted settings, so that printing a Config does not leak secrets.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, s := range c.Describe() {
@@ -139,7 +142,7 @@ func (c Config) String() string {
 	return b.String()
 }
 
-// LogValue is String for the log.
+// LogValue implements slog.LogValuer with redacted settings.
 func (c Config) LogValue() slog.Value {
 	settings := c.Describe()
 	attrs := make([]slog.Attr, 0, len(settings))
@@ -149,7 +152,7 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// Defaults lists every setting with its default, for the help texts of the flags.
+// Defaults returns all settings with their defaults, for the help texts of flags.
 func Defaults() []Setting {
 	out := make([]Setting, 0, len(table))
 	for _, s := range table {
@@ -158,11 +161,11 @@ func Defaults() []Setting {
 	return out
 }
 
-// TLS reports whether the server itself speaks TLS.
+// TLS reports whether the server serves HTTPS.
 func (c Config) TLS() bool { return c.TLSCert != "" }
 
-// Bound returns the settings of a server that listens on this address: with port 0 in Addr the real port is known
-// only then. A base URL that nobody set follows.
+// Bound returns the settings with the actual address of a listening server, which differs from Addr if its port is 0. A
+// base URL that is not set is derived from it.
 func (c Config) Bound(addr string) Config {
 	c.Addr = addr
 	if from := c.sources["base-url"]; from == "" || from == FromDefault {
@@ -171,7 +174,7 @@ func (c Config) Bound(addr string) Config {
 	return c
 }
 
-// baseURL is the address under which a client on this machine reaches a server that listens on addr.
+// baseURL returns the URL of a server that listens on addr, for clients on the same machine.
 func baseURL(addr string, tls bool) string {
 	scheme := "http://"
 	if tls {

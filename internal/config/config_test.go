@@ -13,7 +13,7 @@ import (
 	"carrel/internal/config"
 )
 
-// env makes LoadOptions of an environment alone, with a data folder that holds no settings file.
+// env returns LoadOptions with only an environment, and a data folder without a settings file.
 func env(t *testing.T, kv ...string) config.LoadOptions {
 	t.Helper()
 	vars := map[string]string{"CARREL_DATA": t.TempDir()}
@@ -56,7 +56,7 @@ func describe(t *testing.T, c config.Config, name string) config.Setting {
 	return config.Setting{}
 }
 
-func TestDefaultsAreUsableWithoutAnyEnvironment(t *testing.T) {
+func TestDefaultsAreValid(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := load(t, config.LoadOptions{})
 	if c.Addr != "127.0.0.1:8080" || c.BaseURL != "http://127.0.0.1:8080" || c.Data != "carrel-data" {
@@ -70,7 +70,7 @@ func TestDefaultsAreUsableWithoutAnyEnvironment(t *testing.T) {
 	}
 }
 
-func TestAStrongerSourceWinsAndIsNamed(t *testing.T) {
+func TestPrecedenceOfSources(t *testing.T) {
 	t.Parallel()
 	opts := env(t, "CARREL_LOG_LEVEL", "warn", "CARREL_TURN_WAIT", "3s")
 	opts.File = write(t, "c.conf", "log_level = debug\nturn-wait = 2s\nkey-prefix = 'abc' # ours\n\n# done\n")
@@ -88,7 +88,7 @@ func TestAStrongerSourceWinsAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheSettingsFileIsFoundByVariableAndInTheDataFolder(t *testing.T) {
+func TestSettingsFileIsFoundByVariableAndInTheDataFolder(t *testing.T) {
 	t.Parallel()
 	c := load(t, env(t, "CARREL_CONFIG", write(t, "x.conf", `addr = "127.0.0.1:1"`)))
 	if c.Addr != "127.0.0.1:1" {
@@ -99,31 +99,36 @@ func TestTheSettingsFileIsFoundByVariableAndInTheDataFolder(t *testing.T) {
 	if c.Addr != "127.0.0.1:2" {
 		t.Errorf("in the data folder: addr %q", c.Addr)
 	}
-	if _, err := config.Load(env(t, "CARREL_CONFIG", "/nowhere/x.conf")); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := config.Load(env(t, "CARREL_CONFIG", "/nowhere/x.conf")); err == nil ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a file that was asked for and is missing: %v", err)
 	}
 	bad := write(t, "carrel.conf", "data = elsewhere")
-	if _, err := config.Load(env(t, "CARREL_DATA", filepath.Dir(bad))); err == nil || !strings.Contains(err.Error(), "--data") {
+	if _, err := config.Load(env(t, "CARREL_DATA", filepath.Dir(bad))); err == nil ||
+		!strings.Contains(err.Error(), "--data") {
 		t.Errorf("a file in the data folder that moves it: %v", err)
 	}
 }
 
-func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
+func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	opts := env(t,
 		"CARREL_ADDR", "nonsense",
 		"CARREL_DATABASE", "host=db password=hunter2",
 		"CARREL_SECRET_KEY", "too short to be one",
 	)
-	opts.File = write(t, "c.conf", "adr = x\nlog-level=\"loud\nno equals sign hunter2\nturn-wait = 1s\nturn_wait = 2s\ndemo = maybe\n")
+	opts.File = write(t, "c.conf", "adr = x\nlog-level=\"loud\nno equals sign hunter2\n"+
+		"turn-wait = 1s\nturn_wait = 2s\ndemo = maybe\n")
 	opts.Overrides = map[string]string{"key-prefix": "9x", "bogus": "1"}
 	_, err := config.Load(opts)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"CARREL_ADDR must be", "CARREL_DATABASE must be", "CARREL_SECRET_KEY must have", "--key-prefix must be", "--bogus is not a setting",
-		"line 1: adr is not a setting; did you mean addr?", "line 2: log-level has a quote", "line 3 is not of the form",
+		"CARREL_ADDR must be", "CARREL_DATABASE must be", "CARREL_SECRET_KEY must have", "--key-prefix must be",
+		"--bogus is not a setting",
+		"line 1: adr is not a setting; did you mean addr?", "line 2: log-level has an unclosed quote",
+		"line 3 must have the form",
 		"line 5: turn-wait is set twice", "demo must be true or false",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -137,7 +142,7 @@ func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestEachRuleRefusesWhatItShould(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	cert := write(t, "cert.pem", "x")
 	for _, tc := range []struct {
@@ -153,9 +158,9 @@ func TestEachRuleRefusesWhatItShould(t *testing.T) {
 		{[]string{"CARREL_BASE_URL", "https://a.example/"}, "slash"},
 		{[]string{"CARREL_BASE_URL", "https://a.example?x=1"}, "query"},
 		{[]string{"CARREL_BASE_URL", "https://a.example#x"}, "fragment"},
-		{[]string{"CARREL_BASE_URL", "a.example"}, "whole http"},
-		{[]string{"CARREL_BASE_URL", "ftp://a.example"}, "whole http"},
-		{[]string{"CARREL_BASE_URL", "https://u:p@a.example"}, "whole http"},
+		{[]string{"CARREL_BASE_URL", "a.example"}, "absolute http"},
+		{[]string{"CARREL_BASE_URL", "ftp://a.example"}, "absolute http"},
+		{[]string{"CARREL_BASE_URL", "https://u:p@a.example"}, "absolute http"},
 		{[]string{"CARREL_DATABASE", "postgres:///carrel?host=/run/postgresql"}, ""},
 		{[]string{"CARREL_DATABASE", "mysql://x"}, "PostgreSQL"},
 		{[]string{"CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", cert}, ""},
@@ -183,15 +188,18 @@ func TestEachRuleRefusesWhatItShould(t *testing.T) {
 		{[]string{"CARREL_RATE_LIMITS", "sometimes"}, "on or off"},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/8, ::1 ,192.0.2.1"}, ""},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/33"}, "networks"},
-		{[]string{"CARREL_EMBEDDINGS_URL", "https://api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "text-embedding-3-small"}, ""},
+		{
+			[]string{"CARREL_EMBEDDINGS_URL", "https://api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "text-embedding-3-small"},
+			"",
+		},
 		{[]string{"CARREL_EMBEDDINGS_URL", "http://[::1]:11434/v1", "CARREL_EMBEDDINGS_MODEL", "hf.co/a/b:Q4 K"}, ""},
 		{[]string{"CARREL_EMBEDDINGS_URL", "https://api.openai.com/v1"}, "go together"},
 		{[]string{"CARREL_EMBEDDINGS_MODEL", "m"}, "go together"},
-		{[]string{"CARREL_EMBEDDINGS_URL", "api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "m"}, "whole http"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "m"}, "absolute http"},
 		{[]string{"CARREL_EMBEDDINGS_URL", "https://u:p@a.example/v1", "CARREL_EMBEDDINGS_MODEL", "m"}, "user name"},
 		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1?x=y", "CARREL_EMBEDDINGS_MODEL", "m"}, "query"},
 		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1/", "CARREL_EMBEDDINGS_MODEL", "m"}, "slash"},
-		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1/embeddings", "CARREL_EMBEDDINGS_MODEL", "m"}, "is added"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1/embeddings", "CARREL_EMBEDDINGS_MODEL", "m"}, "is appended"},
 		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1", "CARREL_EMBEDDINGS_MODEL", "a\nb"}, "name of a model"},
 		{[]string{"CARREL_EMBEDDINGS_API_KEY", "sk a"}, "spaces"},
 		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "512"}, ""},
@@ -211,7 +219,7 @@ func TestEachRuleRefusesWhatItShould(t *testing.T) {
 	}
 }
 
-func TestASecretMayComeFromItsOwnFile(t *testing.T) {
+func TestSecretIsReadFromAFile(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("k", 40)
 	path := write(t, "key", key+"\r\n")
@@ -227,7 +235,7 @@ func TestASecretMayComeFromItsOwnFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A stronger source may say it in the other form.
+	// A source of higher precedence may use the other form.
 	opts := env(t, "CARREL_SECRET_KEY_FILE", "/nowhere")
 	opts.Overrides = map[string]string{"secret-key": key}
 	if c := load(t, opts); c.SecretKey != key {
@@ -235,7 +243,7 @@ func TestASecretMayComeFromItsOwnFile(t *testing.T) {
 	}
 }
 
-func TestDescribeNeverShowsASecret(t *testing.T) {
+func TestDescribeRedactsSecrets(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("s3cr3t", 8)
 	for _, db := range []string{
@@ -260,7 +268,8 @@ func TestDescribeNeverShowsASecret(t *testing.T) {
 	c := load(t, env(t, "CARREL_SECRET_KEY", key))
 	var out strings.Builder
 	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c)
-	if printed := fmt.Sprintf("%v %+v %s", c, c, &out); strings.Contains(printed, "s3cr3t") || !strings.Contains(printed, "127.0.0.1:8080") {
+	if printed := fmt.Sprintf("%v %+v %s", c, c, &out); strings.Contains(printed, "s3cr3t") ||
+		!strings.Contains(printed, "127.0.0.1:8080") {
 		t.Errorf("printing the struct gives %s", printed)
 	}
 	if got := describe(t, load(t, env(t)), "secret-key").Value; got != "" {
@@ -268,14 +277,15 @@ func TestDescribeNeverShowsASecret(t *testing.T) {
 	}
 }
 
-func TestTheEndpointForEmbeddingsIsOffUntilItIsSet(t *testing.T) {
+func TestEmbeddingsAreOffByDefault(t *testing.T) {
 	t.Parallel()
 	if c := load(t, env(t)); c.Embeddings.On() {
 		t.Errorf("on without settings: %+v", c.Embeddings)
 	}
 	file := write(t, "key", "sk-hunter2\n")
 	c := load(t, env(
-		t, "CARREL_EMBEDDINGS_URL", "http://10.0.0.7:8000/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY_FILE", file,
+		t, "CARREL_EMBEDDINGS_URL", "http://10.0.0.7:8000/v1", "CARREL_EMBEDDINGS_MODEL", "m",
+		"CARREL_EMBEDDINGS_API_KEY_FILE", file,
 		"CARREL_EMBEDDINGS_DIMENSIONS", "256", "CARREL_EMBEDDINGS_PRICE", "0.13",
 	))
 	want := config.Embeddings{URL: "http://10.0.0.7:8000/v1", Model: "m", Key: "sk-hunter2", Dimensions: 256, Price: 0.13}
@@ -289,7 +299,10 @@ func TestTheEndpointForEmbeddingsIsOffUntilItIsSet(t *testing.T) {
 		t.Errorf("printed as %s", printed)
 	}
 	for _, kv := range [][]string{
-		{"CARREL_EMBEDDINGS_URL", "http://localhost:11434/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY", "k"},
+		{
+			"CARREL_EMBEDDINGS_URL", "http://localhost:11434/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY",
+			"k",
+		},
 		{"CARREL_EMBEDDINGS_URL", "http://[::1]:11434/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY", "k"},
 		{"CARREL_EMBEDDINGS_URL", "http://10.0.0.7/v1", "CARREL_EMBEDDINGS_MODEL", "m"},
 	} {
@@ -297,7 +310,8 @@ func TestTheEndpointForEmbeddingsIsOffUntilItIsSet(t *testing.T) {
 			t.Errorf("%v: warnings %q", kv, c.Warnings)
 		}
 	}
-	if c := load(t, env(t, "CARREL_EMBEDDINGS_API_KEY", "k")); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "no effect") {
+	if c := load(t, env(t, "CARREL_EMBEDDINGS_API_KEY", "k")); len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0], "no effect") {
 		t.Errorf("a key alone: warnings %q", c.Warnings)
 	}
 }
@@ -316,7 +330,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 	}
 }
 
-func TestAnUnknownVariableIsAWarningThatNamesTheClosest(t *testing.T) {
+func TestUnknownVariableIsAWarningWithASuggestion(t *testing.T) {
 	t.Parallel()
 	c := load(t, env(t, "CARREL_ADR", "x", "CARREL_SOMETHING_ELSE", "y"))
 	want := []string{
@@ -328,7 +342,7 @@ func TestAnUnknownVariableIsAWarningThatNamesTheClosest(t *testing.T) {
 	}
 }
 
-func TestTrustedProxiesAreKeptInTheFormPeersAreComparedIn(t *testing.T) {
+func TestTrustedProxiesAreNormalized(t *testing.T) {
 	t.Parallel()
 	c := load(t, env(t, "CARREL_TRUSTED_PROXIES", "10.1.2.3/8,192.0.2.1,::ffff:172.16.0.0/108,::1,"))
 	if got, want := describe(t, c, "trusted-proxies").Value, "10.0.0.0/8,192.0.2.1/32,172.16.0.0/12,::1/128"; got != want {
@@ -336,7 +350,7 @@ func TestTrustedProxiesAreKeptInTheFormPeersAreComparedIn(t *testing.T) {
 	}
 }
 
-func TestTheBaseURLFollowsTheAddressUnlessSet(t *testing.T) {
+func TestBaseURLIsDerivedFromTheAddress(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		":9000": "http://127.0.0.1:9000", "0.0.0.0:9000": "http://127.0.0.1:9000",
@@ -346,10 +360,13 @@ func TestTheBaseURLFollowsTheAddressUnlessSet(t *testing.T) {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}
-	if got := load(t, env(t, "CARREL_ADDR", "127.0.0.1:0")).Bound("127.0.0.1:4711"); got.BaseURL != "http://127.0.0.1:4711" || got.Addr != "127.0.0.1:4711" {
+	const addr = "127.0.0.1:4711"
+	got := load(t, env(t, "CARREL_ADDR", "127.0.0.1:0")).Bound(addr)
+	if got.BaseURL != "http://"+addr || got.Addr != addr {
 		t.Errorf("bound: %s %s", got.Addr, got.BaseURL)
 	}
-	if got := load(t, env(t, "CARREL_BASE_URL", "https://a.example")).Bound("127.0.0.1:4711").BaseURL; got != "https://a.example" {
+	got = load(t, env(t, "CARREL_BASE_URL", "https://a.example")).Bound(addr)
+	if got := got.BaseURL; got != "https://a.example" {
 		t.Errorf("set and bound: %s", got)
 	}
 	cert := write(t, "cert.pem", "x")
@@ -358,7 +375,7 @@ func TestTheBaseURLFollowsTheAddressUnlessSet(t *testing.T) {
 	}
 }
 
-func FuzzSettingsFileNeverPanics(f *testing.F) {
+func FuzzSettingsFile(f *testing.F) {
 	f.Add("addr = 127.0.0.1:1\n")
 	f.Add("\ufeffaddr='x\n=\n= =\n[x]\n")
 	f.Add("database = \"postgres://a:b#c@d/e\" # x")
@@ -374,21 +391,27 @@ func FuzzSettingsFileNeverPanics(f *testing.F) {
 	})
 }
 
-func TestImportLimitsAreCheckedAtTheStart(t *testing.T) {
+func TestImportLimitsAreValidated(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
-		"imports-per-user": {"0", "-1", "1001", "many"}, "imports-per-node": {"0", "1001", ""}, "import-unpacked-mib": {"1", "x"},
-		"import-entries": {"0"}, "import-depth": {"0", "101"}, "import-work": {"1"}, "import-memory-mib": {"8"}, "import-time": {"0s", "25h", "5"},
+		"imports-per-user": {"0", "-1", "1001", "many"}, "imports-per-node": {"0", "1001", ""}, "import-unpacked-mib": {
+			"1",
+			"x",
+		},
+		"import-entries": {"0"}, "import-depth": {"0", "101"}, "import-work": {"1"}, "import-memory-mib": {"8"},
+		"import-time": {"0s", "25h", "5"},
 	} {
 		for _, value := range values {
 			_, err := config.Load(config.LoadOptions{Overrides: map[string]string{name: value}})
-			if err == nil || !strings.Contains(err.Error(), "--"+name+" must be") || value != "" && strings.Contains(err.Error(), " "+value+" ") {
+			if err == nil || !strings.Contains(err.Error(), "--"+name+" must be") || value != "" &&
+				strings.Contains(err.Error(), " "+value+" ") {
 				t.Errorf("%s=%q: %v", name, value, err)
 			}
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Overrides: map[string]string{"imports-per-user": "7", "import-time": "1h"}})
-	if err != nil || c.Imports.PerUser != 7 || c.Imports.PerNode != 4 || c.Imports.UnpackedMiB != 256 || c.Imports.Time != time.Hour {
+	if err != nil || c.Imports.PerUser != 7 || c.Imports.PerNode != 4 || c.Imports.UnpackedMiB != 256 ||
+		c.Imports.Time != time.Hour {
 		t.Errorf("%+v (%v)", c.Imports, err)
 	}
 }

@@ -19,7 +19,7 @@ func (v *dimensions) String() string { return strconv.Itoa(int(*v)) }
 func (v *dimensions) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > maxDimensions {
-		return errors.New("must be a whole number from 1 to 8192, or 0 for the model's own")
+		return errors.New("must be a whole number from 1 to 8192, or 0 for the default of the model")
 	}
 	*v = dimensions(n)
 	return nil
@@ -29,13 +29,13 @@ type dollars float64
 
 func (v *dollars) String() string { return strconv.FormatFloat(float64(*v), 'f', -1, 64) }
 
-// maxPrice is more than any model costs: what is higher was meant for another unit.
+// maxPrice is higher than the price of any model. A higher value is likely in another unit.
 const maxPrice = 1000
 
 func (v *dollars) Set(s string) error {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > maxPrice {
-		return errors.New("must be dollars for a million tokens, such as 0.02")
+		return errors.New("must be dollars per million tokens, such as 0.02")
 	}
 	*v = dollars(n)
 	return nil
@@ -48,13 +48,13 @@ func checkEmbeddingsURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return errors.New("must be a whole http or https address, such as https://api.openai.com/v1")
+		return errors.New("must be an absolute http or https URL, such as https://api.openai.com/v1")
 	case u.User != nil:
-		return errors.New("must not hold a user name or password; use embeddings-api-key")
+		return errors.New("must not contain a user name or password; use embeddings-api-key")
 	case strings.ContainsAny(s, "?#"):
 		return errors.New("must not have a query or a fragment")
 	case strings.HasSuffix(s, "/embeddings"):
-		return errors.New("must not end in /embeddings, which is added to it")
+		return errors.New("must not end in /embeddings, which is appended")
 	case strings.HasSuffix(s, "/"):
 		return errors.New("must not end in a slash")
 	}
@@ -62,21 +62,22 @@ func checkEmbeddingsURL(s string) error {
 }
 
 func checkModel(s string) error {
-	if len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }) || strings.TrimSpace(s) != s {
+	if len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }) ||
+		strings.TrimSpace(s) != s {
 		return errors.New("must be the name of a model, such as text-embedding-3-small")
 	}
 	return nil
 }
 
-// checkAPIKey refuses what can't be sent in a header: mostly a key that was copied with something around it.
+// checkAPIKey refuses characters that are invalid in a header, usually copied by accident.
 func checkAPIKey(s string) error {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return errors.New("must have no spaces and no other characters than ASCII")
+		return errors.New("must consist of ASCII characters without spaces")
 	}
 	return nil
 }
 
-// warnings names what looks like a mistake but may be meant.
+// warnings returns likely mistakes.
 func (e Embeddings) warnings() []string {
 	u, err := url.Parse(e.URL)
 	switch {
@@ -85,7 +86,7 @@ func (e Embeddings) warnings() []string {
 	case !e.On():
 		return []string{"embeddings-api-key has no effect without embeddings-url"}
 	case u.Scheme == "http" && !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0"):
-		return []string{"embeddings-url is plain http to another machine: the key and the texts of documents can be read on the way; use https"}
+		return []string{"embeddings-url is plain http to another machine: the key and documents are not encrypted; use https"}
 	}
 	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// section is the lines below a heading of the settings file, by name; that before the first heading has none.
+// section holds the values below a heading of the settings file. The first section has no heading.
 type section struct {
 	heading string
 	line    int
 	values  map[string]string
 }
 
-// parseFile reads `name = value` lines, a small part of TOML: # starts a comment, a value may stand in single or
-// double quotes, and names may be written with - or _. A heading, [plan.NAME], starts a plan. There are no escapes.
+// parseFile parses lines of the form `name = value`, a small subset of TOML: # starts a comment, values may be in
+// single or double quotes without escapes, and names may be written with - or _. A heading [plan.NAME] starts a plan.
 func parseFile(path, text string, probs *Problems) (values map[string]string, plans []Plan) {
 	sections := []section{{values: map[string]string{}}}
 	known := names()
@@ -33,15 +33,15 @@ func parseFile(path, text string, probs *Problems) (values map[string]string, pl
 		name, rest, ok := strings.Cut(line, "=")
 		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
 		if !ok || name == "" {
-			// The line is not repeated: it may hold half a secret.
-			probs.add("%s line %d is not of the form name = value", path, n)
+			// The line is not quoted, because it may contain a secret.
+			probs.add("%s line %d must have the form name = value", path, n)
 			continue
 		}
 		value, ok := parseValue(strings.TrimSpace(rest))
 		_, twice := values[name]
 		switch {
 		case !ok:
-			probs.add("%s line %d: %s has a quote that is not closed, or text after it", path, n, name)
+			probs.add("%s line %d: %s has an unclosed quote, or text after the closing quote", path, n, name)
 		case !slices.Contains(known, name):
 			probs.add("%s line %d: %s is not a setting%s", path, n, name, suggestion(name, known, ""))
 		case twice:
@@ -53,7 +53,7 @@ func parseFile(path, text string, probs *Problems) (values map[string]string, pl
 	return sections[0].values, parsePlans(path, sections[1:], probs)
 }
 
-// heading takes the brackets and the comment off a heading; one that is not well formed is empty.
+// heading returns the text of a heading without brackets and comment, or "" if it is malformed.
 func heading(line string) string {
 	name, after, closed := strings.Cut(line[1:], "]")
 	if after = strings.TrimSpace(after); !closed || after != "" && after[0] != '#' {
@@ -62,7 +62,7 @@ func heading(line string) string {
 	return strings.TrimSpace(name)
 }
 
-// parseValue takes the quotes and the comment off a value, and reports whether it is well formed.
+// parseValue removes quotes and comment from a value, and reports whether it is well-formed.
 func parseValue(s string) (string, bool) {
 	if s == "" {
 		return "", true
@@ -72,7 +72,7 @@ func parseValue(s string) (string, bool) {
 		after = strings.TrimSpace(after)
 		return value, closed && (after == "" || after[0] == '#')
 	}
-	// Only a # after white space starts a comment, so that one inside a word needs no quotes.
+	// A # starts a comment only after white space, so that a # inside a word needs no quotes.
 	for i := range len(s) {
 		if s[i] == '#' && (i == 0 || s[i-1] == ' ' || s[i-1] == '\t') {
 			return strings.TrimSpace(s[:i]), true

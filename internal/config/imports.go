@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Imports are the limits of what fills sources.
+// Imports are the limits of imports.
 type Imports struct {
-	// PerUser and PerNode are how many imports of a user, on all nodes, and of a node run at once. The others wait.
+	// PerUser limits the concurrent imports of a user on all nodes, PerNode those on one node. Further imports wait.
 	PerUser, PerNode int
-	// UnpackedMiB, Entries, Depth and Work are what one upload may unpack to, hold, nest and take; see ingest/budget.
+	// UnpackedMiB, Entries, Depth and Work are the limits of one upload; see format/budget.
 	UnpackedMiB, Entries, Depth int
 	// Work is in millions of steps.
 	Work int
-	// MemoryMiB is the memory in which a node reads documents.
+	// MemoryMiB is the memory for parsing documents on a node.
 	MemoryMiB int
-	// Time is how long one document may take.
+	// Time is the time limit of one document.
 	Time time.Duration
 }
 
-// count is a whole number from a range.
+// count is an integer in a range.
 type count struct {
 	n        *int
 	min, max int
@@ -37,7 +37,7 @@ func (v count) Set(s string) error {
 	return nil
 }
 
-// longTime is a time that is not a wait of somebody: up to a day.
+// longTime is a duration of up to a day, for background work.
 type longTime time.Duration
 
 func (v *longTime) String() string { return time.Duration(*v).String() }
@@ -45,7 +45,7 @@ func (v *longTime) String() string { return time.Duration(*v).String() }
 func (v *longTime) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < time.Second || d > 24*time.Hour {
-		return fmt.Errorf("must be a time from 1s to 24h, such as 5m")
+		return fmt.Errorf("must be a duration from 1s to 24h, such as 5m")
 	}
 	*v = longTime(d)
 	return nil

@@ -11,35 +11,34 @@ import (
 	"strings"
 )
 
-// LoadOptions is where settings come from beside their defaults.
+// LoadOptions are the sources of settings.
 type LoadOptions struct {
-	// Getenv reads a variable, as os.Getenv does. An empty variable counts as not set. Nil means no environment.
+	// Getenv reads a variable, like os.Getenv. An empty variable counts as unset. Nil means no environment.
 	Getenv func(string) string
-	// Environ is the whole environment, as os.Environ gives it. It serves one purpose, to warn of variables that
-	// start as ours do and are none of ours; nil means no warnings.
+	// Environ is the environment in the form of os.Environ. It is only used to warn of unknown CARREL_ variables; nil
+	// means no warnings.
 	Environ []string
-	// File is the settings file. Empty means the one that CARREL_CONFIG names, else carrel.conf in the data folder
-	// if there is one.
+	// File is the path of the settings file. Empty means the value of CARREL_CONFIG, else carrel.conf in the data
+	// folder if it exists.
 	File string
-	// Overrides are what flags set, by name of the setting. An empty value here is a value.
+	// Overrides are the values of flags by name of the setting. An empty value counts as set.
 	Overrides map[string]string
 }
 
-// fileName is the settings file that is looked for in the data folder.
+// fileName is the name of the settings file in the data folder.
 const fileName = "carrel.conf"
 
-// layer is what one source sets, by name.
+// layer holds the values of one source, by name of the setting.
 type layer struct {
 	from   Source
 	values map[string]string
-	// plans are those that a settings file declares.
+	// plans are declared in a settings file.
 	plans []Plan
-	// label names a setting the way its source spells it, so that a message points at what to change.
+	// label returns the name of a setting in the spelling of the source, for error messages.
 	label func(name string) string
 }
 
-// Load gathers the settings, the stronger source over the weaker, and checks them. Its error names everything that
-// is wrong at once, each with what to do.
+// Load merges the sources by precedence and validates the settings. Its error lists all problems and their remedies.
 func Load(opts LoadOptions) (Config, error) {
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
@@ -67,11 +66,13 @@ func Load(opts LoadOptions) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = baseURL(c.Addr, c.TLS())
 	}
-	c.Warnings = slices.Concat(unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings())
+	c.Warnings = slices.Concat(
+		unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings(),
+	)
 	return c, nil
 }
 
-// pick returns the value of a setting from the strongest layer that has it, and what to call it in a message.
+// pick returns the value of a setting from the first layer that sets it, and its label for error messages.
 func pick(s setting, layers []layer, probs *Problems) (value, label string, from Source) {
 	for _, l := range layers {
 		value, plain := l.values[s.name]
@@ -94,7 +95,7 @@ func pick(s setting, layers []layer, probs *Problems) (value, label string, from
 	return s.def, s.name, FromDefault
 }
 
-// readSecret reads a secret from its own file. Editors and echo end a file with a newline, which is not part of it.
+// readSecret reads a secret from a file, without the newline that editors and echo add.
 func readSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	switch {
@@ -105,7 +106,7 @@ func readSecret(path string) (string, error) {
 	}
 	secret := strings.TrimRight(string(b), "\r\n")
 	if secret == "" {
-		return "", errors.New("names a file that is empty")
+		return "", errors.New("must name a file that is not empty")
 	}
 	return secret, nil
 }
@@ -130,14 +131,14 @@ func flagLayer(overrides map[string]string, probs *Problems) layer {
 	return layer{from: FromFlag, values: overrides, label: func(name string) string { return "--" + name }}
 }
 
-// fileLayer finds and reads the settings file. One that was asked for must exist; the one in the data folder may.
+// fileLayer reads the settings file. An explicitly named file must exist.
 func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 	path := opts.File
 	if path == "" {
 		path = opts.Getenv(envConfig)
 	}
-	asked := path != ""
-	if !asked {
+	explicit := path != ""
+	if !explicit {
 		dir := defaultOf("data")
 		for _, l := range []layer{env, flags} {
 			if v, ok := l.values["data"]; ok {
@@ -149,7 +150,7 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 	l := layer{from: FromFile, label: func(name string) string { return path + ": " + name }}
 	b, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && !asked:
+	case errors.Is(err, os.ErrNotExist) && !explicit:
 		return l
 	case errors.Is(err, os.ErrNotExist):
 		probs.add("the settings file %s does not exist; create it or correct --config or %s", path, envConfig)
@@ -159,8 +160,8 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 		return l
 	}
 	l.values, l.plans = parseFile(path, string(b), probs)
-	if _, ok := l.values["data"]; ok && !asked {
-		probs.add("%s can't be set in a settings file that lies in the data folder; use --data or CARREL_DATA", l.label("data"))
+	if _, ok := l.values["data"]; ok && !explicit {
+		probs.add("%s can't be set in a settings file inside the data folder; use --data or CARREL_DATA", l.label("data"))
 	}
 	return l
 }
@@ -174,20 +175,19 @@ func defaultOf(name string) string {
 	return ""
 }
 
-// checkTogether holds the rules that more than one setting takes part in.
+// checkTogether validates combinations of settings.
 func (c Config) checkTogether() Problems {
 	var probs Problems
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		probs.add("tls-cert and tls-key go together; set both or neither")
 	}
 	if c.Demo && !loopback(c.Addr) {
-		probs.add("demo makes an account that anybody can use, so addr must be a loopback address such as 127.0.0.1:8080")
+		probs.add("demo creates an account with a public password, so addr must be a loopback address such as 127.0.0.1:8080")
 	}
 	if c.MetricsAddr != "" && c.MetricsAddr == c.Addr && !strings.HasSuffix(c.Addr, ":0") {
 		probs.add("metrics-addr must not be the same as addr; choose another port")
 	}
-	// Keys and codes are told apart by what stands before the underscore, so it is enough that the two differ:
-	// "crl_" does not start "crlc_…".
+	// Keys and codes are distinguished by the part before the underscore, so "crl" and "crlc" do not conflict.
 	if c.KeyPrefix == c.CodePrefix {
 		probs.add("key-prefix and code-prefix must differ")
 	}
@@ -197,7 +197,7 @@ func (c Config) checkTogether() Problems {
 	return slices.Concat(probs, c.Model.problems(), c.OIDC.problems(), c.Stripe.problems())
 }
 
-// loopback reports whether only this machine can reach the address.
+// loopback reports whether the address can be reached only from this machine.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -207,17 +207,17 @@ func loopback(addr string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Problems is everything that is wrong with the settings, each as a sentence that says what to do.
+// Problems is the error of Load: all invalid settings, each with its remedy.
 type Problems []string
 
 func (p *Problems) add(format string, args ...any) {
 	*p = append(*p, fmt.Sprintf(format, args...))
 }
 
-// Error lists the problems, one a line.
+// Error implements error. It lists one problem per line.
 func (p Problems) Error() string {
 	if len(p) == 1 {
-		return "wrong setting: " + p[0]
+		return "invalid setting: " + p[0]
 	}
-	return "wrong settings:\n  - " + strings.Join(p, "\n  - ")
+	return "invalid settings:\n  - " + strings.Join(p, "\n  - ")
 }

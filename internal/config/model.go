@@ -10,46 +10,46 @@ import (
 	"unicode"
 )
 
-// Model are the settings of the language model that answers.
+// Model are the settings of the language model.
 type Model struct {
 	// API is "openai", "anthropic" or "none".
 	API string
-	// BaseURL is where the provider is, without a trailing slash; empty means the API's own maker.
+	// BaseURL is the address of the provider, without a trailing slash; empty means OpenAI or Anthropic.
 	BaseURL string
-	// Key is empty for providers that ask for none.
+	// Key is the API key; empty means none.
 	Key string
-	// Name is the model that is asked, and Allowed are further ones that an agent may choose.
+	// Name is the default model. Allowed are further models that an agent may use.
 	Name    string
 	Allowed []string
-	// PriceIn and PriceOut are for models that are not in Prices. Both are set or neither.
+	// PriceIn and PriceOut apply to models that are not in Prices. Both are set or neither.
 	PriceIn, PriceOut Money
-	// Prices are by name of the model.
+	// Prices are keyed by the name of the model.
 	Prices map[string]Price
 }
 
-// On reports whether there is a model.
+// On reports whether a model is configured.
 func (m Model) On() bool { return m.API != "none" }
 
-// Money is millionths of a dollar, if anybody has set it.
+// Money is an optional amount in millionths of a dollar.
 type Money struct {
 	Micros int64
 	Known  bool
 }
 
-// Price is what a million tokens cost, in millionths of a dollar.
+// Price is the price of a million tokens, in millionths of a dollar.
 type Price struct{ In, Out int64 }
 
-// maxMicros is maxPrice in millionths.
+// maxMicros is maxPrice in millionths of a dollar.
 const maxMicros = maxPrice * 1_000_000
 
-// parseMoney reads the price of tokens.
+// parseMoney parses the price of a million tokens.
 func parseMoney(s string) (int64, bool) {
 	n, ok := parseDollars(s)
 	return n, ok && n <= maxMicros
 }
 
-// parseDollars reads dollars as they are written, exactly: a floating-point number would lose millionths. What is finer
-// than a millionth is rounded up.
+// parseDollars parses a decimal number of dollars without the rounding errors of floating-point numbers. Fractions of a
+// millionth are rounded up.
 func parseDollars(s string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if whole == "" || len(whole) > 9 || strings.Trim(whole+fraction, "0123456789") != "" {
@@ -87,7 +87,7 @@ func (v *money) Set(s string) error {
 	}
 	n, ok := parseMoney(s)
 	if !ok {
-		return errors.New("must be dollars for a million tokens, such as 2.50")
+		return errors.New("must be dollars per million tokens, such as 2.50")
 	}
 	*v = money{Micros: n, Known: true}
 	return nil
@@ -105,21 +105,22 @@ func (v *priceList) String() string {
 }
 
 func (v *priceList) Set(s string) error {
-	wrong := errors.New("must be models with dollars for a million tokens read and written, such as gpt-4o=2.50/10,llama3:8b=0/0, each model once")
+	invalid := errors.New("must be a list of models with dollars per million input and output tokens, " +
+		"such as gpt-4o=2.50/10,llama3:8b=0/0, each model once")
 	out := priceList{}
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		at := strings.LastIndexByte(part, '=') // a name may hold one
+		at := strings.LastIndexByte(part, '=') // a name may contain =
 		in, after, ok := strings.Cut(part[at+1:], "/")
 		microsIn, okIn := parseMoney(in)
 		microsOut, okOut := parseMoney(after)
 		if at < 1 || !ok || !okIn || !okOut || !modelName(part[:at]) {
-			return wrong
+			return invalid
 		}
 		if _, twice := out[part[:at]]; twice {
-			return wrong
+			return invalid
 		}
 		out[part[:at]] = Price{microsIn, microsOut}
 	}
@@ -138,7 +139,7 @@ func (v *modelNames) Set(s string) error {
 			continue
 		}
 		if !modelName(part) {
-			return errors.New("must be names of models with commas between them")
+			return errors.New("must be a comma-separated list of model names")
 		}
 		if !slices.Contains(out, part) {
 			out = append(out, part)
@@ -148,7 +149,7 @@ func (v *modelNames) Set(s string) error {
 	return nil
 }
 
-// modelName reports whether this may be the name of a model. One with a comma could not be in a list.
+// modelName reports whether s is a valid name of a model. Commas separate names in lists.
 func modelName(s string) bool {
 	return s != "" && len(s) <= 200 && strings.TrimSpace(s) == s &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r == ',' || !unicode.IsGraphic(r) })
@@ -163,25 +164,25 @@ func checkModelName(s string) error {
 
 func checkModelURL(s string) error {
 	if s == "" {
-		return nil // the maker's own
+		return nil // the default of the API
 	}
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return errors.New("must be a whole http or https address, such as http://localhost:11434/v1")
+		return errors.New("must be an absolute http or https URL, such as http://localhost:11434/v1")
 	case u.User != nil:
-		return errors.New("must not hold a user name or password; use model-api-key")
+		return errors.New("must not contain a user name or password; use model-api-key")
 	case strings.ContainsAny(s, "?#"):
 		return errors.New("must not have a query or a fragment")
 	case strings.HasSuffix(s, "/"):
 		return errors.New("must not end in a slash")
 	case strings.HasSuffix(s, "/chat/completions"), strings.HasSuffix(s, "/messages"):
-		return errors.New("must not end in the path of a request, which is added to it")
+		return errors.New("must not include the path of a request, which is appended")
 	}
 	return nil
 }
 
-// problems holds the rules that more than one setting takes part in.
+// problems validates combinations of settings.
 func (m Model) problems() Problems {
 	var probs Problems
 	if m.PriceIn.Known != m.PriceOut.Known {
@@ -191,18 +192,18 @@ func (m Model) problems() Problems {
 		return probs
 	}
 	if m.Name == "" {
-		probs.add("model needs model-name, the name of the model to ask, such as gpt-4o")
+		probs.add("model-name is missing; set the name of the model, such as gpt-4o")
 	}
 	if m.BaseURL == "" && m.Key == "" {
-		probs.add("model-api-key is missing; only a provider of your own at model-base-url works without one")
+		probs.add("model-api-key is missing; only a provider at model-base-url can work without a key")
 	}
 	if m.API == "anthropic" && strings.HasSuffix(m.BaseURL, "/v1") {
-		probs.add("model-base-url must not end in /v1 with model=anthropic, which is added to it")
+		probs.add("model-base-url must not end in /v1 with model=anthropic, because the path is appended")
 	}
 	return probs
 }
 
-// warnings names what looks like a mistake but may be meant.
+// warnings returns likely mistakes.
 func (m Model) warnings() []string {
 	var out []string
 	if !m.On() {
@@ -213,12 +214,13 @@ func (m Model) warnings() []string {
 	}
 	if u, err := url.Parse(m.BaseURL); err == nil && u.Scheme == "http" && m.Key != "" &&
 		!loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0") {
-		out = append(out, "model-base-url is plain http to another machine: the key and the texts of questions and documents can be read on the way; use https")
+		out = append(out, "model-base-url is plain http to another machine: "+
+			"the key, questions and documents are not encrypted; use https")
 	}
 	names := append([]string{m.Name}, m.Allowed...)
 	for name := range m.Prices {
 		if !slices.Contains(names, name) {
-			out = append(out, "model-prices has a price for a model that is neither model-name nor in model-allowed")
+			out = append(out, "model-prices contains a model that is neither model-name nor in model-allowed")
 			break
 		}
 	}

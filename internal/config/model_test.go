@@ -8,7 +8,7 @@ import (
 	"carrel/internal/config"
 )
 
-func TestThereIsNoModelUntilOneIsSet(t *testing.T) {
+func TestModelIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	c := load(t, env(t))
 	if c.Model.On() || c.Model.API != "none" || len(c.Warnings) != 0 {
@@ -16,7 +16,7 @@ func TestThereIsNoModelUntilOneIsSet(t *testing.T) {
 	}
 }
 
-func TestAModelIsReadWithItsKeyFromAFileAndItsPricesToTheMillionth(t *testing.T) {
+func TestModelSettingsAreRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, env(
 		t, "CARREL_MODEL", "openai", "CARREL_MODEL_BASE_URL", "https://models.example/v1", "CARREL_MODEL_NAME", "a=b/c:d",
@@ -25,7 +25,10 @@ func TestAModelIsReadWithItsKeyFromAFileAndItsPricesToTheMillionth(t *testing.T)
 		"CARREL_MODEL_PRICES", "a=b/c:d=0.1/0.3, small=0/12",
 	))
 	want := config.Model{
-		API: "openai", BaseURL: "https://models.example/v1", Key: "sk-hunter2", Name: "a=b/c:d", Allowed: []string{"small", "big"},
+		API: "openai", BaseURL: "https://models.example/v1", Key: "sk-hunter2", Name: "a=b/c:d", Allowed: []string{
+			"small",
+			"big",
+		},
 		PriceIn: config.Money{Micros: 75_000, Known: true}, PriceOut: config.Money{Micros: 1_000_001, Known: true},
 		Prices: map[string]config.Price{"a=b/c:d": {In: 100_000, Out: 300_000}, "small": {In: 0, Out: 12_000_000}},
 	}
@@ -45,10 +48,13 @@ func TestAModelIsReadWithItsKeyFromAFileAndItsPricesToTheMillionth(t *testing.T)
 	}
 }
 
-func TestEachRuleOfModelsRefusesWhatItShould(t *testing.T) {
+func TestInvalidModelSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	with := func(kv ...string) []string {
-		return append([]string{"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_BASE_URL", "http://localhost:1/v1"}, kv...)
+		return append([]string{
+			"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_BASE_URL",
+			"http://localhost:1/v1",
+		}, kv...)
 	}
 	for _, tc := range []struct {
 		vars []string
@@ -57,17 +63,17 @@ func TestEachRuleOfModelsRefusesWhatItShould(t *testing.T) {
 		{with(), ""},
 		{[]string{"CARREL_MODEL", "anthropic", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_API_KEY", "k"}, ""},
 		{[]string{"CARREL_MODEL", "gemini"}, "one of: none, openai, anthropic"},
-		{[]string{"CARREL_MODEL", "openai", "CARREL_MODEL_API_KEY", "k"}, "needs model-name"},
+		{[]string{"CARREL_MODEL", "openai", "CARREL_MODEL_API_KEY", "k"}, "model-name is missing"},
 		{[]string{"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m"}, "model-api-key is missing"},
 		{with("CARREL_MODEL", "anthropic"), "must not end in /v1"},
-		{with("CARREL_MODEL_BASE_URL", "localhost:1/v1"), "whole http"},
+		{with("CARREL_MODEL_BASE_URL", "localhost:1/v1"), "absolute http"},
 		{with("CARREL_MODEL_BASE_URL", "https://u:p@a.example/v1"), "user name"},
 		{with("CARREL_MODEL_BASE_URL", "https://a.example/v1?k=v"), "query"},
 		{with("CARREL_MODEL_BASE_URL", "https://a.example/v1/"), "slash"},
 		{with("CARREL_MODEL_BASE_URL", "https://a.example/v1/chat/completions"), "path of a request"},
 		{with("CARREL_MODEL_NAME", " m"), "name of a model"},
 		{with("CARREL_MODEL_API_KEY", "k k"), "spaces"},
-		{with("CARREL_MODEL_ALLOWED", "a\nb"), "names of models"},
+		{with("CARREL_MODEL_ALLOWED", "a\nb"), "model names"},
 		{with("CARREL_MODEL_PRICE_IN", "1"), "go together"},
 		{with("CARREL_MODEL_PRICE_IN", "-1", "CARREL_MODEL_PRICE_OUT", "1"), "CARREL_MODEL_PRICE_IN must be dollars"},
 		{with("CARREL_MODEL_PRICE_IN", "1e3", "CARREL_MODEL_PRICE_OUT", "1"), "dollars"},
@@ -87,15 +93,21 @@ func TestEachRuleOfModelsRefusesWhatItShould(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoEffectOnAModelIsWarnedOf(t *testing.T) {
+func TestModelSettingsWithoutEffectAreWarnings(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		vars []string
 		want string
 	}{
 		{[]string{"CARREL_MODEL_NAME", "m"}, "no effect without model"},
-		{[]string{"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_BASE_URL", "http://10.0.0.7/v1", "CARREL_MODEL_API_KEY", "k"}, "plain http"},
-		{[]string{"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_API_KEY", "k", "CARREL_MODEL_PRICES", "n=1/2"}, "model-prices"},
+		{[]string{
+			"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_BASE_URL", "http://10.0.0.7/v1",
+			"CARREL_MODEL_API_KEY", "k",
+		}, "plain http"},
+		{[]string{
+			"CARREL_MODEL", "openai", "CARREL_MODEL_NAME", "m", "CARREL_MODEL_API_KEY", "k", "CARREL_MODEL_PRICES",
+			"n=1/2",
+		}, "model-prices"},
 	} {
 		if c := load(t, env(t, tc.vars...)); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], tc.want) {
 			t.Errorf("%q: %v", tc.vars, c.Warnings)

@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// OIDC are the settings of another OpenID provider to sign in with.
+// OIDC are the settings of an OpenID provider to sign in with.
 type OIDC struct {
 	// Issuer is the provider's address. Issuer and ClientID are both set or neither.
 	Issuer, ClientID string
 	// ClientSecret is empty for a public client.
 	ClientSecret string
-	// Name is what the button to sign in with it says.
+	// Name is the label of the sign-in button.
 	Name string
-	// SignUp is whether people without an account get one.
+	// SignUp creates accounts for new users of the provider.
 	SignUp bool
 }
 
-// On reports whether there is a provider.
+// On reports whether a provider is configured.
 func (o OIDC) On() bool { return o.Issuer != "" }
 
-// Label is what people know the provider by: its name, or else its host.
+// Label returns the name of the provider, or its host.
 func (o OIDC) Label() string {
 	if o.Name != "" {
 		return o.Name
@@ -42,7 +42,7 @@ func (o OIDC) problems() Problems {
 	return probs
 }
 
-// warnings names what has no effect.
+// warnings returns settings without effect.
 func (o OIDC) warnings() []string {
 	if !o.On() && (o.ClientSecret != "" || o.Name != "" || o.SignUp) {
 		return []string{"oidc-client-secret, oidc-name and oidc-signup have no effect without oidc-issuer"}
@@ -56,8 +56,9 @@ func checkIssuer(s string) error {
 	}
 	u, err := url.Parse(s)
 	switch {
-	case err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname()+":0")):
-		return errors.New("must be a whole https address, such as https://login.example.org; http only on this machine")
+	case err != nil || u.Hostname() == "" || u.User != nil,
+		u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname()+":0")):
+		return errors.New("must be an absolute https URL, such as https://login.example.org; http only for this machine")
 	case strings.ContainsAny(s, "?#"):
 		return errors.New("must not have a query or a fragment")
 	}
@@ -65,7 +66,8 @@ func checkIssuer(s string) error {
 }
 
 func checkLabel(s string) error {
-	if utf8.RuneCountInString(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.TrimSpace(s) != s {
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if utf8.RuneCountInString(s) > 40 || strings.ContainsFunc(s, unprintable) || strings.TrimSpace(s) != s {
 		return errors.New("must be a short name, such as Example University")
 	}
 	return nil

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Plan is what the settings file says of a plan, below [plan.NAME]. Money is millionths of a dollar; nil is no limit.
+// Plan is a [plan.NAME] section of the settings file. Money is in millionths of a dollar; nil means no limit.
 type Plan struct {
 	Name string
-	// Capabilities and Models are words; whoever makes plans knows which there are.
+	// Capabilities and Models are not validated here.
 	Capabilities, Models               []string
 	SpendCap, TurnCap                  *int64
 	RateLimit, RateBurst, StorageLimit *int64
@@ -21,7 +21,7 @@ type Plan struct {
 	StripePrice                        string
 }
 
-// planTable is every line that a plan can have.
+// planTable describes the settings of a plan.
 var planTable = []struct {
 	name string
 	bind func(*Plan) flag.Value
@@ -45,7 +45,7 @@ func planNames() []string {
 	return out
 }
 
-// String shows what is set, as it stands in the file.
+// String returns the settings of the plan.
 func (p Plan) String() string {
 	var out []string
 	for _, row := range planTable {
@@ -56,17 +56,18 @@ func (p Plan) String() string {
 	return strings.Join(out, " ")
 }
 
-// parsePlans reads the sections of a settings file, all of which are plans.
+// parsePlans parses the sections of a settings file, which are all plans.
 func parsePlans(path string, sections []section, probs *Problems) []Plan {
 	var plans []Plan
 	for _, s := range sections {
 		name, ok := strings.CutPrefix(s.heading, "plan.")
 		switch {
 		case !ok || checkPlanName(name) != nil || name == "none":
-			probs.add("%s line %d: a heading must be [plan.NAME] with 1 to 50 of a-z, 0-9, _ and -, and not none", path, s.line)
+			probs.add("%s line %d: a heading must be [plan.NAME]; NAME has 1 to 50 of a-z, 0-9, _ and -, and is not none", path,
+				s.line)
 			continue
 		case slices.ContainsFunc(plans, func(p Plan) bool { return p.Name == name }):
-			probs.add("%s line %d: the plan %s stands there twice; remove one", path, s.line, name)
+			probs.add("%s line %d: the plan %s is declared twice; remove one", path, s.line, name)
 			continue
 		}
 		p := Plan{Name: name}
@@ -80,7 +81,8 @@ func parsePlans(path string, sections []section, probs *Problems) []Plan {
 			}
 		}
 		if _, set := s.values["capabilities"]; !set {
-			probs.add("%s: the plan %s has no capabilities; name some, or all, or leave the value empty for none", path, name)
+			probs.add("%s: capabilities of the plan %s are missing; list them, or set all, or an empty value for none", path,
+				name)
 		}
 		plans = append(plans, p)
 	}
@@ -96,10 +98,10 @@ func checkPlanName(s string) error {
 	return nil
 }
 
-// checkAPIKeyList takes ids with commas, and spaces after them.
+// checkAPIKeyList accepts ids that are separated by commas and spaces.
 func checkAPIKeyList(s string) error {
 	if checkAPIKey(strings.ReplaceAll(s, " ", "")) != nil {
-		return errors.New("must be ids of prices at Stripe with commas between them")
+		return errors.New("must be a comma-separated list of Stripe price ids")
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func (v *words) Set(s string) error {
 	return nil
 }
 
-// unit is how a limit is written.
+// unit is the notation of a limit.
 type unit struct {
 	parse  func(string) (int64, bool)
 	format func(int64) string
@@ -132,7 +134,7 @@ var (
 	}
 )
 
-// limit is a number, or none.
+// limit is an optional number; "none" means no limit.
 type limit struct {
 	to **int64
 	unit

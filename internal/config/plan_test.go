@@ -8,7 +8,7 @@ import (
 	"carrel/internal/config"
 )
 
-func TestPlansStandInTheSettingsFile(t *testing.T) {
+func TestPlansAreReadFromTheSettingsFile(t *testing.T) {
 	t.Parallel()
 	opts := env(t)
 	opts.File = write(t, "c.conf", `
@@ -30,7 +30,8 @@ stripe-price = price_1, price_0
 	want := []config.Plan{
 		{Name: "free", Capabilities: []string{"search", "favourites"}},
 		{
-			Name: "reader", Capabilities: []string{"all"}, Models: []string{"gpt-4o-mini"}, SpendCap: new(int64(5_500_000)), RateLimit: new(int64(10)),
+			Name: "reader", Capabilities: []string{"all"}, Models: []string{"gpt-4o-mini"}, SpendCap: new(int64(5_500_000)),
+			RateLimit: new(int64(10)),
 			RateBurst: new(int64(40)), StorageLimit: new(int64(1 << 30)), Price: 9_500_000, StripePrice: "price_1, price_0",
 		},
 	}
@@ -38,12 +39,13 @@ stripe-price = price_1, price_0
 		t.Errorf("default %s, plans %+v", c.DefaultPlan, c.Plans)
 	}
 	shown := describe(t, c, "plan.reader")
-	if !strings.Contains(shown.Value, "spend-cap=5.5 ") || !strings.Contains(shown.Value, "price=9.5 ") || shown.Source != config.FromFile {
+	if !strings.Contains(shown.Value, "spend-cap=5.5 ") || !strings.Contains(shown.Value, "price=9.5 ") ||
+		shown.Source != config.FromFile {
 		t.Errorf("shown as %+v", shown)
 	}
 }
 
-func TestWhatIsWrongWithPlansIsNamed(t *testing.T) {
+func TestInvalidPlansAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"[plan.none]\ncapabilities = all":                        "line 1: a heading must be [plan.NAME]",
@@ -51,15 +53,15 @@ func TestWhatIsWrongWithPlansIsNamed(t *testing.T) {
 		"[reader]\ncapabilities = all":                           "a heading must be",
 		"[plan.a\ncapabilities = all":                            "a heading must be",
 		"[plan.a] x\ncapabilities = all":                         "a heading must be",
-		"[plan.a]\n":                                             "the plan a has no capabilities",
-		"[plan.a]\ncapabilities=\n[plan.a]\ncapabilities=":       "line 3: the plan a stands there twice",
+		"[plan.a]\n":                                             "capabilities of the plan a are missing",
+		"[plan.a]\ncapabilities=\n[plan.a]\ncapabilities=":       "line 3: the plan a is declared twice",
 		"[plan.a]\ncapabilities = all\nprise = 9":                "line 3: prise is not a setting; did you mean price?",
 		"[plan.a]\ncapabilities = all\naddr = x":                 "addr is not a setting",
 		"[plan.a]\ncapabilities = all\ncapabilities = all":       "capabilities is set twice",
 		"[plan.a]\ncapabilities = all\nspend-cap = lots":         "spend-cap of the plan a must be US dollars",
 		"[plan.a]\ncapabilities = all\nrate-limit = -1":          "rate-limit of the plan a must be a whole number",
 		"[plan.a]\ncapabilities = all\nprice = none":             "price of the plan a must be US dollars",
-		"[plan.a]\ncapabilities = all\nstripe-price = 'price_ä'": "stripe-price of the plan a must be ids",
+		"[plan.a]\ncapabilities = all\nstripe-price = 'price_ä'": "stripe-price of the plan a must be a comma",
 		"price = 9": "price is not a setting",
 	} {
 		opts := env(t)
@@ -70,13 +72,15 @@ func TestWhatIsWrongWithPlansIsNamed(t *testing.T) {
 	}
 }
 
-func TestStripeIsOffUntilBothSecretsAreSet(t *testing.T) {
+func TestStripeNeedsBothSecrets(t *testing.T) {
 	t.Parallel()
 	const key, first, second = "sk_test_hunter2", "whsec_hunter3", "whsec_hunter4"
-	if c := load(t, env(t)); c.Stripe.On() || c.Stripe.URL != "https://api.stripe.com" || c.Stripe.GraceDays != 7 || c.DefaultPlan != "open" {
+	if c := load(t, env(t)); c.Stripe.On() || c.Stripe.URL != "https://api.stripe.com" || c.Stripe.GraceDays != 7 ||
+		c.DefaultPlan != "open" {
 		t.Errorf("without settings: %+v", c.Stripe)
 	}
-	c := load(t, env(t, "CARREL_STRIPE_SECRET_KEY", key, "CARREL_STRIPE_WEBHOOK_SECRET_FILE", write(t, "s", first+", "+second+"\n")))
+	c := load(t, env(t, "CARREL_STRIPE_SECRET_KEY", key, "CARREL_STRIPE_WEBHOOK_SECRET_FILE", write(t, "s",
+		first+", "+second+"\n")))
 	if !c.Stripe.On() || !reflect.DeepEqual(c.Stripe.WebhookSecrets, []string{first, second}) {
 		t.Errorf("with settings: %+v", c.Stripe)
 	}
@@ -114,7 +118,8 @@ func TestStripeIsOffUntilBothSecretsAreSet(t *testing.T) {
 			t.Errorf("%v: the error repeats a secret: %v", tc.kv, err)
 		}
 	}
-	if c := load(t, env(t, "CARREL_STRIPE_TRIAL_DAYS", "3")); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "no effect") {
+	if c := load(t, env(t, "CARREL_STRIPE_TRIAL_DAYS", "3")); len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0], "no effect") {
 		t.Errorf("a trial of nothing: %q", c.Warnings)
 	}
 }

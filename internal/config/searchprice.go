@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// countedSearches is what searches count as unless the operator says otherwise. The services' prices differ by contract and
-// change: these are for keeping count, and the operator has to hold them against the bill.
-const countedSearches = "brave=0.005,exa=0.005,tavily=0.008"
+// defaultSearchPrices are estimates in dollars. Actual prices depend on the contract with the service.
+const defaultSearchPrices = "brave=0.005,exa=0.005,tavily=0.008"
 
-// searchPrices are prices by service. What is set goes before what is counted with otherwise, service by service.
+// searchPrices are prices by service. Configured prices override the defaults of single services.
 type searchPrices map[string]int64
 
 func (v *searchPrices) String() string {
@@ -23,18 +22,19 @@ func (v *searchPrices) String() string {
 }
 
 func (v *searchPrices) Set(s string) error {
-	wrong := errors.New("must be paid services with dollars for a search, such as " + countedSearches + ", each service once")
-	all, ok := parseSearchPrices(countedSearches)
+	invalid := errors.New(
+		"must be paid services with dollars per search, such as " + defaultSearchPrices + ", each service once")
+	all, ok := parseSearchPrices(defaultSearchPrices)
 	if !ok {
-		return wrong
+		return invalid
 	}
 	set, ok := parseSearchPrices(s)
 	if !ok {
-		return wrong
+		return invalid
 	}
 	for name, micros := range set {
 		if _, known := all[name]; !known {
-			return wrong
+			return invalid
 		}
 		all[name] = micros
 	}

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/config"
 )
 
-func TestSearchPricesAreSetServiceByService(t *testing.T) {
+func TestSearchPricesOverrideTheDefaults(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]map[string]int64{
 		"":                       {"brave": 5000, "exa": 5000, "tavily": 8000},
@@ -20,7 +20,8 @@ func TestSearchPricesAreSetServiceByService(t *testing.T) {
 		}
 	}
 	for _, set := range []string{"brave", "brave=", "brave=-1", "brave=1001", "brave=free", "bing=0.005", "exa=1,exa=1"} {
-		if _, err := config.Load(env(t, "CARREL_SEARCH_PRICES", set)); err == nil || !strings.Contains(err.Error(), "CARREL_SEARCH_PRICES must be paid services") {
+		if _, err := config.Load(env(t, "CARREL_SEARCH_PRICES", set)); err == nil ||
+			!strings.Contains(err.Error(), "CARREL_SEARCH_PRICES must be paid services") {
 			t.Errorf("%q: %v", set, err)
 		}
 	}

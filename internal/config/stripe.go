@@ -10,17 +10,17 @@ import (
 
 // Stripe are the settings of the account that plans are paid through.
 type Stripe struct {
-	// SecretKey is the key of the account. It and WebhookSecrets are both set or neither.
+	// SecretKey is the key of the account. SecretKey and WebhookSecrets are both set or neither.
 	SecretKey      string
 	WebhookSecrets []string
-	// GraceDays is how long somebody is served after a payment that failed, TrialDays how long the first subscription of an
-	// account costs nothing.
+	// GraceDays is the time that a plan stays active after a failed payment. TrialDays is the free trial of the first
+	// subscription of an account.
 	GraceDays, TrialDays int
-	// URL is where the API is, without a trailing slash.
+	// URL is the address of the API, without a trailing slash.
 	URL string
 }
 
-// On reports whether there is an account.
+// On reports whether an account is configured.
 func (s Stripe) On() bool { return s.SecretKey != "" }
 
 func (s Stripe) problems() Problems {
@@ -31,7 +31,7 @@ func (s Stripe) problems() Problems {
 	return probs
 }
 
-// warnings names what has no effect.
+// warnings returns settings without effect.
 func (s Stripe) warnings() []string {
 	if !s.On() && s.TrialDays > 0 {
 		return []string{"stripe-trial-days has no effect without stripe-secret-key"}
@@ -39,11 +39,10 @@ func (s Stripe) warnings() []string {
 	return nil
 }
 
-// checkStripeKey takes what may ask Stripe for everything that is needed. A publishable key (pk_…) may not, and is often
-// copied in its place.
+// checkStripeKey accepts secret and restricted keys. Publishable keys (pk_…) do not have the necessary permissions.
 func checkStripeKey(s string) error {
 	if s != "" && !strings.HasPrefix(s, "sk_") && !strings.HasPrefix(s, "rk_") {
-		return errors.New("must be a secret key, which starts with sk_ or rk_")
+		return errors.New("must be a secret key that starts with sk_ or rk_")
 	}
 	return checkAPIKey(s)
 }
@@ -52,9 +51,10 @@ func checkStripeURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("must be a whole address without a path, such as https://api.stripe.com")
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0")):
-		return errors.New("must be https; http only on this machine")
+		return errors.New("must be an absolute URL without a path, such as https://api.stripe.com")
+	case u.Scheme != "https" &&
+		(u.Scheme != "http" || !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0")):
+		return errors.New("must be https; http only for this machine")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (v *stripeSecrets) Set(s string) error {
 			continue
 		}
 		if !strings.HasPrefix(part, "whsec_") || checkAPIKey(part) != nil || slices.Contains(out, part) {
-			return errors.New("must be secrets of webhooks, which start with whsec_, with commas between them, each once")
+			return errors.New("must be a comma-separated list of webhook secrets that start with whsec_, each once")
 		}
 		out = append(out, part)
 	}
@@ -78,7 +78,7 @@ func (v *stripeSecrets) Set(s string) error {
 	return nil
 }
 
-// daysOrNone is days that may be 0, for none.
+// daysOrNone is a number of days that may be 0.
 type daysOrNone int
 
 func (v *daysOrNone) String() string { return strconv.Itoa(int(*v)) }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// unknownVariables warns of variables that start as ours do but are none of ours: mostly slips of the pen, and
-// otherwise without any effect. Not an error, because other tools around an installation may use the same start.
+// unknownVariables returns warnings about CARREL_ variables that are not settings, which are usually typos. They are
+// not errors, because other tools may use the same prefix.
 func unknownVariables(environ []string) []string {
 	known := []string{envConfig}
 	for _, name := range names() {
@@ -24,7 +24,7 @@ func unknownVariables(environ []string) []string {
 	return out
 }
 
-// suggestion names the known word that is closest to a wrong one, if one is close enough to be what was meant.
+// suggestion returns a hint with the most similar known word, or "" if none is similar.
 func suggestion(wrong string, known []string, before string) string {
 	best, distance := "", 1+len(wrong)/3
 	for _, k := range known {
@@ -38,7 +38,7 @@ func suggestion(wrong string, known []string, before string) string {
 	return fmt.Sprintf("; did you mean %s%s?", before, best)
 }
 
-// editDistance is Levenshtein's: how many letters to add, drop or change.
+// editDistance returns the Levenshtein distance.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// The types below are flag.Values over the fields of Config. An error of theirs is a sentence that says what the
-// setting must be; it never repeats the value, which may be a secret.
+// The types below implement flag.Value for the fields of Config. Their errors describe the allowed values and do not
+// quote the value, which may be a secret.
 
-// checked is a text that must pass a check.
+// checked is a string with a check.
 type checked struct {
 	text  *string
 	check func(string) error
@@ -65,7 +65,7 @@ func (v *onOff) Set(s string) error {
 	return nil
 }
 
-// maxDuration bounds every wait: more is a slip of the unit.
+// maxDuration limits timeouts. A longer one is likely a mistake in the unit.
 const maxDuration = 10 * time.Minute
 
 type duration time.Duration
@@ -75,7 +75,7 @@ func (v *duration) String() string { return time.Duration(*v).String() }
 func (v *duration) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || d > maxDuration {
-		return errors.New("must be a time from 0s to 10m, such as 25s")
+		return errors.New("must be a duration from 0s to 10m, such as 25s")
 	}
 	*v = duration(d)
 	return nil
@@ -127,7 +127,7 @@ func (v *prefixes) Set(s string) error {
 		}
 		p, err := parseNetwork(part)
 		if err != nil {
-			return errors.New("must be networks with commas between them, such as 10.0.0.0/8,::1/128")
+			return errors.New("must be a comma-separated list of networks, such as 10.0.0.0/8,::1/128")
 		}
 		out = append(out, p)
 	}
@@ -135,8 +135,8 @@ func (v *prefixes) Set(s string) error {
 	return nil
 }
 
-// parseNetwork reads a network, or one address as the network of itself. An IPv4 network that is written as IPv6 is
-// unmapped, because peers are too before they are compared: it would never match.
+// parseNetwork parses a network or a single address. It unmaps IPv4 networks in IPv6 notation, because addresses of
+// clients are unmapped before the comparison.
 func parseNetwork(s string) (netip.Prefix, error) {
 	if !strings.Contains(s, "/") {
 		a, err := netip.ParseAddr(s)
@@ -187,7 +187,7 @@ func checkBaseURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil:
-		return errors.New("must be a whole http or https address, such as https://carrel.example.org")
+		return errors.New("must be an absolute http or https URL, such as https://carrel.example.org")
 	case strings.ContainsAny(s, "?#"):
 		return errors.New("must not have a query or a fragment")
 	case strings.HasSuffix(s, "/"):
@@ -202,12 +202,13 @@ func checkDatabase(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return errors.New("must be a PostgreSQL URL, postgres://user:password@host/name; percent-encode odd characters of the password")
+		return errors.New("must be a PostgreSQL URL, postgres://user:password@host/name; " +
+			"percent-encode special characters of the password")
 	}
 	return nil
 }
 
-// redactURL hides the password of a database URL, wherever the driver would take it from.
+// redactURL redacts the password of a database URL, in the user info and in parameters.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Opaque != "" {
@@ -251,12 +252,13 @@ func oneOf(choices ...string) func(string) error {
 	}
 }
 
-// checkContact accepts an address that can stand in a header and in a query.
+// checkContact accepts addresses that are valid in a header and in a query.
 func checkContact(s string) error {
 	if s == "" {
 		return nil
 	}
-	if a, err := mail.ParseAddress(s); err != nil || a.Address != s || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
+	special := func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s || strings.ContainsFunc(s, special) {
 		return errors.New("must be an e-mail address, such as library@example.org")
 	}
 	return nil
@@ -268,17 +270,17 @@ func checkPrefix(s string) error {
 		ok = ok && (s[i] >= 'a' && s[i] <= 'z' || s[i] >= '0' && s[i] <= '9')
 	}
 	if !ok {
-		return errors.New("must be 2 to 16 lower-case letters and digits, a letter first")
+		return errors.New("must be 2 to 16 lower-case letters and digits, starting with a letter")
 	}
 	return nil
 }
 
-// minSecretKey is what a key of HMAC-SHA-256 should at least have; shorter ones can be guessed.
+// minSecretKey is the minimum length of a key for HMAC-SHA-256. Shorter keys can be guessed.
 const minSecretKey = 32
 
 func checkSecretKey(s string) error {
 	if s != "" && len(s) < minSecretKey {
-		return errors.New("must have at least 32 characters; `openssl rand -hex 32` makes one")
+		return errors.New("must have at least 32 characters; create one with `openssl rand -hex 32`")
 	}
 	return nil
 }

@@ -11,18 +11,17 @@ import (
 	"carrel/internal/core"
 )
 
-// Authenticate returns the actor behind a bearer token, on REST and MCP alike. An OAuth token must have been issued for
-// this installation. A cached token is used only while the store's version is unchanged, so a revoked key or a disabled
-// user fails on the very next request, on every node.
+// Authenticate returns the actor of a bearer token, for REST and MCP. An OAuth token must have been issued for this
+// installation. Revoked keys and disabled users are rejected from the next request on, on every node.
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
 	invalid := core.Unauthenticated("invalid_credential",
-		"This credential is unknown, revoked or expired. Make a new key, or connect again.")
-	isToken := s.oauth.recognise(token)
-	if !isToken && !wellFormed(s.prefixes.Key, token) {
+		"This credential is unknown, revoked or expired. Create a new key or connect again.")
+	isOAuth := wellFormed(s.tokens.Prefix, token)
+	if !isOAuth && !wellFormed(s.prefixes.Key, token) {
 		return core.Actor{}, invalid
 	}
 	now := s.clock.Now()
-	found, err := s.find(ctx, token, now)
+	found, err := s.lookup(ctx, token, isOAuth, now)
 	if core.IsKind(err, core.KindNotFound) {
 		return core.Actor{}, invalid
 	}
@@ -33,86 +32,89 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 	if k.RevokedAt != nil || u.DisabledAt != nil || (k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)) {
 		return core.Actor{}, invalid
 	}
-	if isToken {
-		if !s.oauth.intended(found.Audience) {
+	uses := &s.keyUses
+	if isOAuth {
+		if !s.tokens.accepts(found.Audience) {
 			return core.Actor{}, core.Unauthenticated("invalid_credential",
-				"This access token was issued for another resource. Ask for one with this resource.")
+				"This access token was issued for another resource. Request one for this resource.")
 		}
-		s.oauth.uses.note(k.ID, s.use(ctx, now))
-	} else {
-		s.uses.note(k.ID, s.use(ctx, now))
+		uses = &s.grantUses
 	}
-	who := core.Actor{
+	uses.add(k.ID, s.use(ctx, now))
+	actor := core.Actor{
 		UserID: u.ID, Role: u.Role, CredentialID: k.ID, Credential: k.Kind, Scopes: k.Scopes, Agents: k.Agents,
 	}
-	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, now)
+	found.Entitlement.Entitle(&actor, u.SpendCap, found.Used, now)
 	if found.Cap != nil {
-		who.CredentialSpend = core.Spend{Of: core.SpendOfCredential, Capped: true, Cap: *found.Cap, Used: found.CapUsed, ResetsAt: core.MonthEnd(now)}
+		actor.CredentialSpend = core.Spend{
+			Of: core.SpendOfCredential, Capped: true, Cap: *found.Cap, Used: found.CapUsed, ResetsAt: core.MonthEnd(now),
+		}
 	}
-	return who, nil
+	return actor, nil
 }
 
-// find looks a key up.
-func (s *Service) find(ctx context.Context, token string, now time.Time) (Found, error) {
-	at := state{month: int(now.Month()) + 12*now.Year()}
+// lookup resolves a token to its key and user. It uses the cache only while the store's version is unchanged.
+func (s *Service) lookup(ctx context.Context, token string, isOAuth bool, now time.Time) (Found, error) {
+	at := cacheState{month: int(now.Month()) + 12*now.Year()}
 	var known bool
-	at.version, known = s.store.Version() // before the look-up, so that a write during it is noticed
+	at.version, known = s.store.Version() // before the lookup, so a concurrent write invalidates the result
 	digest := sha256.Sum256([]byte(token))
 	if known {
-		if found, ok := s.recent.get(at, digest); ok {
+		if found, ok := s.cache.get(at, digest); ok {
 			return found, nil
 		}
 	}
-	look := s.store.KeyByHash
-	if s.oauth.recognise(token) {
-		look = s.oauth.tokens.TokenByHash
+	byHash := s.store.KeyByHash
+	if isOAuth {
+		byHash = s.tokens.Store.TokenByHash
 	}
-	found, err := look(ctx, hashToken(s.secret, token), core.Month(now))
+	found, err := byHash(ctx, hashToken(s.hashKey, token), core.Month(now))
 	if err == nil && known {
-		s.recent.put(at, digest, found)
+		s.cache.put(at, digest, found)
 	}
 	return found, err
 }
 
-// state is what a look-up was true in: a version of the store and a month of spend.
-type state struct {
+// cacheState identifies the state of the database that a cached lookup belongs to. Spend is per month.
+type cacheState struct {
 	version uint64
 	month   int
 }
 
-// recent remembers keys that were looked up in one state, by a digest that never leaves the process.
-type recent struct {
+// lookupCache holds lookups of one state by the digest of the token.
+type lookupCache struct {
 	mu    sync.RWMutex
-	at    state
+	at    cacheState
 	found map[[sha256.Size]byte]Found
 }
 
-// maxRecent bounds what is remembered; beyond it one starts anew.
-const maxRecent = 10_000
+// maxCached is the number of entries at which the cache is emptied.
+const maxCached = 10_000
 
-func (r *recent) get(at state, digest [sha256.Size]byte) (Found, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if r.at != at {
+func (c *lookupCache) get(at cacheState, digest [sha256.Size]byte) (Found, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.at != at {
 		return Found{}, false
 	}
-	found, ok := r.found[digest]
+	found, ok := c.found[digest]
 	return found, ok
 }
 
-func (r *recent) put(at state, digest [sha256.Size]byte, found Found) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.found == nil || r.at != at || len(r.found) >= maxRecent {
-		r.at, r.found = at, map[[sha256.Size]byte]Found{}
+func (c *lookupCache) put(at cacheState, digest [sha256.Size]byte, found Found) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil || c.at != at || len(c.found) >= maxCached {
+		c.at, c.found = at, map[[sha256.Size]byte]Found{}
 	}
-	r.found[digest] = found
+	c.found[digest] = found
 }
 
-// maxClient bounds the name a connecting tool gives itself, in code points.
+// maxClient is the maximum length of a client name, in code points.
 const maxClient = 64
 
-func printable(s string) bool {
+// validClientName reports whether s has 1 to maxClient printable characters and is not blank.
+func validClientName(s string) bool {
 	n := utf8.RuneCountInString(s)
 	if n < 1 || n > maxClient || !utf8.ValidString(s) {
 		return false

@@ -9,40 +9,40 @@ import (
 	"carrel/internal/core"
 )
 
-// codeLife is how long a connect code can be exchanged, and codeTrace how long it is kept after that: the page that
-// showed it wants to know what became of it.
+// codeLife is the lifetime of a connect code. Codes are kept for codeRetention after that, so that the page that
+// created one can show whether it was used.
 const (
-	codeLife  = 15 * time.Minute
-	codeTrace = 30 * 24 * time.Hour
+	codeLife      = 15 * time.Minute
+	codeRetention = 30 * 24 * time.Hour
 )
 
-// Code is a one-time connect code, without its secret.
+// Code is a one-time connect code, without its secret. A client exchanges it for a key.
 type Code struct {
 	ID        string
 	UserID    string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// UsedAt is when a program exchanged it, for the connection KeyID, calling itself ClientName.
+	// UsedAt is when a client named ClientName exchanged the code for the key KeyID.
 	UsedAt     *time.Time
 	KeyID      string
 	ClientName string
-	// MadeWith is the key that it was made with, or empty, and KeyExpiresAt the end of that key. What connects with the
-	// code ends with it.
+	// MadeWith is the id of the key that created the code, or empty; KeyExpiresAt is the expiry of that key, which the
+	// minted key inherits.
 	MadeWith     string
 	KeyExpiresAt *time.Time
 }
 
-// CodeState is what became of a code.
+// CodeState is the state of a connect code.
 type CodeState string
 
-// The states of a code.
+// The states of a connect code.
 const (
 	CodeWaiting CodeState = "waiting"
 	CodeClaimed CodeState = "claimed"
 	CodeExpired CodeState = "expired"
 )
 
-// State tells what became of the code.
+// State returns the state of the code.
 func (c Code) State(now time.Time) CodeState {
 	switch {
 	case c.UsedAt != nil:
@@ -53,37 +53,38 @@ func (c Code) State(now time.Time) CodeState {
 	return CodeWaiting
 }
 
-// CodeStore keeps connect codes.
+// CodeStore persists connect codes.
 type CodeStore interface {
-	// InsertCode stores a code. As with keys, one with the same id gets the new secret.
+	// InsertCode stores a code. As with InsertKey, the hash of an existing code with this id is replaced.
 	InsertCode(ctx context.Context, c Code, hash []byte) error
-	// RedeemCode uses up the code with this hash and stores the key minted from it for the code's user, with the end of the
-	// key that the code was made with, in one transaction: of any number of parallel calls one succeeds. An unknown,
-	// expired or used code is not_found.
+	// RedeemCode marks the code with this hash as used and stores the key minted from it, with the user, creator and
+	// expiry of the code, in one transaction. Of concurrent calls exactly one succeeds. An unknown, expired or used code
+	// is not_found.
 	RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted Key, keyHash []byte) error
-	// Codes returns up to limit codes of the user before an id, newest first.
+	// Codes returns up to limit codes of the user, newest first, starting after the code with the id before.
 	Codes(ctx context.Context, userID, before string, limit int) ([]Code, error)
 	Code(ctx context.Context, userID, codeID string) (Code, error)
-	// CancelCode forgets a code that was not used.
+	// CancelCode deletes an unused code.
 	CancelCode(ctx context.Context, userID, codeID string) error
-	// PruneCodes forgets codes that expired before.
+	// PruneCodes deletes codes that expired before the time.
 	PruneCodes(ctx context.Context, before time.Time) error
 }
 
-// CreateCode makes a connect code for a user and returns it; it can't be had again. It needs a recent proof, as a key does.
+// CreateCode creates a connect code and returns its secret, which is shown only once. It requires a recent proof.
 func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, string, error) {
 	now := s.clock.Now()
 	if err := actor.AllowProved(core.OpKeys, now); err != nil {
 		return Code{}, "", err
 	}
-	// As with keys: what comes of a code can do no more than what the code was made with. It works with all agents.
+	// A minted key must not have more access than its creator, and it can use all agents.
 	for _, op := range []core.Operation{core.OpListAgents, core.OpCreateAgent} {
 		if err := actor.Allow(op); err != nil {
 			return Code{}, "", err
 		}
 	}
 	if len(actor.Agents) > 0 {
-		return Code{}, "", core.Forbidden("forbidden", "This credential is for some agents alone, and what connects with a code gets all of them.")
+		return Code{}, "", core.Forbidden("forbidden",
+			"This credential is restricted to some agents, but a key from a connect code can use all of them.")
 	}
 	maker, err := s.maker(ctx, actor)
 	if err != nil {
@@ -94,14 +95,14 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 		ID: core.NewIDIn(ctx, core.PrefixCredential), UserID: actor.UserID, CreatedAt: now, ExpiresAt: now.Add(codeLife),
 		MadeWith: maker.ID, KeyExpiresAt: maker.ExpiresAt,
 	}
-	if err := s.store.InsertCode(ctx, c, hashToken(s.secret, token)); err != nil {
+	if err := s.store.InsertCode(ctx, c, hashToken(s.hashKey, token)); err != nil {
 		return Code{}, "", err
 	}
-	s.note(ctx, actor, audit.CodeCreated, c.ID, "")
+	s.record(ctx, actor, audit.CodeCreated, c.ID, "")
 	return c, token, nil
 }
 
-// Codes lists a user's connect codes, newest first, and returns the cursor of the next page.
+// Codes returns one page of a user's connect codes, newest first, and the next cursor.
 func (s *Service) Codes(ctx context.Context, actor core.Actor, p core.Page) ([]Code, string, error) {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return nil, "", err
@@ -119,7 +120,7 @@ func (s *Service) Code(ctx context.Context, actor core.Actor, codeID string) (Co
 	return s.store.Code(ctx, actor.UserID, codeID)
 }
 
-// CancelCode makes a code useless. One that was exchanged can't be cancelled; the connection can be revoked.
+// CancelCode deletes an unused code. For a used one it is a conflict: its connection can be revoked instead.
 func (s *Service) CancelCode(ctx context.Context, actor core.Actor, codeID string) error {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return err
@@ -127,44 +128,46 @@ func (s *Service) CancelCode(ctx context.Context, actor core.Actor, codeID strin
 	err := s.store.CancelCode(ctx, actor.UserID, codeID)
 	if core.IsKind(err, core.KindNotFound) {
 		if c, missing := s.store.Code(ctx, actor.UserID, codeID); missing == nil && c.UsedAt != nil {
-			return core.Conflict("conflict", "A program has exchanged this code already. Revoke its connection instead.")
+			return core.Conflict("conflict", "This code was already exchanged. Revoke the connection instead.")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	s.note(ctx, actor, audit.CodeCancelled, codeID, "")
+	s.record(ctx, actor, audit.CodeCancelled, codeID, "")
 	return nil
 }
 
-// PruneCodes forgets codes that nobody asks about any more.
+// PruneCodes deletes codes after their retention time.
 func (s *Service) PruneCodes(ctx context.Context) error {
-	return s.store.PruneCodes(ctx, s.clock.Now().Add(-codeTrace))
+	return s.store.PruneCodes(ctx, s.clock.Now().Add(-codeRetention))
 }
 
-// Exchange turns a connect code into a key of its own for the client. Unknown, expired and used codes get one and
-// the same answer.
+// Exchange redeems a connect code and returns the secret of a new key for the client. Unknown, expired and used codes
+// are indistinguishable.
 func (s *Service) Exchange(ctx context.Context, code, client string) (string, error) {
-	if client = strings.TrimSpace(client); !printable(client) {
-		return "", core.InvalidField("/client", "Must be 1 to 64 printable characters: a short name for the tool.")
+	if client = strings.TrimSpace(client); !validClientName(client) {
+		return "", core.InvalidField("/client", "Must be a short name for the client of 1 to 64 printable characters.")
 	}
 	invalid := &core.Error{
-		Kind: core.KindInvalid, Code: "invalid_code",
-		Detail: "This connect code is unknown, expired or already used. Make a new one; it is valid for 15 minutes, once.",
+		Kind:   core.KindInvalid,
+		Code:   "invalid_code",
+		Detail: "This connect code is unknown, expired or already used. Create a new one; it can be used once, within 15 minutes.",
 	}
 	if !wellFormed(s.prefixes.Code, code) {
 		return "", invalid
 	}
 	token := newToken(s.prefixes.Key)
-	minted := s.newKey(core.NewID(core.PrefixCredential), core.CredentialMinted, NewKey{Name: client, Scopes: defaultScopes}, token)
+	n := NewKey{Name: client, Scopes: defaultScopes}
+	minted := s.newKey(core.NewID(core.PrefixCredential), core.CredentialMinted, n, token)
 	minted.ClientName = client
-	err := s.store.RedeemCode(ctx, hashToken(s.secret, code), s.clock.Now(), minted, hashToken(s.secret, token))
+	err := s.store.RedeemCode(ctx, hashToken(s.hashKey, code), s.clock.Now(), minted, hashToken(s.hashKey, token))
 	if core.IsKind(err, core.KindNotFound) {
 		return "", invalid
 	}
 	if err != nil {
 		return "", err
 	}
-	s.noteExchange(ctx, minted, token)
+	s.recordExchange(ctx, minted, token)
 	return token, nil
 }

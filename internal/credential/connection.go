@@ -9,14 +9,14 @@ import (
 	"carrel/internal/core"
 )
 
-// Connection is a program that acts for a user and that they let in: a minted key or an OAuth grant.
+// Connection is the access of a client program to a user's account: a minted key or an OAuth grant.
 type Connection struct {
 	ID   string
 	Kind core.CredentialKind
-	// Name is the user's word for it, at first what the program called itself: ClientName.
+	// Name is chosen by the user and defaults to ClientName, the name the client gave itself.
 	Name, ClientName string
 	Scopes           []core.Scope
-	// Agents are the only agents it may touch; empty means all.
+	// Agents restricts the connection to these agents; empty allows all.
 	Agents                   []string
 	CreatedAt                time.Time
 	ExpiresAt                *time.Time
@@ -24,31 +24,30 @@ type Connection struct {
 	LastAddress, LastProgram string
 }
 
-// ConnectionKey is where a page of connections ended.
+// ConnectionKey is the sort key of the last connection of a page.
 type ConnectionKey struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// ConnectionStore finds and names connections.
+// ConnectionStore reads and renames connections.
 type ConnectionStore interface {
-	// Connections returns up to limit connections of a user that work at this time, newest first, after a key.
+	// Connections returns up to limit connections of a user that are neither revoked nor expired, newest first, starting
+	// after the key.
 	Connections(ctx context.Context, userID string, now time.Time, after *ConnectionKey, limit int) ([]Connection, error)
-	// Connection returns one that works at this time.
+	// Connection returns one of the connections that Connections lists.
 	Connection(ctx context.Context, userID, connectionID string, now time.Time) (Connection, error)
-	// RenameConnection gives one that is not revoked another name.
+	// RenameConnection renames a connection that is not revoked.
 	RenameConnection(ctx context.Context, userID, connectionID, name string) error
 }
 
-// Grants ends OAuth grants. The authorization server does, because it knows what else ends with one.
+// Grants revokes OAuth grants. The authorization server implements it, because the tokens of a grant are revoked with
+// it.
 type Grants interface {
 	RevokeGrant(ctx context.Context, actor core.Actor, grantID string) error
 }
 
-// EndGrants tells the service how OAuth grants are ended. It must be called before the service is used.
-func (s *Service) EndGrants(g Grants) { s.grants = g }
-
-// Connections lists the programs that act for a user, newest first, and returns the cursor of the next page.
+// Connections returns one page of a user's connections, newest first, and the next cursor.
 func (s *Service) Connections(ctx context.Context, actor core.Actor, p core.Page) ([]Connection, string, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return nil, "", err
@@ -79,7 +78,7 @@ func connectionKey(cursor string) (*ConnectionKey, error) {
 	return &ConnectionKey{CreatedAt: created, ID: parts[1]}, err
 }
 
-// RenameConnection gives a program another name, for its user alone.
+// RenameConnection changes the name of a connection.
 func (s *Service) RenameConnection(ctx context.Context, actor core.Actor, id, name string) (Connection, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Connection{}, err
@@ -95,12 +94,12 @@ func (s *Service) RenameConnection(ctx context.Context, actor core.Actor, id, na
 	if err := s.store.RenameConnection(ctx, actor.UserID, id, name); err != nil {
 		return Connection{}, err
 	}
-	s.note(ctx, actor, audit.ConnectionNamed, id, "")
+	s.record(ctx, actor, audit.ConnectionNamed, id, "")
 	c.Name = name
 	return c, nil
 }
 
-// RevokeConnection ends a program's access: the very next request with it fails.
+// RevokeConnection revokes a connection. The client is rejected from the next request on.
 func (s *Service) RevokeConnection(ctx context.Context, actor core.Actor, id string) error {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err

@@ -2,6 +2,8 @@ package credential_test
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,228 +11,266 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 )
 
-// world is the service on a database with one user.
-type world struct {
+// fixture is the service on a database with one user.
+type fixture struct {
 	*credential.Service
 	db    *store.DB
 	clock *testkit.Clock
+	audit *audit.Log
 	user  core.Actor
 }
 
-func newWorld(t *testing.T) world {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	w := world{db: db, clock: testkit.NewClock()}
-	w.Service = credential.NewService(db, w.clock, []byte("secret"), credential.Prefixes{Key: "crl", Code: "crlc"})
-	w.user = core.Operator(w.newUser(t))
-	return w
+	f := fixture{db: db, clock: testkit.NewClock()}
+	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
+	f.Service = credential.NewService(f.deps("secret"))
+	f.user = core.Operator(f.newUser(t))
+	return f
 }
 
-func (w world) newUser(t *testing.T) string {
+// deps returns the dependencies of a service that hashes with this key.
+func (f fixture) deps(hashKey string) credential.Deps {
+	return credential.Deps{
+		Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte(hashKey),
+		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
+		Agents:   agent.NewService(f.db, f.clock), Grants: noGrants{},
+		OAuth: credential.TokenDeps{Store: f.db, Prefix: "crla", Audience: []string{"https://carrel.test"}},
+	}
+}
+
+// noGrants is an authorization server without grants.
+type noGrants struct{}
+
+func (noGrants) RevokeGrant(context.Context, core.Actor, string) error { return core.NotFound("grant") }
+
+func (f fixture) newUser(t *testing.T) string {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
-	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
+	u := account.User{
+		ID:        id,
+		Email:     id + "@example.org",
+		Name:      "U",
+		Role:      core.RoleMember,
+		Plan:      core.PlanOpen,
+		CreatedAt: f.clock.Now(),
+	}
+	if err := f.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-func (w world) key(t *testing.T, n credential.NewKey) (credential.Key, string) {
+func (f fixture) key(t *testing.T, n credential.NewKey) (credential.Key, string) {
 	t.Helper()
-	k, token, err := w.CreateKey(t.Context(), w.user, n)
+	k, token, err := f.CreateKey(t.Context(), f.user, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k, token
 }
 
-func TestAKeyActsForItsUser(t *testing.T) {
+func TestKeyActsForItsUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	k, token := w.key(t, credential.NewKey{Name: "laptop"})
+	f := newFixture(t)
+	k, token := f.key(t, credential.NewKey{Name: "laptop"})
 	if k.Hint != token[len(token)-4:] || k.Kind != core.CredentialKey {
-		t.Errorf("made %+v", k)
+		t.Errorf("created %+v", k)
 	}
-	actor, err := w.Authenticate(t.Context(), token)
+	actor, err := f.Authenticate(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if actor.UserID != w.user.UserID || actor.CredentialID != k.ID || actor.Plan != core.PlanOpen || actor.Spend.Capped ||
+	if actor.UserID != f.user.UserID || actor.CredentialID != k.ID || actor.Plan != core.PlanOpen || actor.Spend.Capped ||
 		!slices.Equal(actor.Scopes, []core.Scope{core.ScopeAgents, core.ScopeManage}) || len(actor.Agents) != 0 {
-		t.Errorf("it acts as %+v", actor)
+		t.Errorf("actor %+v", actor)
 	}
 	limit := int64(5)
-	if err := w.db.SetSpendCap(t.Context(), w.user.UserID, &limit); err != nil {
+	if err := f.db.SetSpendCap(t.Context(), f.user.UserID, &limit); err != nil {
 		t.Fatal(err)
 	}
-	_, narrow := w.key(t, credential.NewKey{Name: "narrow", Scopes: []core.Scope{core.ScopeAccount}, Agents: []string{"agt_x"}})
-	actor, err = w.Authenticate(t.Context(), narrow)
+	agentID := core.NewID(core.PrefixAgent)
+	if err := f.db.InsertAgent(t.Context(), agent.Agent{
+		ID: agentID, UserID: f.user.UserID, Sources: []agent.Source{{ID: core.NewID(core.PrefixSource), Default: true}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, narrow := f.key(
+		t,
+		credential.NewKey{Name: "narrow", Scopes: []core.Scope{core.ScopeAccount}, Agents: []string{agentID}},
+	)
+	actor, err = f.Authenticate(t.Context(), narrow)
 	want := core.Spend{Capped: true, Cap: 5, ResetsAt: time.Date(2025, 7, 1, 0, 0, 0, 0, time.UTC)}
-	if err != nil || actor.Spend != want || !slices.Equal(actor.Scopes, []core.Scope{core.ScopeAccount}) || !slices.Equal(actor.Agents, []string{"agt_x"}) {
-		t.Errorf("it acts as %+v, %v", actor, err)
+	if err != nil || actor.Spend != want || !slices.Equal(actor.Scopes, []core.Scope{core.ScopeAccount}) ||
+		!slices.Equal(actor.Agents, []string{agentID}) {
+		t.Errorf("actor %+v, error %v", actor, err)
 	}
 }
 
-func TestABadKeyIsNotMade(t *testing.T) {
+func TestInvalidKeyIsRejected(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	now, past := w.clock.Now(), w.clock.Now().Add(-time.Second)
+	f := newFixture(t)
+	now, past := f.clock.Now(), f.clock.Now().Add(-time.Second)
 	for name, n := range map[string]credential.NewKey{
 		"no name": {}, "a blank name": {Name: " "}, "a long name": {Name: strings.Repeat("é", 101)}, "a NUL": {Name: "a\x00"},
-		"an end that is past": {Name: "n", ExpiresAt: &past}, "an end that is now": {Name: "n", ExpiresAt: &now},
+		"expired": {Name: "n", ExpiresAt: &past}, "expires now": {Name: "n", ExpiresAt: &now},
+		"an agent that does not exist": {Name: "n", Agents: []string{"agt_none"}},
 	} {
-		if _, _, err := w.CreateKey(t.Context(), w.user, n); !core.IsKind(err, core.KindInvalid) {
+		if _, _, err := f.CreateKey(t.Context(), f.user, n); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if keys, err := w.Keys(t.Context(), w.user); err != nil || len(keys) != 0 {
-		t.Errorf("there are %d keys, %v", len(keys), err)
+	if keys, err := f.Keys(t.Context(), f.user); err != nil || len(keys) != 0 {
+		t.Errorf("%d keys were stored, error %v", len(keys), err)
 	}
-	nobody := core.Operator("usr_none")
-	if _, _, err := w.CreateKey(t.Context(), nobody, credential.NewKey{Name: "n"}); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("a key for nobody: %v", err)
+	missing := core.Operator("usr_none")
+	if _, _, err := f.CreateKey(t.Context(), missing, credential.NewKey{Name: "n"}); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("key for a missing user: %v", err)
 	}
-	if _, _, err := w.CreateCode(t.Context(), nobody); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("a code for nobody: %v", err)
+	if _, _, err := f.CreateCode(t.Context(), missing); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("code for a missing user: %v", err)
 	}
 }
 
-func TestKeysAreManagedByTheirUserAlone(t *testing.T) {
+func TestOnlyTheOwnerManagesKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	k, token := w.key(t, credential.NewKey{Name: "mine"})
-	other := core.Operator(w.newUser(t))
-	if err := w.RevokeKey(t.Context(), other, k.ID); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("somebody else revokes it: %v", err)
+	f := newFixture(t)
+	k, token := f.key(t, credential.NewKey{Name: "mine"})
+	other := core.Operator(f.newUser(t))
+	if err := f.RevokeKey(t.Context(), other, k.ID); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("another user revokes it: %v", err)
 	}
-	if keys, err := w.Keys(t.Context(), other); err != nil || len(keys) != 0 {
-		t.Errorf("somebody else sees %v, %v", keys, err)
+	if keys, err := f.Keys(t.Context(), other); err != nil || len(keys) != 0 {
+		t.Errorf("another user sees %v, %v", keys, err)
 	}
-	actor, err := w.Authenticate(t.Context(), token)
+	actor, err := f.Authenticate(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, errKey := w.CreateKey(t.Context(), actor, credential.NewKey{Name: "n"})
-	_, _, errCode := w.CreateCode(t.Context(), actor)
-	_, errList := w.Keys(t.Context(), actor)
-	for name, err := range map[string]error{"make": errKey, "code": errCode, "list": errList, "revoke": w.RevokeKey(t.Context(), actor, k.ID)} {
+	_, _, errKey := f.CreateKey(t.Context(), actor, credential.NewKey{Name: "n"})
+	_, _, errCode := f.CreateCode(t.Context(), actor)
+	_, errList := f.Keys(t.Context(), actor)
+	for name, err := range map[string]error{"create": errKey, "code": errCode, "list": errList, "revoke": f.RevokeKey(t.Context(), actor, k.ID)} {
 		if e := core.AsError(err); e.Code != "insufficient_scope" || e.Scope != core.ScopeAccount {
-			t.Errorf("%s with a key for agents: %v", name, err)
+			t.Errorf("%s with a key without the account scope: %v", name, err)
 		}
 	}
 }
 
-func TestAnEndedKeyIsNoCredential(t *testing.T) {
+func TestRevokedAndExpiredKeysAreRejected(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	at := w.clock.Now().Add(time.Minute)
-	k, revoked := w.key(t, credential.NewKey{Name: "revoked"})
-	_, expiring := w.key(t, credential.NewKey{Name: "expiring", ExpiresAt: &at})
-	_, good := w.key(t, credential.NewKey{Name: "good"})
+	f := newFixture(t)
+	at := f.clock.Now().Add(time.Minute)
+	k, revoked := f.key(t, credential.NewKey{Name: "revoked"})
+	_, expiring := f.key(t, credential.NewKey{Name: "expiring", ExpiresAt: &at})
+	_, good := f.key(t, credential.NewKey{Name: "good"})
 	check := func(name, token string, ok bool) {
 		t.Helper()
-		_, err := w.Authenticate(t.Context(), token)
+		_, err := f.Authenticate(t.Context(), token)
 		if ok != (err == nil) || !ok && core.AsError(err).Code != "invalid_credential" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	check("a good key", revoked, true)
-	if err := w.RevokeKey(t.Context(), w.user, k.ID); err != nil {
+	check("a valid key", revoked, true)
+	if err := f.RevokeKey(t.Context(), f.user, k.ID); err != nil {
 		t.Fatal(err)
 	}
 	check("a revoked key", revoked, false)
-	check("a key before its end", expiring, true)
-	w.clock.Set(at)
-	check("a key at its end", expiring, false)
+	check("a key before it expires", expiring, true)
+	f.clock.Set(at)
+	check("a key when it expires", expiring, false)
 	check("another key", good, true)
 	check("junk", "junk", false)
-	elsewhere := credential.NewService(w.db, w.clock, []byte("another secret"), credential.Prefixes{Key: "crl", Code: "crlc"})
+	elsewhere := credential.NewService(f.deps("another secret"))
 	if _, err := elsewhere.Authenticate(t.Context(), good); core.AsError(err).Code != "invalid_credential" {
 		t.Errorf("with another secret: %v", err)
 	}
-	if err := w.db.DisableUser(t.Context(), w.user.UserID, w.clock.Now()); err != nil {
+	if err := f.db.DisableUser(t.Context(), f.user.UserID, f.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	check("a disabled user's key", good, false)
 }
 
-func TestACodeIsExchangedOnceWithin15Minutes(t *testing.T) {
+func TestConnectCodeIsExchangedOnceWithin15Minutes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	f := newFixture(t)
 	code := func() string {
 		t.Helper()
-		c, token, err := w.CreateCode(t.Context(), w.user)
-		if err != nil || c.ExpiresAt != w.clock.Now().Add(15*time.Minute) || !strings.HasPrefix(token, "crlc_") {
-			t.Fatalf("made %+v %v", c, err)
+		c, token, err := f.CreateCode(t.Context(), f.user)
+		if err != nil || c.ExpiresAt != f.clock.Now().Add(15*time.Minute) || !strings.HasPrefix(token, "crlc_") {
+			t.Fatalf("created %+v, error %v", c, err)
 		}
 		return token
 	}
 	first, late := code(), code()
-	token, err := w.Exchange(t.Context(), first, "editor")
+	token, err := f.Exchange(t.Context(), first, "editor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if actor, err := w.Authenticate(t.Context(), token); err != nil || actor.Credential != core.CredentialMinted || actor.UserID != w.user.UserID {
-		t.Errorf("it acts as %+v, %v", actor, err)
+	if actor, err := f.Authenticate(t.Context(), token); err != nil || actor.Credential != core.CredentialMinted ||
+		actor.UserID != f.user.UserID {
+		t.Errorf("actor %+v, error %v", actor, err)
 	}
-	w.clock.Advance(15 * time.Minute)
+	f.clock.Advance(15 * time.Minute)
 	var details []string
-	for _, useless := range []string{first, late, token, "junk", ""} {
-		_, err := w.Exchange(t.Context(), useless, "editor")
+	for _, invalid := range []string{first, late, token, "junk", ""} {
+		_, err := f.Exchange(t.Context(), invalid, "editor")
 		if e := core.AsError(err); e.Code == "invalid_code" {
 			details = append(details, e.Detail)
 		}
 	}
 	if len(details) != 5 || len(slices.Compact(details)) != 1 {
-		t.Errorf("useless codes are told apart: %q", details)
+		t.Errorf("invalid codes are distinguishable: %q", details)
 	}
 	fresh := code()
 	for _, name := range []string{"", " ", "a\tb", "\u00ad", "\xff", strings.Repeat("a", 65)} {
-		if _, err := w.Exchange(t.Context(), fresh, name); core.AsError(err).Code != "invalid_request" {
+		if _, err := f.Exchange(t.Context(), fresh, name); core.AsError(err).Code != "invalid_request" {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}
-	if _, err := w.Exchange(t.Context(), fresh, "Éditeur 😀"); err != nil {
+	if _, err := f.Exchange(t.Context(), fresh, "Éditeur 😀"); err != nil {
 		t.Errorf("after bad names: %v", err)
 	}
 }
 
-func TestUsesThatCouldNotBeWrittenAreNotForgotten(t *testing.T) {
+func TestFailedFlushKeepsUses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, one := w.key(t, credential.NewKey{Name: "one"})
-	_, two := w.key(t, credential.NewKey{Name: "two"})
+	f := newFixture(t)
+	_, one := f.key(t, credential.NewKey{Name: "one"})
+	_, two := f.key(t, credential.NewKey{Name: "two"})
 	use := func(token string) time.Time {
 		t.Helper()
-		if _, err := w.Authenticate(t.Context(), token); err != nil {
+		if _, err := f.Authenticate(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		return w.clock.Now()
+		return f.clock.Now()
 	}
 	early := use(one)
 	use(two)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.FlushUses(gone); err == nil {
-		t.Fatal("a flush that can't write succeeds")
+	if err := f.FlushUses(gone); err == nil {
+		t.Fatal("a flush with a cancelled context succeeds")
 	}
-	w.clock.Advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	later := use(two)
-	if err := w.FlushUses(t.Context()); err != nil {
+	if err := f.FlushUses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := w.Keys(t.Context(), w.user)
+	keys, err := f.Keys(t.Context(), f.user)
 	if err != nil || len(keys) != 2 {
 		t.Fatal(keys, err)
 	}
@@ -240,4 +280,46 @@ func TestUsesThatCouldNotBeWrittenAreNotForgotten(t *testing.T) {
 			t.Errorf("%s was last used at %v, want %v", k.Name, k.LastUsedAt, want)
 		}
 	}
+}
+
+func TestConstructorsPanicWithoutADependency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for missing, remove := range map[string]func(*credential.Deps){
+		"Deps.Store": func(d *credential.Deps) { d.Store = nil }, "Deps.Clock": func(d *credential.Deps) { d.Clock = nil },
+		"Deps.Audit": func(d *credential.Deps) { d.Audit = nil }, "Deps.HashKey": func(d *credential.Deps) { d.HashKey = nil },
+		"Deps.Agents": func(d *credential.Deps) { d.Agents = nil }, "Deps.Grants": func(d *credential.Deps) { d.Grants = nil },
+		"TokenDeps.Store":    func(d *credential.Deps) { d.OAuth.Store = nil },
+		"TokenDeps.Audience": func(d *credential.Deps) { d.OAuth.Audience = nil },
+	} {
+		deps := f.deps("secret")
+		remove(&deps)
+		if message := panicOf(func() { credential.NewService(deps) }); !strings.Contains(message, missing) {
+			t.Errorf("without %s: %s", missing, message)
+		}
+	}
+	complete := credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte("secret")}
+	for missing, remove := range map[string]func(*credential.SessionDeps){
+		"Store":   func(d *credential.SessionDeps) { d.Store = nil },
+		"Clock":   func(d *credential.SessionDeps) { d.Clock = nil },
+		"Audit":   func(d *credential.SessionDeps) { d.Audit = nil },
+		"HashKey": func(d *credential.SessionDeps) { d.HashKey = nil },
+	} {
+		deps := complete
+		remove(&deps)
+		if message := panicOf(func() { credential.NewSessions(deps) }); !strings.Contains(message, "SessionDeps."+missing) {
+			t.Errorf("without %s: %s", missing, message)
+		}
+	}
+}
+
+// panicOf returns the message f panics with, or "".
+func panicOf(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/core"
 )
 
-// NewKey is what is asked of a key to make.
+// NewKey describes a key to create. The default scopes are agents and manage.
 type NewKey struct {
 	Name      string
 	Scopes    []core.Scope
@@ -18,24 +18,19 @@ type NewKey struct {
 	ExpiresAt *time.Time
 }
 
-// Agents tells which agents there are.
+// Agents decides access to agents.
 type Agents interface {
-	// Reach is nil when the agent is the actor's and the credential may touch it.
+	// Allow returns nil if the actor may perform the operation on the agent.
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
-// KnowAgents lets the service make sure that a key is for agents that are there. It must be called before the service is
-// used.
-func (s *Service) KnowAgents(a Agents) { s.agents = a }
-
-// maxKeyAgents bounds the list of agents that a key may touch.
+// maxKeyAgents is the maximum number of agents that a key can be restricted to.
 const maxKeyAgents = 100
 
-// defaultScopes are those of a key made for working with agents.
 var defaultScopes = []core.Scope{core.ScopeAgents, core.ScopeManage}
 
-// CreateKey makes an API key for a user and returns its secret, which can't be had again. It needs a recent proof, and no
-// key can do more than what it was made with.
+// CreateKey creates an API key and returns its secret, which is shown only once. It requires a recent proof. The key
+// cannot have more access than the credential that creates it.
 func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Key, string, error) {
 	if err := actor.AllowProved(core.OpKeys, s.clock.Now()); err != nil {
 		return Key{}, "", err
@@ -59,26 +54,27 @@ func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Ke
 	token := newToken(s.prefixes.Key)
 	k := s.newKey(core.NewIDIn(ctx, core.PrefixCredential), core.CredentialKey, n, token)
 	k.UserID, k.MadeWith = actor.UserID, maker.ID
-	if err := s.store.InsertKey(ctx, k, hashToken(s.secret, token)); err != nil {
+	if err := s.store.InsertKey(ctx, k, hashToken(s.hashKey, token)); err != nil {
 		return Key{}, "", err
 	}
-	s.note(ctx, actor, audit.KeyCreated, k.ID, k.Name)
+	s.record(ctx, actor, audit.KeyCreated, k.ID, k.Name)
 	return k, token, nil
 }
 
-// maker returns the key that the actor makes another credential with; sessions and the operator have none. A leaked key
-// must not turn into one that lives longer or may spend more than it.
+// maker returns the API key with which the actor creates another credential, or the zero Key for sessions and the
+// operator. A leaked key must not create credentials that expire later or may spend more.
 func (s *Service) maker(ctx context.Context, actor core.Actor) (Key, error) {
 	if actor.Credential != core.CredentialKey {
 		return Key{}, nil
 	}
 	if actor.CredentialSpend.Capped {
-		return Key{}, core.Forbidden("forbidden", "This key has a spend cap, and what it makes would have none. Use a session.")
+		return Key{}, core.Forbidden("forbidden",
+			"A key with a spend cap cannot create credentials, because they would have no cap. Use a session.")
 	}
 	return s.store.APIKey(ctx, actor.UserID, actor.CredentialID)
 }
 
-// checkKey says what is wrong with a key to make. What is named twice counts once.
+// checkKey validates a key to create and removes duplicate scopes and agents.
 func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *NewKey) error {
 	var bad []core.FieldError
 	var detail string
@@ -86,21 +82,24 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *
 		bad = append(bad, core.FieldError{Pointer: "/name", Detail: detail})
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(s.clock.Now()) {
-		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must lie in the future."})
+		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must be in the future."})
 	}
 	if maker.ExpiresAt != nil && n.ExpiresAt.After(*maker.ExpiresAt) {
-		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must not lie after the end of the key that makes it."})
+		bad = append(bad, core.FieldError{
+			Pointer: "/expiresAt", Detail: "Must not be later than the expiry of the key that creates it.",
+		})
 	}
 	for i, scope := range n.Scopes {
 		if !slices.Contains(actor.Scopes, scope) {
 			bad = append(bad, core.FieldError{
-				Pointer: fmt.Sprintf("/scopes/%d", i), Detail: "Must be a scope that you have yourself: a key can't do more than what it is made with.",
+				Pointer: fmt.Sprintf("/scopes/%d", i),
+				Detail:  "Must be one of your own scopes. A key cannot have more access than its creator.",
 			})
 		}
 	}
 	n.Scopes = slices.DeleteFunc(core.RoleOwner.Scopes(), func(s core.Scope) bool { return !slices.Contains(n.Scopes, s) })
 	if len(n.Agents) > maxKeyAgents {
-		bad = append(bad, core.FieldError{Pointer: "/agents", Detail: "Must be at most 100 agents. Leave it out for all of them."})
+		bad = append(bad, core.FieldError{Pointer: "/agents", Detail: "Must be at most 100 agents. Omit it to allow all."})
 	} else {
 		more, err := s.checkAgents(ctx, actor, n.Agents)
 		if err != nil {
@@ -115,11 +114,11 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *
 	return nil
 }
 
-func (s *Service) checkAgents(ctx context.Context, actor core.Actor, agents []string) (bad []core.FieldError, err error) {
+func (s *Service) checkAgents(
+	ctx context.Context, actor core.Actor, agents []string,
+) (bad []core.FieldError, err error) {
 	for i, id := range agents {
-		if s.agents != nil {
-			err = s.agents.Allow(ctx, actor, core.OpGetAgent, id)
-		}
+		err = s.agents.Allow(ctx, actor, core.OpGetAgent, id)
 		switch {
 		case core.IsKind(err, core.KindNotFound):
 			bad = append(bad, core.FieldError{Pointer: fmt.Sprintf("/agents/%d", i), Detail: "There is no such agent."})
@@ -137,7 +136,7 @@ func (s *Service) newKey(id string, kind core.CredentialKind, n NewKey, token st
 	}
 }
 
-// Keys lists a user's keys, minted ones included, newest first.
+// Keys returns all keys of a user, including minted and revoked ones, newest first.
 func (s *Service) Keys(ctx context.Context, actor core.Actor) ([]Key, error) {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func (s *Service) Keys(ctx context.Context, actor core.Actor) ([]Key, error) {
 	return s.store.Keys(ctx, actor.UserID)
 }
 
-// APIKeys lists the keys that a user made and has not revoked, newest first, and returns the cursor of the next page.
+// APIKeys returns one page of the keys a user created and has not revoked, newest first, and the next cursor.
 func (s *Service) APIKeys(ctx context.Context, actor core.Actor, p core.Page) ([]Key, string, error) {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return nil, "", err
@@ -155,8 +154,10 @@ func (s *Service) APIKeys(ctx context.Context, actor core.Actor, p core.Page) ([
 	}, func(k Key) string { return k.ID })
 }
 
-// pageByID reads one page of a list that is ordered by id. It asks for a row more, to know whether another page follows.
-func pageByID[T any](list string, p core.Page, read func(before string, limit int) ([]T, error), id func(T) string) ([]T, string, error) {
+// pageByID returns one page of a list ordered by id. It reads one extra row to find out whether another page follows.
+func pageByID[T any](
+	list string, p core.Page, read func(before string, limit int) ([]T, error), id func(T) string,
+) ([]T, string, error) {
 	rows, err := p.Rows(core.DefaultLimit)
 	if err != nil {
 		return nil, "", err
@@ -172,8 +173,7 @@ func pageByID[T any](list string, p core.Page, read func(before string, limit in
 	return items[:rows], core.EncodeCursor(list, id(items[rows-1])), nil
 }
 
-// RevokeKey ends a key of the user, minted or not: the very next request with it fails. Commands use it; one that is
-// revoked already stays so.
+// RevokeKey revokes a key of the user, minted or not. It is rejected from the next request on.
 func (s *Service) RevokeKey(ctx context.Context, actor core.Actor, keyID string) error {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return err
@@ -181,11 +181,11 @@ func (s *Service) RevokeKey(ctx context.Context, actor core.Actor, keyID string)
 	if err := s.store.RevokeKey(ctx, actor.UserID, keyID, s.clock.Now()); err != nil {
 		return err
 	}
-	s.note(ctx, actor, audit.KeyRevoked, keyID, "")
+	s.record(ctx, actor, audit.KeyRevoked, keyID, "")
 	return nil
 }
 
-// DeleteKey is RevokeKey for what APIKeys lists; all else is not_found.
+// DeleteKey revokes a key that APIKeys lists. Any other key is not_found.
 func (s *Service) DeleteKey(ctx context.Context, actor core.Actor, keyID string) error {
 	if err := actor.Allow(core.OpKeys); err != nil {
 		return err

@@ -7,57 +7,56 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
-// SessionPrefix starts the secret of a session, so that logs mask it and a key is never taken for one.
+// SessionPrefix is the prefix of session secrets. It distinguishes them from keys, and logs redact secrets by prefix.
 const SessionPrefix = "crls"
 
-// How long a session lasts: unused, and at most. Whoever is away for two weeks signs in again, and so does everybody
-// once in three months.
+// Sessions expire after 14 idle days, and after 90 days in any case.
 const (
 	SessionIdle = 14 * 24 * time.Hour
 	SessionLife = 90 * 24 * time.Hour
 )
 
-// seenEvery is how exact the time of the last use is; noting every request would make reading pages cost writes.
+// seenEvery is the resolution of Session.SeenAt. Storing every request would turn reads into writes.
 const seenEvery = 5 * time.Minute
 
-// maxUserAgent bounds what a browser may say of itself, in code points.
+// maxUserAgent is the maximum length of a stored User-Agent, in code points.
 const maxUserAgent = 200
 
-// Session is a browser that somebody signed in with, without its secret.
+// Session is a browser session, without its secret.
 type Session struct {
 	ID     string
 	UserID string
-	// Address and Agent are where it was made and by what program.
+	// Address and Agent are the IP address and User-Agent of the sign-in.
 	Address, Agent string
 	CreatedAt      time.Time
-	// AuthenticatedAt is when the user last proved who they are; sensitive acts ask for a recent one.
+	// AuthenticatedAt is the time of the last proof of identity. Sensitive operations require a recent one.
 	AuthenticatedAt time.Time
 	SeenAt          time.Time
 	ExpiresAt       time.Time
 	RevokedAt       *time.Time
 }
 
-// live reports whether the session can still be used.
 func (s Session) live(now time.Time) bool {
 	return s.RevokedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.SeenAt.Add(SessionIdle))
 }
 
-// FoundSession is a session together with its user.
+// FoundSession is the result of a session lookup: the session and everything needed to build the actor.
 type FoundSession struct {
 	Session Session
 	User    account.User
-	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
+	// Used is the amount the user has spent and reserved in the month, in micro-dollars.
 	Used int64
-	// Entitlement is what the account has.
-	Entitlement account.Entitlement
+	// Entitlement is the plan of the account.
+	Entitlement billing.Entitlement
 }
 
-// SessionCookie is the name of the cookie that holds the secret of a session. With the prefix __Host- a browser takes it
-// from this very host over HTTPS alone, so that no other host of the domain can plant one. Over plain HTTP there are no
-// such cookies.
+// SessionCookie returns the name of the session cookie. Browsers accept the __Host- prefix only from this host over
+// HTTPS, so other hosts of the domain cannot plant a cookie. Over plain HTTP the prefix is not available.
 func SessionCookie(https bool) string {
 	if https {
 		return "__Host-carrel"
@@ -65,55 +64,65 @@ func SessionCookie(https bool) string {
 	return "carrel"
 }
 
-// SessionStore keeps sessions. What is not there is not_found.
+// SessionStore persists sessions. A missing session is a not_found error.
 type SessionStore interface {
 	InsertSession(ctx context.Context, s Session, hash []byte) error
-	// SessionByHash finds a session with its user and the user's spend in the period ("2026-11"), in one query.
+	// SessionByHash returns a session with its user and the user's spend in the period ("2026-11"), in one query.
 	SessionByHash(ctx context.Context, hash []byte, period string) (FoundSession, error)
-	// Sessions returns those of a user that have not ended, newest first.
+	// Sessions returns the sessions of a user that are not revoked, expired or idle, newest first.
 	Sessions(ctx context.Context, userID string, now, idleSince time.Time) ([]Session, error)
-	// TouchSession moves the last use on, never back.
+	// TouchSession updates SeenAt. It never moves it back.
 	TouchSession(ctx context.Context, sessionID string, at time.Time) error
-	// StepUpSession notes that the user has proved who they are again.
+	// StepUpSession updates AuthenticatedAt.
 	StepUpSession(ctx context.Context, sessionID string, at time.Time) error
-	// RevokeSession ends a session of the user; one that has ended already stays as it is.
+	// RevokeSession ends a session of the user. Ending it again changes nothing.
 	RevokeSession(ctx context.Context, userID, sessionID string, at time.Time) error
-	// RevokeSessions ends all sessions of the user but one, or all if that is empty.
+	// RevokeSessions ends all sessions of the user except one, or all if except is empty.
 	RevokeSessions(ctx context.Context, userID, except string, at time.Time) error
-	// PruneSessions forgets those that ended before.
+	// PruneSessions deletes sessions that ended before the time.
 	PruneSessions(ctx context.Context, before time.Time) error
 }
 
-// Sessions makes, finds and ends sessions.
+// SessionDeps are the dependencies of Sessions.
+type SessionDeps struct {
+	Store SessionStore
+	Clock core.Clock
+	Audit audit.Recorder
+	// HashKey is the HMAC key of stored secrets.
+	HashKey []byte
+}
+
+// Sessions begins, looks up and ends browser sessions.
 type Sessions struct {
-	store    SessionStore
-	clock    core.Clock
-	secret   []byte
-	recorder Recorder
+	store   SessionStore
+	clock   core.Clock
+	audit   audit.Recorder
+	hashKey []byte
 }
 
-// NewSessions returns a service whose hashes are keyed with secret.
-func NewSessions(store SessionStore, clock core.Clock, secret []byte) *Sessions {
-	return &Sessions{store: store, clock: clock, secret: secret}
+// NewSessions returns Sessions. It panics if a dependency is missing.
+func NewSessions(d SessionDeps) *Sessions {
+	core.RequireDeps(d)
+	return &Sessions{store: d.Store, clock: d.Clock, audit: d.Audit, hashKey: d.HashKey}
 }
 
-// Begin makes a session for a user who has just signed in, and returns its secret. It is always a new one: a secret
-// that a browser had before means nothing, so nobody can have put it there.
+// Begin creates a session for a user who has just signed in and returns its secret. The secret is always new, so a
+// planted cookie cannot fixate the session.
 func (s *Sessions) Begin(ctx context.Context, userID, address, agent string) (Session, string, error) {
 	now := s.clock.Now()
 	token := newToken(SessionPrefix)
 	session := Session{
-		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: address, Agent: tidyAgent(agent),
+		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: address, Agent: cleanUserAgent(agent),
 		CreatedAt: now, AuthenticatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife),
 	}
-	if err := s.store.InsertSession(ctx, session, hashToken(s.secret, token)); err != nil {
+	if err := s.store.InsertSession(ctx, session, hashToken(s.hashKey, token)); err != nil {
 		return Session{}, "", err
 	}
 	return session, token, nil
 }
 
-// tidyAgent makes what a browser says of itself fit to be stored and shown.
-func tidyAgent(agent string) string {
+// cleanUserAgent removes control characters and invalid UTF-8 from a User-Agent and truncates it.
+func cleanUserAgent(agent string) string {
 	agent = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
@@ -126,15 +135,15 @@ func tidyAgent(agent string) string {
 	return agent
 }
 
-// Find returns the session with this secret. It asks the store each time, so that a session that was ended, or whose
-// user was disabled or has another password, fails on the very next request on every node.
+// Find returns the session with this secret. It is not cached: ended sessions and disabled users are rejected from the
+// next request on, on every node.
 func (s *Sessions) Find(ctx context.Context, token string) (FoundSession, error) {
 	ended := core.Unauthenticated("invalid_credential", "This session has ended. Sign in again.")
 	if !wellFormed(SessionPrefix, token) {
 		return FoundSession{}, ended
 	}
 	now := s.clock.Now()
-	found, err := s.store.SessionByHash(ctx, hashToken(s.secret, token), core.Month(now))
+	found, err := s.store.SessionByHash(ctx, hashToken(s.hashKey, token), core.Month(now))
 	if core.IsKind(err, core.KindNotFound) {
 		return FoundSession{}, ended
 	}
@@ -153,27 +162,27 @@ func (s *Sessions) Find(ctx context.Context, token string) (FoundSession, error)
 	return found, nil
 }
 
-// Authenticate returns the actor behind a session: its user, with all that they may do.
+// Authenticate returns the actor of a session, with all scopes of the user's role.
 func (s *Sessions) Authenticate(ctx context.Context, token string) (core.Actor, error) {
 	found, err := s.Find(ctx, token)
 	if err != nil {
 		return core.Actor{}, err
 	}
 	u := found.User
-	who := core.Actor{
+	actor := core.Actor{
 		UserID: u.ID, Role: u.Role, CredentialID: found.Session.ID, Credential: core.CredentialSession,
 		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt,
 	}
-	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, s.clock.Now())
-	return who, nil
+	found.Entitlement.Entitle(&actor, u.SpendCap, found.Used, s.clock.Now())
+	return actor, nil
 }
 
-// StepUp notes that the user of a session has just proved who they are once more.
+// StepUp stores that the user of a session has just proved their identity.
 func (s *Sessions) StepUp(ctx context.Context, sessionID string) error {
 	return s.store.StepUpSession(ctx, sessionID, s.clock.Now())
 }
 
-// List returns the sessions of a user that have not ended, newest first.
+// List returns the active sessions of a user, newest first.
 func (s *Sessions) List(ctx context.Context, userID string) ([]Session, error) {
 	now := s.clock.Now()
 	return s.store.Sessions(ctx, userID, now, now.Add(-SessionIdle))
@@ -184,12 +193,12 @@ func (s *Sessions) End(ctx context.Context, userID, sessionID string) error {
 	return s.store.RevokeSession(ctx, userID, sessionID, s.clock.Now())
 }
 
-// EndOthers ends all sessions of a user but one, or all if that is empty.
+// EndOthers ends all sessions of a user except one, or all if except is empty.
 func (s *Sessions) EndOthers(ctx context.Context, userID, except string) error {
 	return s.store.RevokeSessions(ctx, userID, except, s.clock.Now())
 }
 
-// Prune forgets sessions that can't be used any more.
+// Prune deletes expired sessions.
 func (s *Sessions) Prune(ctx context.Context) error {
 	return s.store.PruneSessions(ctx, s.clock.Now())
 }

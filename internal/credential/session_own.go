@@ -8,10 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// RecordTo makes the service write down which sessions people end. It must be called before the service is used.
-func (s *Sessions) RecordTo(r Recorder) { s.recorder = r }
-
-// Own lists where the actor's user is signed in, newest first.
+// Own returns the active sessions of the actor's user, newest first.
 func (s *Sessions) Own(ctx context.Context, actor core.Actor) ([]Session, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return nil, err
@@ -19,7 +16,7 @@ func (s *Sessions) Own(ctx context.Context, actor core.Actor) ([]Session, error)
 	return s.List(ctx, actor.UserID)
 }
 
-// EndOwn signs the actor's user out somewhere: the very next request there fails. It may be where they are.
+// EndOwn ends a session of the actor's user, which may be the current one.
 func (s *Sessions) EndOwn(ctx context.Context, actor core.Actor, sessionID string) error {
 	list, err := s.Own(ctx, actor)
 	if err != nil {
@@ -31,11 +28,12 @@ func (s *Sessions) EndOwn(ctx context.Context, actor core.Actor, sessionID strin
 	if err := s.End(ctx, actor.UserID, sessionID); err != nil {
 		return err
 	}
-	s.note(ctx, actor, map[string]string{"id": sessionID})
+	s.record(ctx, actor, map[string]string{"id": sessionID})
 	return nil
 }
 
-// EndOwnOthers signs the actor's user out everywhere but where they are. A key is nowhere, so with one it is everywhere.
+// EndOwnOthers ends all sessions of the actor's user except the current one. An actor with a key has no current
+// session, so all sessions end.
 func (s *Sessions) EndOwnOthers(ctx context.Context, actor core.Actor) error {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err
@@ -47,12 +45,12 @@ func (s *Sessions) EndOwnOthers(ctx context.Context, actor core.Actor) error {
 	if err := s.EndOthers(ctx, actor.UserID, except); err != nil {
 		return err
 	}
-	s.note(ctx, actor, map[string]string{"which": "all others"})
+	s.record(ctx, actor, map[string]string{"which": "all others"})
 	return nil
 }
 
-func (s *Sessions) note(ctx context.Context, actor core.Actor, detail map[string]string) {
-	if s.recorder != nil {
-		s.recorder.Note(ctx, audit.Record{Event: audit.SessionEnded, UserID: actor.UserID, Actor: actor.CredentialID, Detail: detail})
-	}
+func (s *Sessions) record(ctx context.Context, actor core.Actor, detail map[string]string) {
+	s.audit.Note(ctx, audit.Record{
+		Event: audit.SessionEnded, UserID: actor.UserID, Actor: actor.CredentialID, Detail: detail,
+	})
 }

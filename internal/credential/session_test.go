@@ -9,46 +9,48 @@ import (
 	"carrel/internal/credential"
 )
 
-func newSessions(w world) *credential.Sessions {
-	return credential.NewSessions(w.db, w.clock, []byte("secret"))
+func newSessions(f fixture, hashKey string) *credential.Sessions {
+	return credential.NewSessions(
+		credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte(hashKey)},
+	)
 }
 
-func TestASessionIsKnownByItsSecretAlone(t *testing.T) {
+func TestSessionIsFoundBySecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s := newSessions(w)
-	made, token, err := s.Begin(t.Context(), w.user.UserID, "203.0.113.7", "Browser/1\x00\n\xff"+strings.Repeat("é", 300))
+	f := newFixture(t)
+	s := newSessions(f, "secret")
+	made, token, err := s.Begin(t.Context(), f.user.UserID, "203.0.113.7", "Browser/1\x00\n\xff"+strings.Repeat("é", 300))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(made.Agent, "Browser/1é") || len([]rune(made.Agent)) != 200 {
-		t.Errorf("the browser calls itself %q", made.Agent)
+		t.Errorf("user agent %q", made.Agent)
 	}
 	found, err := s.Find(t.Context(), token)
-	if err != nil || found.Session != made || found.User.ID != w.user.UserID {
+	if err != nil || found.Session != made || found.User.ID != f.user.UserID {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	_, key := w.key(t, credential.NewKey{Name: "k"})
-	other := credential.NewSessions(w.db, w.clock, []byte("another secret"))
+	_, key := f.key(t, credential.NewKey{Name: "k"})
+	other := newSessions(f, "another secret")
 	_, foreign := other.Find(t.Context(), token)
 	if !core.IsKind(foreign, core.KindUnauthenticated) {
-		t.Errorf("with another key of the hashes: %v", foreign)
+		t.Errorf("with another hash key: %v", foreign)
 	}
 	for _, bad := range []string{"", "x", key, token[:len(token)-1], token + "0", "crls_" + strings.Repeat("0", 38)} {
 		if _, err := s.Find(t.Context(), bad); !core.IsKind(err, core.KindUnauthenticated) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if _, err := w.Authenticate(t.Context(), token); !core.IsKind(err, core.KindUnauthenticated) {
-		t.Errorf("a session passes for a key: %v", err)
+	if _, err := f.Authenticate(t.Context(), token); !core.IsKind(err, core.KindUnauthenticated) {
+		t.Errorf("session accepted as a key: %v", err)
 	}
 }
 
-func TestUseIsNotedNowAndThenAndAProofAtOnce(t *testing.T) {
+func TestSessionUseIsStoredEveryFiveMinutesAndProofImmediately(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s := newSessions(w)
-	made, token, err := s.Begin(t.Context(), w.user.UserID, "", "")
+	f := newFixture(t)
+	s := newSessions(f, "secret")
+	made, token, err := s.Begin(t.Context(), f.user.UserID, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +59,17 @@ func TestUseIsNotedNowAndThenAndAProofAtOnce(t *testing.T) {
 		if _, err := s.Find(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.List(t.Context(), w.user.UserID)
+		list, err := s.List(t.Context(), f.user.UserID)
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
 		return list[0].SeenAt
 	}
-	w.clock.Advance(4 * time.Minute)
+	f.clock.Advance(4 * time.Minute)
 	if got := seen(); !got.Equal(made.SeenAt) {
-		t.Errorf("each use is written: %v", got)
+		t.Errorf("every use is stored: %v", got)
 	}
-	at := w.clock.Advance(time.Minute)
+	at := f.clock.Advance(time.Minute)
 	if got := seen(); !got.Equal(at) {
 		t.Errorf("last used at %v, want %v", got, at)
 	}
@@ -75,13 +77,13 @@ func TestUseIsNotedNowAndThenAndAProofAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found, err := s.Find(t.Context(), token); err != nil || !found.Session.AuthenticatedAt.Equal(at) {
-		t.Errorf("proved at %v, %v", found.Session.AuthenticatedAt, err)
+		t.Errorf("authenticated at %v, error %v", found.Session.AuthenticatedAt, err)
 	}
-	w.clock.Advance(credential.SessionLife)
+	f.clock.Advance(credential.SessionLife)
 	if err := s.Prune(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Find(t.Context(), token); !core.IsKind(err, core.KindUnauthenticated) {
-		t.Errorf("after its life: %v", err)
+		t.Errorf("after its lifetime: %v", err)
 	}
 }

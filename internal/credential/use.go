@@ -8,81 +8,68 @@ import (
 	"time"
 )
 
-// Use is when, from where and by what program a credential was last used.
+// Use is the time, IP address and User-Agent of a credential's last use.
 type Use struct {
 	At               time.Time
 	Address, Program string
 }
 
-// DescribeCallers tells the service where the request of a context came from and what its program says of itself. It must
-// be called before the first request.
-func (s *Service) DescribeCallers(caller func(context.Context) (address, program string)) {
-	s.caller = caller
-}
-
-// use describes the use of a credential by the request of a context.
 func (s *Service) use(ctx context.Context, now time.Time) Use {
 	u := Use{At: now}
-	if s.caller != nil {
-		u.Address, u.Program = s.caller(ctx)
-	}
+	u.Address, u.Program = s.caller(ctx)
 	return u
 }
 
-// uses gathers when keys were used, so that a request costs no write.
-type uses struct {
+// useBuffer collects the last uses of credentials in memory, so a request causes no write.
+type useBuffer struct {
 	mu   sync.Mutex
 	last map[string]Use
 }
 
-func (u *uses) note(keyID string, use Use) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.last == nil {
-		u.last = map[string]Use{}
+func (b *useBuffer) add(id string, use Use) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last == nil {
+		b.last = map[string]Use{}
 	}
-	u.last[keyID] = use
+	b.last[id] = use
 }
 
-func (u *uses) take() map[string]Use {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	taken := u.last
-	u.last = nil
+func (b *useBuffer) take() map[string]Use {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken := b.last
+	b.last = nil
 	return taken
 }
 
-// put gives back what could not be written, without hiding later uses.
-func (u *uses) put(taken map[string]Use) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	maps.Copy(taken, u.last)
-	u.last = taken
+// restore puts back uses that could not be written. Later uses take precedence.
+func (b *useBuffer) restore(taken map[string]Use) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.Copy(taken, b.last)
+	b.last = taken
 }
 
-// FlushUses writes when keys were last used. The server calls it now and then and once at the end; what a crash
-// loses is a minute of "last used".
+// FlushUses writes the collected last uses. The server calls it every minute and at shutdown; a crash loses at most a
+// minute of them.
 func (s *Service) FlushUses(ctx context.Context) error {
-	err := s.uses.flush(ctx, s.store.TouchKeys)
-	if s.oauth.tokens != nil {
-		err = errors.Join(err, s.oauth.uses.flush(ctx, s.oauth.tokens.TouchGrants))
-	}
-	return err
+	return errors.Join(s.keyUses.flush(ctx, s.store.TouchKeys), s.grantUses.flush(ctx, s.tokens.Store.TouchGrants))
 }
 
-// flush hands over what was gathered, and keeps it when that fails.
-func (u *uses) flush(ctx context.Context, write func(context.Context, map[string]Use) error) error {
-	taken := u.take()
+// flush writes the collected uses and restores them if that fails.
+func (b *useBuffer) flush(ctx context.Context, write func(context.Context, map[string]Use) error) error {
+	taken := b.take()
 	if len(taken) == 0 {
 		return nil
 	}
 	for id, use := range taken {
-		use.Program = tidyAgent(use.Program) // here and not at each request
+		use.Program = cleanUserAgent(use.Program) // once per flush instead of once per request
 		taken[id] = use
 	}
 	err := write(ctx, taken)
 	if err != nil {
-		u.put(taken)
+		b.restore(taken)
 	}
 	return err
 }

@@ -2,11 +2,14 @@ package embedding_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 )
@@ -21,15 +24,15 @@ func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64
 func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
 
 // purse charges the accounts in the database, as the server does.
-type purse struct{ *account.Spending }
+type purse struct{ *billing.Spending }
 
 func (p purse) HoldVectors(
 	ctx context.Context, o embedding.Owner, model string, _ float64, micros int64,
 ) (string, error) {
 	return p.Hold(
 		ctx,
-		account.Purchase{
-			UserID: o.UserID, AgentID: o.AgentID, Kind: account.MeteredEmbedding, Model: model, Micros: micros,
+		billing.Purchase{
+			UserID: o.UserID, AgentID: o.AgentID, Kind: billing.MeteredEmbedding, Model: model, Micros: micros,
 		},
 	)
 }
@@ -47,7 +50,9 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 			ID: theirAgent, UserID: "other", Name: "three", CreatedAt: now, UpdatedAt: now,
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
-		w.payer = purse{account.NewSpending(w.db, w.clock, nil)}
+		w.payer = purse{billing.NewService(billing.Deps{
+			Store: w.db, Clock: w.clock, Audit: audit.New(audit.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}),
+		}).Spending}
 		n := w.start(true)
 		w.must(w.db.SetSpendCap(ctx, "usr", new(int64(0))))
 		w.put(w.sources[0], 1, "mine: one two three", "also mine: four five")
@@ -71,9 +76,9 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		lines, err := w.db.UsageLines(ctx, "other", day, day)
 		w.must(err)
 		// A million tokens cost 2 cents; fractions of a micro-dollar are rounded up.
-		w.same("the ledger", lines, []account.UsageLine{{
-			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: account.MeteredEmbedding,
-			Usage: account.Usage{Name: "", Calls: 1, Spent: 1},
+		w.same("the ledger", lines, []billing.UsageLine{{
+			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: billing.MeteredEmbedding,
+			Usage: billing.Usage{Name: "", Calls: 1, Spent: 1},
 		}})
 		differences, err := w.db.SpendDifferences(ctx)
 		w.must(err)

@@ -10,13 +10,13 @@ import (
 
 // GetAccount answers GET /api/account.
 func (h handlers) GetAccount(ctx context.Context) (*oas.AccountReply, error) {
-	u, err := h.Profiles.Get(ctx, actor(ctx))
+	u, err := h.Accounts.Profile(ctx, actor(ctx))
 	return accountReply(ctx, u, err)
 }
 
 // ChangeAccount answers PATCH /api/account.
 func (h handlers) ChangeAccount(ctx context.Context, req *oas.AccountChange) (*oas.AccountReply, error) {
-	u, err := h.Profiles.Change(ctx, actor(ctx), account.ProfileChange{Name: pointer(req.Name), Email: pointer(req.Email)})
+	u, err := h.Accounts.ChangeProfile(ctx, actor(ctx), account.ProfileChange{Name: pointer(req.Name), Email: pointer(req.Email)})
 	return accountReply(ctx, u, err)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/passkey"
+	"carrel/internal/signin/passkey"
 )
 
 // withPasskey is what the audit log calls a proof with a passkey.
@@ -17,7 +17,7 @@ const withPasskey = "passkey"
 
 // ChangePassword answers POST /api/account/password.
 func (h handlers) ChangePassword(ctx context.Context, req *oas.PasswordChange) (*oas.Changed, error) {
-	if err := h.Accounts.ChangePassword(ctx, actor(ctx), req.NewPassword); err != nil {
+	if err := h.Auth.Passwords.Change(ctx, actor(ctx), req.NewPassword); err != nil {
 		return nil, at(err, "/password", "/newPassword")
 	}
 	return &oas.Changed{Changed: true}, nil
@@ -71,7 +71,7 @@ func (h handlers) StepUp(ctx context.Context, req *oas.StepUp) (*oas.StepUpReply
 	if req.Ceremony.Set || req.Answer.Set {
 		err = h.provePasskey(ctx, who, req)
 	} else {
-		err = h.Proofs.WithPassword(ctx, who, h.address(ctx), req.Password.Value, req.Code.Value)
+		err = h.Auth.Proofs.WithPassword(ctx, who, h.address(ctx), req.Password.Value, req.Code.Value)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (h handlers) StepUp(ctx context.Context, req *oas.StepUp) (*oas.StepUpReply
 }
 
 func (h handlers) provePasskey(ctx context.Context, who core.Actor, req *oas.StepUp) error {
-	if err := h.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
+	if err := h.Auth.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
 		return err
 	}
 	answer, err := encodeAnswer(req.Answer.Value)
@@ -90,7 +90,7 @@ func (h handlers) provePasskey(ctx context.Context, who core.Actor, req *oas.Ste
 	if err := h.Passkeys.FinishProof(ctx, who, req.Ceremony.Value, answer); err != nil {
 		return err
 	}
-	return h.Proofs.Accept(ctx, who, withPasskey)
+	return h.Auth.Proofs.Accept(ctx, who, withPasskey)
 }
 
 // BeginStepUp answers POST /api/account/step-up/options.
@@ -144,7 +144,7 @@ func (h handlers) RemovePasskey(ctx context.Context, p oas.RemovePasskeyParams) 
 
 // GetTotp answers GET /api/account/totp.
 func (h handlers) GetTotp(ctx context.Context) (*oas.TotpReply, error) {
-	s, err := h.Factors.Status(ctx, actor(ctx))
+	s, err := h.Auth.Factors.Status(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (h handlers) GetTotp(ctx context.Context) (*oas.TotpReply, error) {
 
 // BeginTotp answers POST /api/account/totp.
 func (h handlers) BeginTotp(ctx context.Context) (*oas.TotpSecret, error) {
-	e, err := h.Factors.Begin(ctx, actor(ctx))
+	e, err := h.Auth.Factors.Begin(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -164,23 +164,23 @@ func (h handlers) BeginTotp(ctx context.Context) (*oas.TotpSecret, error) {
 
 // RemoveTotp answers DELETE /api/account/totp.
 func (h handlers) RemoveTotp(ctx context.Context) (*oas.Deleted, error) {
-	return deleted(h.Factors.Remove(ctx, actor(ctx)))
+	return deleted(h.Auth.Factors.Remove(ctx, actor(ctx)))
 }
 
 // ConfirmTotp answers POST /api/account/totp/confirm: one of the two replies that show recovery codes.
 func (h handlers) ConfirmTotp(ctx context.Context, req *oas.TotpConfirm) (*oas.RecoveryCodes, error) {
-	if err := h.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
+	if err := h.Auth.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
 		return nil, err
 	}
 	if err := checkTexts(text{"/code", req.Code, core.TextRule{Min: 1, Max: codeRule.Max}}); err != nil {
 		return nil, err
 	}
-	return recoveryCodes(h.Factors.Confirm(ctx, actor(ctx), req.Code))
+	return recoveryCodes(h.Auth.Factors.Confirm(ctx, actor(ctx), req.Code))
 }
 
 // RenewRecoveryCodes answers POST /api/account/totp/recovery-codes.
 func (h handlers) RenewRecoveryCodes(ctx context.Context) (*oas.RecoveryCodes, error) {
-	return recoveryCodes(h.Factors.Renew(ctx, actor(ctx)))
+	return recoveryCodes(h.Auth.Factors.Renew(ctx, actor(ctx)))
 }
 
 func recoveryCodes(codes []string, err error) (*oas.RecoveryCodes, error) {

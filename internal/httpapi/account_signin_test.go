@@ -15,9 +15,9 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 func TestSigningIn(t *testing.T) {
@@ -33,10 +33,8 @@ func TestSigningIn(t *testing.T) {
 
 // signIn is the services with which people prove who they are.
 type signIn struct {
+	*signin.Service
 	accounts *account.Service
-	factors  *account.Factors
-	proofs   *account.Proofs
-	limits   *account.Limits
 	passkeys *passkey.Service
 }
 
@@ -46,14 +44,16 @@ func newSignIn(t testing.TB, w *world, secret []byte) signIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := signIn{
-		accounts: account.NewService(w.db, w.clock, core.PlanOpen),
-		limits:   account.NewLimits(w.db, credential.NewBrowsers(w.db, w.clock, secret), w.clock, secret, true),
-	}
-	s.accounts.RecordTo(w.audit)
-	s.factors = account.NewFactors(w.db, w.clock, box, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
-	s.proofs = account.NewProofs(w.db, s.accounts, s.factors, s.limits, w.sessions, w.clock, w.audit)
-	s.passkeys, err = passkey.New(w.db, credential.NewPendings(w.db, w.clock, secret), w.clock, w.audit, baseURL)
+	s := signIn{Service: signin.NewService(signin.Deps{
+		Store: w.db, Clock: w.clock, Audit: w.audit, Sessions: w.sessions, Sealer: box,
+		Key: secret, Issuer: "Carrel", OfferTOTP: true, LimitAttempts: true,
+	})}
+	s.accounts = account.NewService(account.Deps{
+		Store: w.db, Clock: w.clock, Audit: w.audit, Passwords: s.Passwords, DefaultPlan: core.PlanOpen,
+	})
+	s.passkeys, err = passkey.New(passkey.Deps{
+		Store: w.db, Pending: s.Pending, Clock: w.clock, Audit: w.audit, BaseURL: baseURL,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ const password = "correct horse battery"
 func (w *world) withPassword(t *testing.T) *person {
 	t.Helper()
 	p := w.person(t, core.PlanOpen)
-	if err := w.signIn.accounts.SetPassword(t.Context(), core.Operator(""), p.id, password, ""); err != nil {
+	if err := w.signIn.Passwords.Set(t.Context(), core.Operator(""), p.id, password, ""); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -158,7 +158,7 @@ func newPassword(t *testing.T, w *world) {
 	b.post("/api/account/password", object{"newPassword": "another password"}).ok(t)
 	b.get("/api/account").ok(t)
 	other.get("/api/account").refused(t, 401, "invalid_credential")
-	if _, _, err := w.signIn.accounts.SignIn(t.Context(), p.id+"@example.org", "another password"); err != nil {
+	if _, _, err := w.signIn.Passwords.Verify(t.Context(), p.id+"@example.org", "another password"); err != nil {
 		t.Error(err)
 	}
 }
@@ -207,7 +207,7 @@ func appLife(t *testing.T, w *world) {
 		t.Errorf("with an app: %s", a.body)
 	}
 	b.send(http.MethodDelete, path, "").ok(t)
-	if needed, err := w.signIn.factors.Needed(t.Context(), p.id); err != nil || needed {
+	if needed, err := w.signIn.Factors.Needed(t.Context(), p.id); err != nil || needed {
 		t.Errorf("it is still asked for: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/task"
@@ -11,7 +12,7 @@ import (
 
 // ListUsers answers GET /api/admin/users.
 func (h handlers) ListUsers(ctx context.Context, p oas.ListUsersParams) (*oas.UserList, error) {
-	users, next, err := h.Directory.List(ctx, actor(ctx), p.Q.Value, page(p.Limit, p.Cursor))
+	users, next, err := h.Accounts.Search(ctx, actor(ctx), p.Q.Value, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +49,12 @@ func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.Cha
 		a.SpendCap = &limit
 	}
 	if a != (account.Adjustment{}) {
-		if _, err := h.Directory.Adjust(ctx, actor(ctx), p.UserId, a); err != nil {
+		if _, err := h.Accounts.Adjust(ctx, actor(ctx), p.UserId, a); err != nil {
 			return nil, err
 		}
 	}
 	if req.Plan.Set {
-		if err := h.Plans.Assign(ctx, actor(ctx), p.UserId, req.Plan.Value); err != nil {
+		if err := h.Billing.Plans.Assign(ctx, actor(ctx), p.UserId, req.Plan.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -62,15 +63,15 @@ func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.Cha
 
 // userReply renders an account with what it has.
 func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply, error) {
-	u, err := h.Directory.Get(ctx, actor(ctx), userID)
+	u, err := h.Accounts.Get(ctx, actor(ctx), userID)
 	if err != nil {
 		return nil, err
 	}
-	e, err := h.Plans.Of(ctx, actor(ctx), userID)
+	e, err := h.Billing.Plans.Of(ctx, actor(ctx), userID)
 	if err != nil {
 		return nil, err
 	}
-	spend, err := h.Spending.Spend(ctx, userID)
+	spend, err := h.Billing.Spending.Spend(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func userOf(u account.User) oas.User {
 
 // ListPlans answers GET /api/admin/plans.
 func (h handlers) ListPlans(ctx context.Context) (*oas.PlanList, error) {
-	plans, err := h.Plans.List(ctx, actor(ctx))
+	plans, err := h.Billing.Plans.List(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (h handlers) ListPlans(ctx context.Context) (*oas.PlanList, error) {
 
 // PutPlan answers PUT /api/admin/plans/{planName}.
 func (h handlers) PutPlan(ctx context.Context, req *oas.PlanChange, p oas.PutPlanParams) (*oas.PlanReply, error) {
-	plan := account.Plan{
+	plan := billing.Plan{
 		Name: p.PlanName, Models: req.Models, SpendCap: numberOf(req.SpendCapMicros), TurnCap: numberOf(req.TurnCapMicros),
 		RateLimit: numberOf(req.RateLimit), RateBurst: numberOf(req.RateBurst), StorageLimit: numberOf(req.StorageLimitBytes),
 		Price: req.PriceMicros.Value, StripePrice: req.StripePrice.Value,
@@ -108,7 +109,7 @@ func (h handlers) PutPlan(ctx context.Context, req *oas.PlanChange, p oas.PutPla
 	for _, c := range req.Capabilities {
 		plan.Capabilities = append(plan.Capabilities, core.Capability(c))
 	}
-	plan, err := h.Plans.Put(ctx, actor(ctx), plan)
+	plan, err := h.Billing.Plans.Put(ctx, actor(ctx), plan)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (h handlers) PutPlan(ctx context.Context, req *oas.PlanChange, p oas.PutPla
 
 // DeletePlan answers DELETE /api/admin/plans/{planName}.
 func (h handlers) DeletePlan(ctx context.Context, p oas.DeletePlanParams) (*oas.Deleted, error) {
-	return deleted(h.Plans.Delete(ctx, actor(ctx), p.PlanName))
+	return deleted(h.Billing.Plans.Delete(ctx, actor(ctx), p.PlanName))
 }
 
 // ListTasks answers GET /api/admin/tasks.

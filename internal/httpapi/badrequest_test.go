@@ -380,7 +380,10 @@ func badCredentials(t *testing.T, w *world, p *person) []bad {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown := credential.NewService(w.db, w.clock, []byte("another secret"), credential.Prefixes{Key: "crl", Code: "crlc"})
+	unknown := credential.NewService(credential.Deps{
+		Store: w.db, Clock: w.clock, Audit: w.audit, HashKey: []byte("another secret"), Agents: w.agents, Grants: w.oauth,
+		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"}, OAuth: credential.TokenDeps{Store: w.db, Audience: []string{baseURL}},
+	})
 	_, elsewhere, err := unknown.CreateKey(t.Context(), core.Operator(p.id), credential.NewKey{Name: "elsewhere"})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func BenchmarkRequests(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	u, err := account.NewService(db, w.clock, core.PlanOpen).Create(ctx, core.Operator(""), account.NewUser{
+	u, err := w.signIn.accounts.Create(ctx, core.Operator(""), account.NewUser{
 		Email: "bench@example.org", Name: "Bench", Password: "correct horse",
 	})
 	must(err)

@@ -6,14 +6,14 @@ import (
 	"io"
 	"net/http"
 
-	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
 
-// Billing sells plans.
-type Billing interface {
-	Offer(ctx context.Context, actor core.Actor) (billing.Offer, error)
+// Payments sells plans.
+type Payments interface {
+	Offer(ctx context.Context, actor core.Actor) (stripe.Offer, error)
 	// Checkout returns the address of a page where the plan can be bought, and Portal that of one with what was.
 	Checkout(ctx context.Context, actor core.Actor, plan string) (string, error)
 	Portal(ctx context.Context, actor core.Actor) (string, error)
@@ -23,18 +23,18 @@ type Billing interface {
 
 // StartCheckout answers POST /api/account/subscription/checkout.
 func (h handlers) StartCheckout(ctx context.Context, req *oas.CheckoutStart) (*oas.BillingPage, error) {
-	if h.Billing == nil {
+	if h.Payments == nil {
 		return nil, core.NotFound("path")
 	}
-	return billingPage(h.Billing.Checkout(ctx, actor(ctx), req.Plan))
+	return billingPage(h.Payments.Checkout(ctx, actor(ctx), req.Plan))
 }
 
 // OpenPortal answers POST /api/account/subscription/portal.
 func (h handlers) OpenPortal(ctx context.Context) (*oas.BillingPage, error) {
-	if h.Billing == nil {
+	if h.Payments == nil {
 		return nil, core.NotFound("path")
 	}
-	return billingPage(h.Billing.Portal(ctx, actor(ctx)))
+	return billingPage(h.Payments.Portal(ctx, actor(ctx)))
 }
 
 func billingPage(address string, err error) (*oas.BillingPage, error) {
@@ -46,10 +46,10 @@ func billingPage(address string, err error) (*oas.BillingPage, error) {
 
 // offer tells what the actor can buy, where anything can be bought.
 func (h handlers) offer(ctx context.Context) (oas.OptBilling, error) {
-	if h.Billing == nil {
+	if h.Payments == nil {
 		return oas.OptBilling{}, nil
 	}
-	o, err := h.Billing.Offer(ctx, actor(ctx))
+	o, err := h.Payments.Offer(ctx, actor(ctx))
 	if err != nil {
 		return oas.OptBilling{}, err
 	}
@@ -77,7 +77,7 @@ func (a *API) takeStripeEvent(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) stripeEvent(w http.ResponseWriter, r *http.Request) error {
-	if a.Billing == nil {
+	if a.Payments == nil {
 		return core.NotFound("path")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -88,5 +88,5 @@ func (a *API) stripeEvent(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return malformed("The body did not arrive whole.")
 	}
-	return a.Billing.Take(r.Context(), body, r.Header.Get("Stripe-Signature"))
+	return a.Payments.Take(r.Context(), body, r.Header.Get("Stripe-Signature"))
 }

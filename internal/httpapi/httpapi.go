@@ -11,21 +11,23 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/importer"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
+	"carrel/internal/streamwatch"
 	"carrel/internal/task"
 	"carrel/internal/thread"
-	"carrel/internal/streamwatch"
 	"carrel/internal/webhook"
 )
 
@@ -60,23 +62,17 @@ type Services struct {
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
 	Accounts    *account.Service
-	Factors     *account.Factors
-	Proofs      *account.Proofs
-	Limits      *account.Limits
+	Auth        *signin.Service
 	Passkeys    *passkey.Service
-	Profiles    *account.Profiles
-	Plans       *account.Plans
-	Spending    *account.Spending
-	Usages      *account.Usages
-	Directory   *account.Directory
+	Billing     *billing.Service
 	Exports     *accountdata.Exports
 	Deletions   *accountdata.Deletions
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
 	Machinery   Machinery
-	// Billing is nil where nothing is sold.
-	Billing     Billing
+	// Payments is nil unless plans are sold through a payment provider.
+	Payments    Payments
 	Idempotency Idempotency
 	// Sealer encrypts the replies that Idempotency keeps.
 	Sealer Sealer

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -75,8 +75,8 @@ func usageTold(t *testing.T, w *world) {
 	if err := w.db.SetSpendCap(t.Context(), p.id, &limit); err != nil {
 		t.Fatal(err)
 	}
-	err := w.db.ReserveSpend(t.Context(), account.Reservation{
-		ID: core.NewID(core.PrefixSpend), UserID: p.id, CredentialID: "crd_x", AgentID: p.agent, Kind: account.MeteredSearch, Model: "=paid", Micros: 250_000, At: w.clock.Now(),
+	err := w.db.ReserveSpend(t.Context(), billing.Reservation{
+		ID: core.NewID(core.PrefixSpend), UserID: p.id, CredentialID: "crd_x", AgentID: p.agent, Kind: billing.MeteredSearch, Model: "=paid", Micros: 250_000, At: w.clock.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
@@ -12,11 +12,11 @@ import (
 // GetSubscription answers GET /api/account/subscription.
 func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, error) {
 	who := actor(ctx)
-	e, err := h.Plans.Own(ctx, who)
+	e, err := h.Billing.Plans.Own(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	spend, err := h.Spending.Spend(ctx, who.UserID)
+	spend, err := h.Billing.Spending.Spend(ctx, who.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	if err != nil {
 		return nil, err
 	}
-	storage, err := h.Plans.Storage(ctx, who)
+	storage, err := h.Billing.Plans.Storage(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func storageOf(s core.Storage) oas.Storage {
 
 // ListCredentialCaps answers GET /api/account/spend-caps.
 func (h handlers) ListCredentialCaps(ctx context.Context) (*oas.CapList, error) {
-	caps, err := h.Plans.Caps(ctx, actor(ctx))
+	caps, err := h.Billing.Plans.Caps(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oa
 	if !req.CapMicros.Null {
 		limit = &req.CapMicros.Value
 	}
-	if err := h.Plans.CapCredential(ctx, actor(ctx), p.CredentialId, limit); err != nil {
+	if err := h.Billing.Plans.CapCredential(ctx, actor(ctx), p.CredentialId, limit); err != nil {
 		return nil, err
 	}
 	return &oas.Changed{Changed: true}, nil
@@ -68,7 +68,7 @@ func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oa
 
 // PutSubscription answers PUT /api/admin/users/{userId}/subscription.
 func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams) (*oas.UserReply, error) {
-	n := account.NewSubscription{
+	n := billing.NewSubscription{
 		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value, CancelAtEnd: req.CancelAtEnd.Value,
 	}
 	var err error
@@ -78,7 +78,7 @@ func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChan
 	if n.EndsAt, err = timeOf("/endsAt", req.EndsAt); err != nil {
 		return nil, err
 	}
-	if _, err := h.Plans.Subscribe(ctx, actor(ctx), p.UserId, n); err != nil {
+	if _, err := h.Billing.Plans.Subscribe(ctx, actor(ctx), p.UserId, n); err != nil {
 		return nil, err
 	}
 	return h.userReply(ctx, p.UserId)
@@ -86,7 +86,7 @@ func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChan
 
 // CancelSubscription answers DELETE /api/admin/users/{userId}/subscription.
 func (h handlers) CancelSubscription(ctx context.Context, p oas.CancelSubscriptionParams) (*oas.UserReply, error) {
-	if _, err := h.Plans.Cancel(ctx, actor(ctx), p.UserId, p.Now.Value); err != nil {
+	if _, err := h.Billing.Plans.Cancel(ctx, actor(ctx), p.UserId, p.Now.Value); err != nil {
 		return nil, err
 	}
 	return h.userReply(ctx, p.UserId)
@@ -106,7 +106,7 @@ func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 }
 
 // entitlementOf renders what an account has now.
-func (h handlers) entitlementOf(e account.Entitlement) (plan oas.OptPlan, subscription oas.OptSubscription) {
+func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscription oas.OptSubscription) {
 	now := h.Clock.Now()
 	if p := e.Now(now); p != nil {
 		plan = oas.NewOptPlan(planOf(*p))
@@ -120,7 +120,7 @@ func (h handlers) entitlementOf(e account.Entitlement) (plan oas.OptPlan, subscr
 	return plan, subscription
 }
 
-func planOf(p account.Plan) oas.Plan {
+func planOf(p billing.Plan) oas.Plan {
 	out := oas.Plan{
 		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)), Models: append([]string{}, p.Models...), PriceMicros: p.Price,
 		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap), RateLimit: optionalNumber(p.RateLimit),
@@ -133,7 +133,7 @@ func planOf(p account.Plan) oas.Plan {
 }
 
 // adminPlanOf is planOf with what is of no concern to those who have the plan.
-func adminPlanOf(p account.Plan) oas.Plan {
+func adminPlanOf(p billing.Plan) oas.Plan {
 	out := planOf(p)
 	if p.StripePrice != "" {
 		out.StripePrice = oas.NewOptString(p.StripePrice)

@@ -4,25 +4,25 @@ import (
 	"context"
 	"net/http"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
 
 // GetUsage answers GET /api/account/usage.
 func (h handlers) GetUsage(ctx context.Context, p oas.GetUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Usages.Own(ctx, actor(ctx), account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Own(ctx, actor(ctx), billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
 	return usageReply(r, err, true)
 }
 
 // GetAllUsage answers GET /api/admin/usage.
 func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Usages.Of(ctx, actor(ctx), p.UserId.Value, account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Of(ctx, actor(ctx), p.UserId.Value, billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
 	return usageReply(r, err, p.UserId.Value != "")
 }
 
 // usageReply renders usage; what is left is told of one account, not of all together.
-func usageReply(r account.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
+func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func (a *API) writeUsage(ctx context.Context, rep *reply, r *http.Request, who c
 	q := r.URL.Query()
 	rep.header.Set("Content-Type", "text/csv; charset=utf-8")
 	rep.header.Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return a.Usages.WriteOwnCSV(ctx, who, account.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
+	return a.Billing.Usage.WriteOwnCSV(ctx, who, billing.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
 }
 
 // CheckSpend answers GET /api/admin/spend-check.
 func (h handlers) CheckSpend(ctx context.Context) (*oas.SpendCheck, error) {
-	differences, err := h.Spending.Check(ctx, actor(ctx))
+	differences, err := h.Billing.Spending.Check(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,15 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
@@ -160,25 +161,23 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	}
 	prefixes := []string{cfg.KeyPrefix, cfg.CodePrefix}
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
-	w.credentials = credential.NewService(db, w.clock, secret,
-		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
-	w.sessions = credential.NewSessions(db, w.clock, secret)
-	w.audit = audit.New(db, w.clock, nil, log)
-	w.credentials.RecordTo(w.audit)
-	w.credentials.DescribeCallers(func(ctx context.Context) (string, string) {
-		return server.ClientAddr(ctx).String(), server.Program(ctx)
-	})
-	w.sessions.RecordTo(w.audit)
+	w.audit = audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
+	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret})
+	w.agents = agent.NewService(db, w.clock)
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
 	w.oauth, err = oauth.New(db, w.clock, secret, oauth.Options{Issuer: baseURL, Prefixes: w.tokens}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.oauth.RecordTo(w.audit)
-	w.credentials.AcceptTokens(db, w.tokens.Access, oauth.Resources(baseURL))
-	w.credentials.EndGrants(w.oauth)
-	w.agents = agent.NewService(db, w.clock)
-	w.credentials.KnowAgents(w.agents)
+	w.credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Agents: w.agents, Grants: w.oauth,
+		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},
+		OAuth:    credential.TokenDeps{Store: db, Prefix: w.tokens.Access, Audience: oauth.Resources(baseURL)},
+		Caller: func(ctx context.Context) (string, string) {
+			return server.ClientAddr(ctx).String(), server.Program(ctx)
+		},
+	})
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
@@ -203,16 +202,15 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.memories = memory.NewService(db, w.agents, w.clock, nil)
 	w.signIn = newSignIn(t, w, secret)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
-	spending := account.NewSpending(db, w.clock, nil)
 	api, err := httpapi.New(httpapi.Services{
-		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
-		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks), Deletions: w.deletions,
+		Billing: billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
+		Tasks:   task.NewAdmin(db, tasks), Deletions: w.deletions,
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(favourite.Deps{
 			Store: db, Agents: w.agents, Threads: w.threads, Documents: w.sources, Clock: w.clock,
 		}), Threads: w.threads, Webhooks: webhooks,
-		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
-		Limits: w.signIn.limits, Passkeys: w.signIn.passkeys, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
+		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Auth: w.signIn.Service,
+		Passkeys: w.signIn.passkeys, Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)

@@ -19,6 +19,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/importer"
 	"carrel/internal/outbound"
@@ -303,7 +304,7 @@ func (w *world) roomFor(bytes int64) {
 	w.must(
 		w.db.PutPlan(
 			w.t.Context(),
-			account.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()},
+			billing.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()},
 		),
 	)
 	w.must(w.db.SetPlan(w.t.Context(), w.actor.UserID, "small"))

@@ -10,92 +10,91 @@ import (
 )
 
 const (
-	// QueryTimeout is how long a search waits for the vector of its query.
+	// QueryTimeout is the time limit for the vector of a search query.
 	QueryTimeout = 2 * time.Second
-	// breakAfter failures in a row the endpoint is left alone for breakFor.
-	breakAfter = 3
-	breakFor   = 30 * time.Second
+	// maxFailures consecutive failures open the breaker for openFor.
+	maxFailures = 3
+	openFor     = 30 * time.Second
 )
 
-// ErrBreakerOpen is what a Breaker answers with while it leaves the endpoint alone.
-var ErrBreakerOpen = errors.New("embeddings: the endpoint failed several times and is left alone for a while")
+// ErrBreakerOpen is returned by a Breaker that is open.
+var ErrBreakerOpen = errors.New("embeddings: the endpoint failed repeatedly and is not called for a while")
 
-// Breaker is an Embedder for those who can't wait: it gives up after QueryTimeout, and once the endpoint has failed a
-// few times it fails at once for a while, so that not every search waits for a dead endpoint.
+// Breaker is a circuit breaker for queries. It limits each call to QueryTimeout. After maxFailures consecutive failures
+// it fails at once for openFor, so that searches do not wait for a dead endpoint; then a single call probes it.
 type Breaker struct {
 	Embedder
 	clock core.Clock
 
 	mu       sync.Mutex
-	failures int // in a row
-	// until is how long the endpoint is left alone; zero while it is not.
-	until time.Time
-	// probing says that one call is finding out whether the endpoint is back.
-	probing bool
+	failures int // consecutive
+	// openUntil is zero while the breaker is closed.
+	openUntil time.Time
+	probing   bool
 }
 
-// NewBreaker returns a breaker before an embedder.
+// NewBreaker returns a circuit breaker for an embedder.
 func NewBreaker(e Embedder, clock core.Clock) *Breaker { return &Breaker{Embedder: e, clock: clock} }
 
-// Embed asks the embedder behind, or fails at once with ErrBreakerOpen.
+// Embed calls the embedder, or returns ErrBreakerOpen.
 func (b *Breaker) Embed(ctx context.Context, texts []string) (Embeddings, error) {
 	probe, ok := b.enter()
 	if !ok {
 		return Embeddings{}, ErrBreakerOpen
 	}
-	learnt := endpointFailed // also when the embedder panics
-	defer func() { b.leave(probe, learnt) }()
+	result := endpointFailed // also if the embedder panics
+	defer func() { b.leave(probe, result) }()
 	limited, cancel := context.WithTimeoutCause(ctx, QueryTimeout, &EmbeddingError{
-		Fault: FaultEndpoint, detail: "no answer within " + QueryTimeout.String(), cause: context.DeadlineExceeded,
+		Fault: FaultEndpoint, detail: "no response within " + QueryTimeout.String(), cause: context.DeadlineExceeded,
 	})
 	defer cancel()
 	out, err := b.Embedder.Embed(limited, texts)
 	switch {
-	case err == nil || FaultOf(err) == FaultInput: // whoever refuses a text is there
-		learnt = endpointWorks
-	case ctx.Err() != nil: // the caller left
-		learnt = nothing
+	case err == nil || FaultOf(err) == FaultInput: // an endpoint that rejects a text is up
+		result = endpointWorks
+	case ctx.Err() != nil: // the caller has gone
+		result = inconclusive
 	}
 	return out, err
 }
 
-// lesson is what a call says about the endpoint.
-type lesson int
+// outcome is the conclusion of a call about the endpoint.
+type outcome int
 
 const (
-	nothing lesson = iota
+	inconclusive outcome = iota
 	endpointWorks
 	endpointFailed
 )
 
-// enter asks whether a call may go through, and whether it is the one that finds out about the endpoint.
+// enter reports whether a call may proceed, and whether it is the probe of an open breaker.
 func (b *Breaker) enter() (probe, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.until.IsZero() {
+	if b.openUntil.IsZero() {
 		return false, true
 	}
-	if b.probing || b.clock.Now().Before(b.until) {
+	if b.probing || b.clock.Now().Before(b.openUntil) {
 		return false, false
 	}
 	b.probing = true
 	return true, true
 }
 
-// leave notes how a call went.
-func (b *Breaker) leave(probe bool, learnt lesson) {
+// leave records the outcome of a call.
+func (b *Breaker) leave(probe bool, result outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if probe {
 		b.probing = false
 	}
-	switch learnt {
-	case nothing:
+	switch result {
+	case inconclusive:
 	case endpointWorks:
-		b.failures, b.until = 0, time.Time{}
+		b.failures, b.openUntil = 0, time.Time{}
 	case endpointFailed:
-		if b.failures++; b.failures >= breakAfter {
-			b.until = b.clock.Now().Add(breakFor)
+		if b.failures++; b.failures >= maxFailures {
+			b.openUntil = b.clock.Now().Add(openFor)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// endpoint is an embedder that does what a test says.
+// endpoint is an Embedder whose result is set by the test.
 type endpoint struct {
 	calls int
 	do    func(ctx context.Context) error
@@ -25,49 +25,49 @@ func (e *endpoint) Embed(ctx context.Context, texts []string) (model.Embeddings,
 func (*endpoint) Model() string { return "m" }
 func (*endpoint) Dims() int     { return 3 }
 
-func TestAfterThreeFailuresTheEndpointIsLeftAloneForHalfAMinute(t *testing.T) {
+func TestBreakerOpensForThirtySecondsAfterThreeFailures(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock()
 	broken := errors.New("broken")
 	e := &endpoint{do: func(context.Context) error { return broken }}
 	b := model.NewBreaker(e, clock)
-	ask := func(ctx context.Context, want error, calls int) {
+	embed := func(ctx context.Context, want error, calls int) {
 		t.Helper()
 		if _, err := b.Embed(ctx, []string{"a"}); !errors.Is(err, want) || e.calls != calls {
 			t.Fatalf("got %v after %d calls, want %v after %d", err, e.calls, want, calls)
 		}
 	}
-	ask(t.Context(), broken, 1)
-	ask(t.Context(), broken, 2)
+	embed(t.Context(), broken, 1)
+	embed(t.Context(), broken, 2)
 	e.do = func(context.Context) error { return nil }
-	ask(t.Context(), nil, 3) // it takes three in a row
+	embed(t.Context(), nil, 3) // failures must be consecutive
 	e.do = func(context.Context) error { return broken }
-	// What a caller that left hears says nothing.
-	gone, leave := context.WithCancel(t.Context())
-	leave()
+	// Errors of cancelled calls do not count.
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
 	for n := range 5 {
-		ask(gone, broken, 4+n)
+		embed(cancelled, broken, 4+n)
 	}
 	for n := range 3 {
-		ask(t.Context(), broken, 9+n)
+		embed(t.Context(), broken, 9+n)
 	}
-	ask(t.Context(), model.ErrBreakerOpen, 11)
+	embed(t.Context(), model.ErrBreakerOpen, 11)
 	clock.Advance(30*time.Second - time.Millisecond)
-	ask(t.Context(), model.ErrBreakerOpen, 11)
+	embed(t.Context(), model.ErrBreakerOpen, 11)
 	clock.Advance(time.Millisecond)
-	ask(t.Context(), broken, 12) // one finds out
-	ask(t.Context(), model.ErrBreakerOpen, 12)
+	embed(t.Context(), broken, 12) // the probe
+	embed(t.Context(), model.ErrBreakerOpen, 12)
 	clock.Advance(30 * time.Second)
-	ask(gone, broken, 13) // one that left found out nothing: the next one does
+	embed(cancelled, broken, 13) // a cancelled probe is inconclusive, the next call probes again
 	e.do = func(context.Context) error { return nil }
-	ask(t.Context(), nil, 14)
-	ask(t.Context(), nil, 15)
+	embed(t.Context(), nil, 14)
+	embed(t.Context(), nil, 15)
 	if b.Model() != "m" || b.Dims() != 3 {
 		t.Errorf("%s %d", b.Model(), b.Dims())
 	}
 }
 
-func TestOneCallFindsOutWhetherTheEndpointIsBack(t *testing.T) {
+func TestOpenBreakerAllowsASingleProbe(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock()
 	e := &endpoint{do: func(context.Context) error { return errors.New("broken") }}
@@ -78,7 +78,7 @@ func TestOneCallFindsOutWhetherTheEndpointIsBack(t *testing.T) {
 	clock.Advance(time.Minute)
 	e.do = func(ctx context.Context) error {
 		if _, err := b.Embed(ctx, []string{"b"}); !errors.Is(err, model.ErrBreakerOpen) {
-			t.Errorf("while one finds out, another gets %v", err)
+			t.Errorf("during the probe another call returns %v", err)
 		}
 		return nil
 	}
@@ -87,7 +87,7 @@ func TestOneCallFindsOutWhetherTheEndpointIsBack(t *testing.T) {
 	}
 }
 
-func TestASearchWaitsTwoSecondsForItsVector(t *testing.T) {
+func TestBreakerLimitsCallsToTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{do: func(ctx context.Context) error {
@@ -98,7 +98,8 @@ func TestASearchWaitsTwoSecondsForItsVector(t *testing.T) {
 		for range 3 {
 			began := time.Now()
 			_, err := b.Embed(t.Context(), []string{"a"})
-			if took := time.Since(began); took != 2*time.Second || !errors.Is(err, context.DeadlineExceeded) || model.FaultOf(err) != model.FaultEndpoint {
+			took := time.Since(began)
+			if took != 2*time.Second || !errors.Is(err, context.DeadlineExceeded) || model.FaultOf(err) != model.FaultEndpoint {
 				t.Errorf("%v after %v", err, took)
 			}
 		}
@@ -108,7 +109,7 @@ func TestASearchWaitsTwoSecondsForItsVector(t *testing.T) {
 	})
 }
 
-func TestARefusedTextIsNoFailureOfTheEndpoint(t *testing.T) {
+func TestRejectedTextsDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()
 	fake := testkit.NewEmbeddings(t)
 	fake.Break(testkit.EmbeddingsStatus(400, "", "too long"))

@@ -1,5 +1,3 @@
-// Package model speaks to the models of others, behind interfaces of a few lines. Nothing else of Carrel knows how a
-// provider wants to be asked.
 package model
 
 import (
@@ -8,31 +6,31 @@ import (
 	"time"
 )
 
-// Embedder makes vectors of texts: texts that mean alike get vectors that point alike.
+// Embedder computes vectors of texts. Texts of similar meaning have vectors of similar direction.
 type Embedder interface {
-	// Embed returns one vector for each text, in order. Its error is a *EmbeddingError, or that of the context.
+	// Embed returns one vector for each text, in order. The error is an *EmbeddingError or the context's cause.
 	Embed(ctx context.Context, texts []string) (Embeddings, error)
-	// Model names the model. Vectors of different models have nothing to do with each other.
+	// Model returns the name of the model. Vectors of different models can't be compared.
 	Model() string
-	// Dims is the length of the vectors, or 0 as long as nobody knows it.
+	// Dims returns the length of the vectors, or 0 before the first response if it is not configured.
 	Dims() int
 }
 
-// Embeddings is what a model made of some texts.
+// Embeddings is the result of Embedder.Embed.
 type Embeddings struct {
 	// Vectors have unit length, so that the cosine of two is their dot product.
 	Vectors [][]float32
-	// Tokens is what the provider counted and charges for; 0 when it did not say.
+	// Tokens is the provider's count, or 0 if it sent none.
 	Tokens int
 }
 
-// Limits of one request. Providers take more; small requests lose less when one fails.
+// Limits of one request. Providers accept more, but a small request loses less when it fails.
 const (
 	maxTexts = 96
 	maxBytes = 256 << 10
 )
 
-// EmbeddingBatch returns how many of the texts, from the first on, go into one request: at least one if there is one.
+// EmbeddingBatch returns how many of the first texts go into one request: at least one, if there are any.
 func EmbeddingBatch(texts []string) int {
 	bytes := 0
 	for n, text := range texts {
@@ -43,39 +41,39 @@ func EmbeddingBatch(texts []string) int {
 	return len(texts)
 }
 
-// Fault is what is to blame for a failure, which says what to do about it.
+// Fault is the cause of a failed request. It determines whether a retry or a change of settings helps.
 type Fault string
 
-// The faults.
+// Faults.
 const (
-	// FaultEndpoint is an endpoint that is away, overloaded or broken: the same again may work later.
+	// FaultEndpoint: the endpoint is unreachable, overloaded or broken. A later retry may succeed.
 	FaultEndpoint Fault = "endpoint"
-	// FaultSettings is a wrong address, key, model or number of dimensions: somebody has to change something.
+	// FaultSettings: the address, key, model or number of dimensions is wrong. The operator must correct it.
 	FaultSettings Fault = "settings"
-	// FaultInput is a request that the endpoint does not take: it may take the others.
+	// FaultInput: the endpoint rejects the texts. Requests with other texts may succeed.
 	FaultInput Fault = "input"
 )
 
-// EmbeddingError is why there are no vectors. It never holds the key or a text.
+// EmbeddingError is the error of a request for embeddings. Its text contains neither the key nor any of the texts.
 type EmbeddingError struct {
 	Fault Fault
-	// Suspect says that one of the texts may be to blame: with others, or fewer, it may work.
+	// Suspect is set if one of the texts may be the cause. A request with other or fewer texts may succeed.
 	Suspect bool
-	// RetryAfter is how long a pause the endpoint asked for, or 0.
+	// RetryAfter is the delay that the endpoint asked for, or 0.
 	RetryAfter time.Duration
-	// again says that the same request may work in a moment.
-	again  bool
-	detail string
-	cause  error
+	// retryable is set if the same request may succeed after a moment.
+	retryable bool
+	detail    string
+	cause     error
 }
 
-// Error says what went wrong and what to do.
+// Error returns the problem and its remedy.
 func (e *EmbeddingError) Error() string { return "embeddings: " + e.detail }
 
-// Unwrap returns what lies behind it, for errors.Is and errors.As.
+// Unwrap returns the cause.
 func (e *EmbeddingError) Unwrap() error { return e.cause }
 
-// FaultOf returns whose fault an error is; what says nothing about it is the endpoint's.
+// FaultOf returns the fault of an error. Errors of other types are FaultEndpoint.
 func FaultOf(err error) Fault {
 	var e *EmbeddingError
 	if errors.As(err, &e) {

@@ -1,3 +1,8 @@
+// Package model is a client for language and embedding models. It implements the wire formats of OpenAI and Anthropic
+// on net/http behind two small interfaces, Provider and Embedder. Other packages do not depend on a provider's format.
+//
+// The formats are written by hand instead of with the providers' SDKs: those cost 36 MB of binary, and their HTTP
+// client, retries and error parsing had to be replaced anyway to behave the same for all servers.
 package model
 
 import (
@@ -8,73 +13,72 @@ import (
 	"iter"
 	"net/url"
 	"slices"
-	"strings"
 
 	"carrel/internal/core"
 )
 
-// Provider asks language models. It may be used from many goroutines.
+// Provider streams answers of language models. It is safe for concurrent use.
 type Provider interface {
-	// Stream asks a model and yields what it says as it says it: Text and ToolCall in any number, then one Usage, then
-	// one Done. A failure is the last thing that is yielded, after the Usage of what it has cost until then, if
-	// anything; it is a *core.Error, or the cause of a context that was cancelled. Each use of the sequence asks anew.
-	// Who stops in the midst sees no Usage, and counts by Estimate.
+	// Stream sends a request and yields the answer as it arrives: any number of Text and ToolCall events, then one
+	// Usage, then one Done. An error is yielded last, after the Usage of a failed attempt if it cost anything; it is a
+	// *core.Error, or the cause of a cancelled context. Each iteration sends a new request. A caller that stops early
+	// gets no Usage and should use Estimate.
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
-	// Models are the names that a Request may have, the installation's own first; none where there is no model.
+	// Models returns the allowed values of Request.Model, the default first. It is empty if no model is configured.
 	Models() []string
-	// Close gives back the connections that are kept for the next request.
+	// Close closes idle connections.
 	Close()
 }
 
-// Request is what to ask a model. It says the same to every provider.
+// Request is a request to a model, independent of the provider.
 type Request struct {
 	// Model is one of Provider.Models; empty means the first.
 	Model string
-	// System is what the model shall do. No text of a source belongs there.
+	// System holds the instructions. It must not contain text of sources.
 	System   string
 	Messages []Message
 	Tools    []Tool
-	// MaxTokens bounds the answer; 0 means DefaultMaxTokens.
+	// MaxTokens limits the answer; 0 means DefaultMaxTokens.
 	MaxTokens int
-	// Temperature is left to the provider when nil, and where a model does not let one choose.
+	// Temperature is not sent when nil, or to a model that has refused it.
 	Temperature *float64
-	// Schema asks for an answer that is JSON of this shape. A provider that can't promise it is asked without, so what
-	// comes has to be checked as any text of a model.
+	// Schema requests an answer that is JSON of this shape. It is not sent to a model that has refused it, so the
+	// answer must be validated in any case.
 	Schema *Schema
 }
 
-// DefaultMaxTokens is how long an answer gets when the request does not say.
+// DefaultMaxTokens is the default of Request.MaxTokens.
 const DefaultMaxTokens = 4096
 
-// Role is who speaks in a message.
+// Role is the author of a message.
 type Role string
 
-// The roles.
+// Roles.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
 )
 
-// Message is one message of a conversation. It starts with the user; each call of a tool is answered by a message of
-// RoleTool right after the message that has it.
+// Message is one message of a conversation. The first is the user's. Messages of RoleTool follow the message that
+// contains their calls, one for each call.
 type Message struct {
 	Role Role
 	Text string
-	// Calls are what the assistant asked for.
+	// Calls are the tool calls of the assistant.
 	Calls []ToolCall
-	// CallID is the call that a message of RoleTool answers, and Failed whether the tool could not do it.
+	// CallID is the call that a message of RoleTool answers. Failed is set if the tool returned an error.
 	CallID string
 	Failed bool
 }
 
-// Tool is something that a model may ask for. Schema is the JSON schema of its arguments, an object.
+// Tool is a function that a model can call. Schema is the JSON Schema of its arguments, which are an object.
 type Tool struct {
 	Name, Description string
 	Schema            json.RawMessage
 }
 
-// Schema is the JSON schema of an answer. Name is for the provider: letters, digits, - and _.
+// Schema is the JSON Schema of an answer. Name consists of letters, digits, - and _.
 type Schema struct {
 	Name string
 	JSON json.RawMessage
@@ -83,26 +87,25 @@ type Schema struct {
 // Event is a part of an answer: Text, ToolCall, Usage or Done.
 type Event interface{ event() }
 
-// Text is a piece of the answer. It is valid UTF-8 without NUL, and never part of a character.
+// Text is a piece of the answer. It is valid UTF-8 without NUL and ends at a character boundary.
 type Text string
 
-// ToolCall is a tool that the model wants to be used. Arguments is a whole JSON object; whether it fits the schema is
-// for the tool to say.
+// ToolCall is a tool call of the model. Arguments is a JSON object that is not validated against the tool's schema.
 type ToolCall struct {
 	ID, Name  string
 	Arguments json.RawMessage
 }
 
-// Done ends an answer that is whole.
+// Done marks the end of a complete answer.
 type Done struct{ Finish Finish }
 
-// Finish is why a model stopped.
+// Finish is the reason why a model stopped.
 type Finish string
 
-// The reasons.
+// Finish reasons.
 const (
 	FinishStop   Finish = "stop"
-	FinishLength Finish = "length" // MaxTokens or the model's own limit
+	FinishLength Finish = "length" // MaxTokens or the context window is exhausted
 	FinishTools  Finish = "tools"
 )
 
@@ -111,30 +114,29 @@ func (ToolCall) event() {}
 func (Usage) event()    {}
 func (Done) event()     {}
 
-// API is the protocol that a provider is spoken to in.
+// API is a wire format.
 type API string
 
-// The protocols.
+// APIs.
 const (
 	None      API = "none"
 	OpenAI    API = "openai"
 	Anthropic API = "anthropic"
 )
 
-// Options say which provider to ask, and for what.
+// Options configure a Provider.
 type Options struct {
 	API API
-	// BaseURL is where the provider is; empty means the API's own maker.
+	// BaseURL defaults to the address of OpenAI or Anthropic.
 	BaseURL string
-	// Key is empty for providers that ask for none.
+	// Key is the API key; empty means none.
 	Key string
-	// Name is the model, and Allowed are further ones that a Request may name.
+	// Name is the default model. Allowed are further models that a Request may name.
 	Name    string
 	Allowed []string
 }
 
-// New returns the provider that the options name. With None, or no API, that is one without models, whose every answer
-// is ErrNone.
+// New returns a provider. With None, or without an API, its Stream fails with ErrNoModel.
 func New(o Options, clock core.Clock) (Provider, error) {
 	var base string
 	switch o.API {
@@ -145,20 +147,20 @@ func New(o Options, clock core.Clock) (Provider, error) {
 	case Anthropic:
 		base = "https://api.anthropic.com"
 	default:
-		return nil, fmt.Errorf("%q is no API of models", o.API)
+		return nil, fmt.Errorf("unknown model API %q", o.API)
 	}
 	if o.BaseURL != "" {
 		base = o.BaseURL
 	}
-	at, err := url.Parse(base)
-	if err != nil || at.Host == "" {
-		return nil, errors.New("the address of the model's provider is not a URL") // it may hold a secret
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("the model's base URL is not valid") // not quoted, it may contain a secret
 	}
 	if o.Name == "" {
-		return nil, errors.New("a provider of models needs the name of one")
+		return nil, errors.New("the name of the model is missing")
 	}
-	c := &chat{
-		key: o.Key, clock: clock, http: newStreamingClient(), pause: sleep, silence: maxSilence,
+	c := &chatClient{
+		key: o.Key, clock: clock, http: newStreamingClient(), sleep: sleep, idle: idleTimeout,
 		models: []string{o.Name}, quirks: map[string]quirk{},
 	}
 	for _, name := range o.Allowed {
@@ -166,27 +168,20 @@ func New(o Options, clock core.Clock) (Provider, error) {
 			c.models = append(c.models, name)
 		}
 	}
-	base = strings.TrimRight(base, "/")
 	if o.API == OpenAI {
-		c.wire = newOpenAIWire(base, o.Key, c.http, makersOwn(at.Hostname()))
+		c.format = newOpenAIFormat(u, o.Key)
 	} else {
-		c.wire = newAnthropicWire(base, o.Key, c.http)
+		c.format = newAnthropicFormat(u, o.Key)
 	}
 	return c, nil
 }
 
-// makersOwn reports whether OpenAI itself, or Azure for it, runs the host: their newer models refuse the field for the
-// length of an answer that all others know.
-func makersOwn(host string) bool {
-	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com")
-}
-
-// none is the provider of an installation without a model.
+// none is the Provider of an installation without a model.
 type none struct{}
 
 func (none) Models() []string { return nil }
 func (none) Close()           {}
 
 func (none) Stream(context.Context, Request) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { yield(nil, (&failure{what: ErrNone}).public()) }
+	return func(yield func(Event, error) bool) { yield(nil, (&failure{kind: ErrNoModel}).public()) }
 }

@@ -5,208 +5,284 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-	"github.com/openai/openai-go/v3/shared"
+	"net/url"
+	"strings"
 )
 
-// openAIWire speaks OpenAI's chat completions, which most servers of models speak too.
-type openAIWire struct {
-	completions openai.ChatCompletionService
-	// newNames says that the length of an answer is called max_completion_tokens there.
-	newNames bool
-	key      string
+// openAIFormat is the wire format of OpenAI's chat completions, which most model servers implement:
+// https://platform.openai.com/docs/api-reference/chat-streaming
+type openAIFormat struct {
+	url, key string
+	// maxCompletionTokens selects max_completion_tokens over max_tokens for the length limit.
+	maxCompletionTokens bool
 }
 
-// newOpenAIWire makes the service without the client around it, which would read settings from the environment.
-func newOpenAIWire(base, key string, client *http.Client, newNames bool) *openAIWire {
-	options := []option.RequestOption{option.WithBaseURL(base + "/"), option.WithHTTPClient(client), option.WithMaxRetries(0)}
-	if key != "" {
-		options = append(options, option.WithAPIKey(key))
+func newOpenAIFormat(base *url.URL, key string) *openAIFormat {
+	// The newer models of OpenAI and Azure refuse max_tokens, the only name that other servers accept.
+	host := base.Hostname()
+	return &openAIFormat{
+		url: base.JoinPath("chat/completions").String(), key: key,
+		maxCompletionTokens: host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com"),
 	}
-	return &openAIWire{openai.NewChatCompletionService(options...), newNames, key}
 }
 
-// send implements wire.
-func (w *openAIWire) send(ctx context.Context, x *exchange, r Request, q quirk, s *sink) (reply, error) {
-	stream := w.completions.NewStreaming(ctx, w.params(r, q), option.WithMiddleware(x.do))
-	defer func() { _ = stream.Close() }() // it was only read
-	answer := openAIAnswer{sink: s}
-	for stream.Next() {
-		if err := answer.take(stream.Current()); err != nil {
-			return answer.reply, err
-		}
-	}
-	err := stream.Err()
-	var said *ssestream.StreamError
-	switch {
-	case errors.As(err, &said):
-		complaint := complain(said.Event.Data)
-		f := classify(complaint.statusOf(), complaint, w.key)
-		f.free = !answer.begun
-		return answer.reply, f
-	case err != nil && answer.reason == "":
-		return answer.reply, err
-	}
-	// What breaks after the reason to finish breaks nothing of the answer.
-	return answer.end()
+type openAIRequest struct {
+	Model               string                `json:"model"`
+	Messages            []openAIMessage       `json:"messages"`
+	Stream              bool                  `json:"stream"`
+	StreamOptions       *openAIStreamOptions  `json:"stream_options,omitempty"`
+	MaxTokens           int                   `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int                   `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64              `json:"temperature,omitempty"`
+	Tools               []openAITool          `json:"tools,omitempty"`
+	ResponseFormat      *openAIResponseFormat `json:"response_format,omitempty"`
 }
 
-func (w *openAIWire) params(r Request, q quirk) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: r.Model, Messages: openAIMessages(r)}
-	if w.newNames == (q&otherMaxTokens == 0) {
-		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
+type openAIStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type openAIMessage struct {
+	Role string `json:"role"`
+	// Content is nil only in assistant messages that consist of tool calls.
+	Content    *string          `json:"content,omitempty"`
+	ToolCalls  []openAIToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string           `json:"tool_call_id,omitempty"`
+}
+
+type openAIToolCall struct {
+	ID       string             `json:"id"`
+	Type     string             `json:"type"`
+	Function openAIFunctionCall `json:"function"`
+}
+
+type openAIFunctionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type openAITool struct {
+	Type     string         `json:"type"`
+	Function openAIFunction `json:"function"`
+}
+
+// openAIFunction has the schema as raw JSON: models read the order of its properties.
+type openAIFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type openAIResponseFormat struct {
+	Type       string           `json:"type"`
+	JSONSchema openAIJSONSchema `json:"json_schema"`
+}
+
+type openAIJSONSchema struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// newRequest implements wireFormat.
+func (w *openAIFormat) newRequest(ctx context.Context, r Request, q quirk) (*http.Request, error) {
+	req, err := newRequest(ctx, w.url, w.body(r, q))
+	if err == nil && w.key != "" {
+		req.Header.Set("Authorization", "Bearer "+w.key)
+	}
+	return req, err
+}
+
+func (w *openAIFormat) body(r Request, q quirk) openAIRequest {
+	b := openAIRequest{Model: r.Model, Messages: openAIMessages(r), Stream: true}
+	if w.maxCompletionTokens == (q&otherMaxTokens == 0) {
+		b.MaxCompletionTokens = r.MaxTokens
 	} else {
-		p.MaxTokens = openai.Int(int64(r.MaxTokens))
+		b.MaxTokens = r.MaxTokens
 	}
-	if r.Temperature != nil && q&noTemperature == 0 {
-		p.Temperature = openai.Float(*r.Temperature)
+	if q&noTemperature == 0 {
+		b.Temperature = r.Temperature
 	}
 	if q&noStreamOptions == 0 {
-		p.StreamOptions.IncludeUsage = openai.Bool(true)
+		b.StreamOptions = &openAIStreamOptions{IncludeUsage: true}
 	}
 	for _, t := range r.Tools {
-		// As it is written, and not through a map: models read the order of properties.
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(param.Override[shared.FunctionDefinitionParam](struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description,omitempty"`
-			Parameters  json.RawMessage `json:"parameters"`
-		}{t.Name, t.Description, t.Schema})))
+		b.Tools = append(b.Tools, openAITool{"function", openAIFunction{t.Name, t.Description, t.Schema}})
 	}
 	if r.Schema != nil && q&noSchema == 0 {
-		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: openai.Bool(true),
-			},
-		}
+		b.ResponseFormat = &openAIResponseFormat{"json_schema", openAIJSONSchema{r.Schema.Name, true, r.Schema.JSON}}
 	}
-	return p
+	return b
 }
 
-func openAIMessages(r Request) []openai.ChatCompletionMessageParamUnion {
-	out := make([]openai.ChatCompletionMessageParamUnion, 0, len(r.Messages)+1)
+func openAIMessages(r Request) []openAIMessage {
+	out := make([]openAIMessage, 0, len(r.Messages)+1)
 	if r.System != "" {
-		out = append(out, openai.SystemMessage(r.System))
+		out = append(out, openAIMessage{Role: "system", Content: &r.System})
 	}
 	for _, m := range r.Messages {
-		switch m.Role {
-		case RoleUser:
-			out = append(out, openai.UserMessage(m.Text))
-		case RoleTool:
-			out = append(out, openai.ToolMessage(m.Text, m.CallID))
-		case RoleAssistant:
-			var a openai.ChatCompletionAssistantMessageParam
-			if m.Text != "" {
-				a.Content.OfString = openai.String(m.Text)
-			}
-			for _, call := range m.Calls {
-				a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-					OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-						ID: call.ID,
-						Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-							Name: call.Name, Arguments: string(call.Arguments),
-						},
-					},
-				})
-			}
-			out = append(out, openai.ChatCompletionMessageParamUnion{OfAssistant: &a})
+		message := openAIMessage{Role: string(m.Role), Content: &m.Text}
+		switch {
+		case m.Role == RoleTool:
+			message.ToolCallID = m.CallID
+		case m.Role == RoleAssistant && m.Text == "":
+			message.Content = nil
 		}
+		for _, call := range m.Calls {
+			message.ToolCalls = append(message.ToolCalls, openAIToolCall{
+				call.ID, "function", openAIFunctionCall{call.Name, string(call.Arguments)},
+			})
+		}
+		out = append(out, message)
 	}
 	return out
 }
 
-// openAIAnswer puts the chunks of an answer together.
-type openAIAnswer struct {
-	sink   *sink
-	reply  reply
-	reason string
-	// begun says that a chunk has come.
-	begun   bool
-	refused bool
-	calls   []pendingCall
+// openAIChunk is the data of one event. Any field may be missing.
+type openAIChunk struct {
+	// Object is "error" in the errors of older vLLM versions, which have no Error.
+	Object  string          `json:"object"`
+	Error   json.RawMessage `json:"error"`
+	Choices []struct {
+		Index        int         `json:"index"`
+		Delta        openAIDelta `json:"delta"`
+		FinishReason string      `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+		TotalTokens      int `json:"total_tokens"`
+		Details          struct {
+			CachedTokens int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
 }
 
-// take reads one chunk. Any of its parts may be missing.
-func (a *openAIAnswer) take(chunk openai.ChatCompletionChunk) error {
-	a.begun = true
+type openAIDelta struct {
+	Content textDelta `json:"content"`
+	Refusal string    `json:"refusal"`
+	// Reasoning goes by two names: OpenRouter, Ollama and vLLM use the first, DeepSeek and llama.cpp the second.
+	Reasoning        textDelta            `json:"reasoning"`
+	ReasoningContent textDelta            `json:"reasoning_content"`
+	ToolCalls        []openAIToolCallPart `json:"tool_calls"`
+}
+
+type openAIToolCallPart struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments textDelta `json:"arguments"`
+	} `json:"function"`
+}
+
+// openAIAnswer assembles the chunks of an answer.
+type openAIAnswer struct {
+	out          *emitter
+	key          string
+	reply        reply
+	finishReason string
+	started      bool
+	refused      bool
+	calls        []partialCall
+}
+
+// newAnswer implements wireFormat.
+func (w *openAIFormat) newAnswer(out *emitter) answer { return &openAIAnswer{out: out, key: w.key} }
+
+// add implements answer.
+func (a *openAIAnswer) add(e event) (done bool, err error) {
+	if string(e.data) == "[DONE]" {
+		return true, nil
+	}
+	var chunk openAIChunk
+	if err := decodeChunk(e.data, &chunk); err != nil {
+		return false, err
+	}
+	if len(chunk.Error) > 0 && string(chunk.Error) != "null" || chunk.Object == "error" {
+		return false, streamError(e.data, a.key, a.started)
+	}
+	a.started = true
 	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		a.reply.usage = Usage{
-			In: int(u.PromptTokens), Cached: int(u.PromptTokensDetails.CachedTokens),
-			// Gemini counts thoughts in the total only.
-			Out: int(max(u.CompletionTokens, u.TotalTokens-u.PromptTokens)),
+			In: u.PromptTokens, Cached: u.Details.CachedTokens,
+			// Gemini includes reasoning only in the total.
+			Out: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens),
 		}
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
-			continue // we ask for one
+			continue // only one is requested
 		}
-		delta := choice.Delta
-		for _, field := range delta.JSON.ExtraFields {
-			a.sink.said.add(field.Raw()) // thoughts, under a name of each server's own
-		}
-		a.refused = a.refused || delta.Refusal != ""
-		for _, call := range delta.ToolCalls {
-			a.takeCall(call)
-		}
-		if err := a.sink.text(delta.Content); err != nil {
-			return err
+		if err := a.addDelta(choice.Delta); err != nil {
+			return false, err
 		}
 		if choice.FinishReason != "" {
-			a.reason = choice.FinishReason
+			a.finishReason = choice.FinishReason
 		}
 	}
-	return nil
+	return false, nil
 }
 
-// takeCall adds a piece of a call to the call it belongs to. Some servers number all calls 0, or give them no ids.
-func (a *openAIAnswer) takeCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {
-	a.sink.said.add(piece.Function.Name + piece.Function.Arguments)
-	var p *pendingCall
+func (a *openAIAnswer) addDelta(d openAIDelta) error {
+	a.out.written.add(string(d.Reasoning + d.ReasoningContent))
+	a.refused = a.refused || d.Refusal != ""
+	for _, part := range d.ToolCalls {
+		a.addToolCall(part)
+	}
+	return a.out.text(string(d.Content))
+}
+
+// addToolCall appends a part to its call. Parts belong together by index, but some servers give every call the index 0,
+// or no id: a second id, or a name after complete arguments, starts another call.
+func (a *openAIAnswer) addToolCall(part openAIToolCallPart) {
+	f := part.Function
+	a.out.written.add(f.Name + string(f.Arguments))
+	var call *partialCall
 	for i := range a.calls {
-		if a.calls[i].index == piece.Index {
-			p = &a.calls[i]
+		if a.calls[i].index == part.Index {
+			call = &a.calls[i]
 		}
 	}
-	another := p != nil && (piece.ID != "" && p.id != "" && piece.ID != p.id ||
-		piece.ID == "" && piece.Function.Name != "" && p.name != "" && object(p.args))
-	if p == nil || another {
-		a.calls = append(a.calls, pendingCall{index: piece.Index})
-		p = &a.calls[len(a.calls)-1]
+	another := call != nil && (part.ID != "" && call.id != "" && part.ID != call.id ||
+		part.ID == "" && f.Name != "" && call.name != "" && isObject(call.arguments))
+	if call == nil || another {
+		a.calls = append(a.calls, partialCall{index: part.Index})
+		call = &a.calls[len(a.calls)-1]
 	}
-	if piece.ID != "" {
-		p.id = piece.ID
+	if part.ID != "" {
+		call.id = part.ID
 	}
-	if piece.Function.Name != "" {
-		p.name = piece.Function.Name
+	if f.Name != "" {
+		call.name = f.Name
 	}
-	p.args = append(p.args, piece.Function.Arguments...)
+	call.arguments = append(call.arguments, f.Arguments...)
 }
 
-// end passes on the calls, which are whole only now, and says how it ended.
-func (a *openAIAnswer) end() (reply, error) {
+// end implements answer. A stream that breaks after the finish reason has delivered the whole answer.
+func (a *openAIAnswer) end(err error) (reply, error) {
+	var f *failure
+	if err != nil && (a.finishReason == "" || errors.Is(err, errStopped) || errors.As(err, &f)) {
+		return a.reply, err
+	}
 	a.reply.counted = a.reply.usage != (Usage{})
 	switch {
-	case a.reason == "":
-		// Also with a [DONE]: a server that gives no reason has lost its model.
+	case a.finishReason == "":
+		// Even after [DONE]: a server whose model has crashed ends the stream like this.
 		a.reply.counted = false
-		return a.reply, &failure{what: ErrCut, again: true}
-	case a.reason == "error":
-		return a.reply, &failure{what: ErrProvider, again: true}
-	case a.reason == "content_filter" || a.refused:
-		return a.reply, &failure{what: ErrRefused}
+		return a.reply, &failure{kind: ErrTruncated, retryable: true}
+	case a.finishReason == "error":
+		return a.reply, &failure{kind: ErrProvider, retryable: true}
+	case a.finishReason == "content_filter" || a.refused:
+		return a.reply, &failure{kind: ErrRefused}
 	}
-	for _, call := range a.calls {
-		if err := a.sink.call(call); err != nil {
-			return a.reply, err
-		}
+	if err := a.out.calls(a.calls); err != nil {
+		return a.reply, err
 	}
 	switch {
-	case a.reason == "length":
+	case a.finishReason == "length":
 		a.reply.finish = FinishLength
-	case len(a.calls) > 0: // some say "stop" then
+	case len(a.calls) > 0: // with the reason "stop" on some servers
 		a.reply.finish = FinishTools
 	default:
 		a.reply.finish = FinishStop

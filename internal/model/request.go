@@ -9,32 +9,32 @@ import (
 	"carrel/internal/core"
 )
 
-// prepare returns the request as it is sent: complete, its texts clean, and in an order that every provider takes. A
-// request that none would take is a mistake of ours.
+// prepare returns the request with defaults, sanitized texts and alternating roles. An invalid request is a bug of the
+// caller, and so an internal error.
 func (r Request) prepare(models []string) (Request, error) {
 	if r.Model == "" {
 		r.Model = models[0]
 	}
 	if !slices.Contains(models, r.Model) {
-		return Request{}, (&failure{what: ErrNotAllowed}).public()
+		return Request{}, (&failure{kind: ErrNotAllowed}).public()
 	}
 	if r.MaxTokens <= 0 {
 		r.MaxTokens = DefaultMaxTokens
 	}
-	r.System = clean(r.System)
+	r.System = sanitize(r.System)
 	r.Messages = merge(r.Messages)
-	if err := r.check(); err != nil {
-		return Request{}, core.Internal(fmt.Errorf("a request to a model is wrong: %w", err))
+	if err := r.validate(); err != nil {
+		return Request{}, core.Internal(fmt.Errorf("invalid model request: %w", err))
 	}
 	return r, nil
 }
 
-// merge cleans the messages and joins those that follow on one of the same role, as a turn without a reply leaves them:
-// many models are taught conversations in which the roles take turns, and their servers refuse others.
+// merge sanitizes messages and joins consecutive messages of one role, as a turn without an answer leaves them. Many
+// servers refuse conversations whose roles do not alternate.
 func merge(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
 	for _, m := range messages {
-		m.Text = clean(m.Text)
+		m.Text = sanitize(m.Text)
 		last := len(out) - 1
 		if last >= 0 && m.Role != RoleTool && m.Role == out[last].Role && len(out[last].Calls) == 0 {
 			out[last].Text += "\n\n" + m.Text
@@ -46,38 +46,38 @@ func merge(messages []Message) []Message {
 	return out
 }
 
-// check holds the messages to the rules that providers have in common.
-func (r Request) check() error {
+// validate checks the rules that all providers share.
+func (r Request) validate() error {
 	if len(r.Messages) == 0 || r.Messages[0].Role != RoleUser {
-		return errors.New("it must start with the user")
+		return errors.New("the first message is not the user's")
 	}
 	if r.Messages[len(r.Messages)-1].Role == RoleAssistant {
-		return errors.New("it must not end with the assistant")
+		return errors.New("the last message is the assistant's")
 	}
-	var open []string // calls that wait for their answers
+	var open []string // ids of calls without a result
 	for i, m := range r.Messages {
 		if len(open) > 0 && m.Role != RoleTool {
-			return fmt.Errorf("message %d comes before the answers to calls of tools", i)
+			return fmt.Errorf("message %d precedes the results of tool calls", i)
 		}
 		switch m.Role {
 		case RoleUser:
 			if m.Text == "" || len(m.Calls) > 0 {
-				return fmt.Errorf("message %d must have text and nothing else", i)
+				return fmt.Errorf("message %d is empty or has tool calls", i)
 			}
 		case RoleAssistant:
 			if m.Text == "" && len(m.Calls) == 0 {
 				return fmt.Errorf("message %d is empty", i)
 			}
 			for _, call := range m.Calls {
-				if call.ID == "" || call.Name == "" || slices.Contains(open, call.ID) || !object(call.Arguments) {
-					return fmt.Errorf("message %d has a call that is not whole", i)
+				if call.ID == "" || call.Name == "" || slices.Contains(open, call.ID) || !isObject(call.Arguments) {
+					return fmt.Errorf("message %d has an invalid tool call", i)
 				}
 				open = append(open, call.ID)
 			}
 		case RoleTool:
 			at := slices.Index(open, m.CallID)
 			if at < 0 {
-				return fmt.Errorf("message %d answers no call", i)
+				return fmt.Errorf("message %d is the result of an unknown tool call", i)
 			}
 			open = slices.Delete(open, at, at+1)
 		default:
@@ -85,25 +85,25 @@ func (r Request) check() error {
 		}
 	}
 	if len(open) > 0 {
-		return errors.New("it ends before all calls of tools are answered")
+		return errors.New("results of tool calls are missing")
 	}
-	return r.checkSchemas()
+	return r.validateSchemas()
 }
 
-func (r Request) checkSchemas() error {
+func (r Request) validateSchemas() error {
 	for _, t := range r.Tools {
-		if t.Name == "" || !object(t.Schema) {
-			return errors.New("a tool needs a name and the schema of an object")
+		if t.Name == "" || !isObject(t.Schema) {
+			return errors.New("a tool needs a name and a schema that is an object")
 		}
 	}
-	if r.Schema != nil && (r.Schema.Name == "" || !object(r.Schema.JSON)) {
+	if r.Schema != nil && (r.Schema.Name == "" || !isObject(r.Schema.JSON)) {
 		return errors.New("a schema needs a name and must be an object")
 	}
 	return nil
 }
 
-// object reports whether this is one JSON object.
-func object(b json.RawMessage) bool {
+// isObject reports whether b is a JSON object.
+func isObject(b json.RawMessage) bool {
 	for _, c := range b {
 		switch c {
 		case ' ', '\t', '\r', '\n':

@@ -1,31 +1,30 @@
 package model
 
-// Usage is what an answer took, all tries together.
+// Usage is the number of tokens of an answer, all attempts included.
 type Usage struct {
-	// In are the tokens that were read, Cached those of them that the provider had kept from before; Out are those
-	// that were written, thoughts included.
+	// In are input tokens, including the Cached ones that the provider read from its prompt cache. Out are output
+	// tokens, including reasoning.
 	In, Out, Cached int
-	// Estimated says that the provider did not tell all of it, and some was counted by length.
+	// Estimated is set if the provider has not sent all numbers and some were estimated.
 	Estimated bool
 }
 
-// plus adds what another try took.
 func (u Usage) plus(v Usage) Usage {
 	return Usage{u.In + v.In, u.Out + v.Out, u.Cached + v.Cached, u.Estimated || v.Estimated}
 }
 
-// Estimate counts what an answer takes by the lengths of the request and of what was said. It rather counts too much.
-func Estimate(r Request, said string) Usage {
-	var out tally
-	out.add(said)
-	return Usage{In: estimateIn(r), Out: out.tokens(), Estimated: true}
+// Estimate returns an estimate of the usage from the length of the request and of the answer, on the high side.
+func Estimate(r Request, answer string) Usage {
+	var out tokenCounter
+	out.add(answer)
+	return Usage{In: estimateInput(r), Out: out.tokens(), Estimated: true}
 }
 
-// messageTokens is what the frame of a message takes, beside its text.
+// messageTokens is the overhead of a message.
 const messageTokens = 4
 
-func estimateIn(r Request) int {
-	var t tally
+func estimateInput(r Request) int {
+	var t tokenCounter
 	t.add(r.System)
 	for _, m := range r.Messages {
 		t.add(m.Text)
@@ -45,10 +44,10 @@ func estimateIn(r Request) int {
 	return t.tokens() + messageTokens*(1+len(r.Messages)+len(r.Tools))
 }
 
-// tally counts letters: a token is some four of them in English, and often a single one in other scripts.
-type tally struct{ ascii, other int }
+// tokenCounter estimates tokens from characters: about four letters a token in English, often one in other scripts.
+type tokenCounter struct{ ascii, other int }
 
-func (t *tally) add(s string) {
+func (t *tokenCounter) add(s string) {
 	for i := range len(s) {
 		switch b := s[i]; {
 		case b < 0x80:
@@ -59,5 +58,5 @@ func (t *tally) add(s string) {
 	}
 }
 
-// tokens takes 3.5 letters for one, which is on the safe side.
-func (t *tally) tokens() int { return (2*t.ascii+6)/7 + t.other }
+// tokens counts 3.5 letters as one token, to be on the high side.
+func (t *tokenCounter) tokens() int { return (2*t.ascii+6)/7 + t.other }

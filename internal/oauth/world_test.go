@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -143,10 +144,14 @@ func newWorldOn(t testing.TB, o store.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.service.RecordTo(audit.New(db, w.clock, nil, log))
+	recorder := audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
+	w.service.RecordTo(recorder)
 	w.service.Routes(mux, w.front)
-	w.credentials = credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
-	w.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(w.issuer))
+	w.credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: w.clock, Audit: recorder, HashKey: secret, Agents: agent.NewService(db, w.clock), Grants: w.service,
+		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
+		OAuth:    credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(w.issuer)},
+	})
 	w.user = account.User{
 		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
 	}

@@ -1,4 +1,4 @@
-// Package obs is how an operator sees what the service does: its log and its metrics. Neither ever holds a secret.
+// Package obs provides the log and the metrics of the service. Both are free of secrets.
 package obs
 
 import (
@@ -7,23 +7,23 @@ import (
 	"log/slog"
 )
 
-// LogOptions is how the log looks.
+// LogOptions configure a logger.
 type LogOptions struct {
-	// Format is "text", "json", or "auto": text for a person at a terminal, JSON for a collector otherwise.
+	// Format is "text", "json", or "auto": text on a terminal, JSON otherwise.
 	Format string
-	// Level is the least level that is written.
+	// Level is the minimum level.
 	Level slog.Leveler
-	// Terminal is whether the log is read by a person at a terminal.
+	// Terminal is set if the output is a terminal.
 	Terminal bool
-	// Prefixes start the credentials that must never be written ("crl" for crl_…).
+	// Prefixes are the prefixes of credentials to redact ("crl" for crl_…).
 	Prefixes []string
 }
 
-// NewLogger returns the logger of the process. It masks secrets in every line, and adds the request id to lines
-// that are logged with the context of a request.
+// NewLogger returns a logger that redacts secrets, and adds the request id to lines logged with the context of a
+// request.
 func NewLogger(w io.Writer, opts LogOptions) *slog.Logger {
-	mask := newMasker(opts.Prefixes)
-	handlerOpts := &slog.HandlerOptions{Level: opts.Level, ReplaceAttr: mask.attr}
+	redactor := newRedactor(opts.Prefixes)
+	handlerOpts := &slog.HandlerOptions{Level: opts.Level, ReplaceAttr: redactor.attr}
 	var h slog.Handler
 	if opts.Format == "text" || opts.Format != "json" && opts.Terminal {
 		h = slog.NewTextHandler(w, handlerOpts)
@@ -33,16 +33,16 @@ func NewLogger(w io.Writer, opts LogOptions) *slog.Logger {
 	return slog.New(requestHandler{h})
 }
 
-// RequestIDKey is the context key under which the id of a request is found, as a string.
+// RequestIDKey is the context key of the request id, a string.
 type RequestIDKey struct{}
 
-// RequestID returns the id of the request that the context belongs to, or the empty string.
+// RequestID returns the request id of the context, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(RequestIDKey{}).(string)
 	return id
 }
 
-// requestHandler adds the request id, so that nobody has to pass it along by hand.
+// requestHandler adds the request id of the context to every record.
 type requestHandler struct {
 	slog.Handler
 }

@@ -14,7 +14,7 @@ import (
 	"carrel/internal/obs"
 )
 
-// The key has the shape of ours: 32 random characters and 6 of checksum.
+// Keys consist of 32 random characters and a checksum of 6.
 const (
 	secretBody = "0123456789abcdefghijABCDEFGHIJ01XYZXYZ"
 	key        = "crl_" + secretBody
@@ -23,10 +23,11 @@ const (
 
 func newLog(format string) (*slog.Logger, *bytes.Buffer) {
 	var out bytes.Buffer
-	return obs.NewLogger(&out, obs.LogOptions{Format: format, Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc"}}), &out
+	return obs.NewLogger(&out, obs.LogOptions{Format: format, Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc"}}),
+		&out
 }
 
-type secretive struct{ Note string }
+type noteStruct struct{ Note string }
 
 type valuer struct{}
 
@@ -34,7 +35,7 @@ func (valuer) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("note", "Bearer "+secretBody))
 }
 
-func TestNoFormOfLoggingASecretShowsIt(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	dsn := "postgres://carrel:" + secretBody + "@db/carrel"
 	u, _ := url.Parse(dsn)
@@ -55,7 +56,7 @@ func TestNoFormOfLoggingASecretShowsIt(t *testing.T) {
 		"secretly named":    func(l *slog.Logger) { l.Info("x", slog.Group("secret", "h", secretBody)) },
 		"with":              func(l *slog.Logger) { l.With("note", key).Info("x") },
 		"with group":        func(l *slog.Logger) { l.WithGroup("cookie").Info("x", "h", secretBody) },
-		"struct":            func(l *slog.Logger) { l.Info("x", "note", secretive{"Bearer " + secretBody}) },
+		"struct":            func(l *slog.Logger) { l.Info("x", "note", noteStruct{"Bearer " + secretBody}) },
 		"not JSON":          func(l *slog.Logger) { l.Info("x", "note", map[any]any{1: key}) },
 		"bytes":             func(l *slog.Logger) { l.Info("x", "note", []byte(key)) },
 		"valuer":            func(l *slog.Logger) { l.Info("x", "note", valuer{}) },
@@ -68,20 +69,23 @@ func TestNoFormOfLoggingASecretShowsIt(t *testing.T) {
 		for _, format := range []string{"text", "json"} {
 			l, out := newLog(format)
 			log(l)
-			if out.Len() == 0 || strings.Contains(out.String(), secretBody) || !strings.Contains(out.String(), "redacted") && name != "parsed URL" {
+			if out.Len() == 0 || strings.Contains(out.String(), secretBody) || !strings.Contains(out.String(), "redacted") &&
+				name != "parsed URL" {
 				t.Errorf("%s, %s: %s", name, format, out)
 			}
 		}
 	}
 }
 
-func TestHarmlessValuesAreLoggedAsTheyAre(t *testing.T) {
+func TestOtherValuesAreLoggedUnchanged(t *testing.T) {
 	t.Parallel()
 	l, out := newLog("json")
-	l.Info("listening", "addr", "http://127.0.0.1:8080/a:b@c", "agent", "agt_01j9z3k4m5n6p7q8r9s0t1v2w3", "inputTokens", 12, "keyId", "crd_1",
+	l.Info("listening", "addr", "http://127.0.0.1:8080/a:b@c", "agent", "agt_01j9z3k4m5n6p7q8r9s0t1v2w3", "inputTokens",
+		12, "keyId", "crd_1",
 		"note", "crl_short", "tags", []string{"a"}, "error", errors.New("plain"))
 	for _, want := range []string{
-		`"addr":"http://127.0.0.1:8080/a:b@c"`, `"agent":"agt_01j9z3k4m5n6p7q8r9s0t1v2w3"`, `"inputTokens":12`, `"keyId":"crd_1"`,
+		`"addr":"http://127.0.0.1:8080/a:b@c"`, `"agent":"agt_01j9z3k4m5n6p7q8r9s0t1v2w3"`, `"inputTokens":12`,
+		`"keyId":"crd_1"`,
 		`"note":"crl_short"`, `"tags":["a"]`, `"error":"plain"`, `"msg":"listening"`, `"level":"INFO"`,
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -90,16 +94,17 @@ func TestHarmlessValuesAreLoggedAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestTheRestOfAMaskedTextStays(t *testing.T) {
+func TestTextAroundASecretIsKept(t *testing.T) {
 	t.Parallel()
 	l, out := newLog("json")
 	l.Info("x", "note", "before "+key+", between Bearer abc; postgres://u:p@h/db after")
-	if want := `"before crl_[redacted], between Bearer [redacted]; postgres://u:[redacted]@h/db after"`; !strings.Contains(out.String(), want) {
+	want := `"before crl_[redacted], between Bearer [redacted]; postgres://u:[redacted]@h/db after"`
+	if !strings.Contains(out.String(), want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
 }
 
-func TestTheFormatFollowsTheTerminalUnlessSet(t *testing.T) {
+func TestFormatDependsOnTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		format   string
@@ -114,7 +119,7 @@ func TestTheFormatFollowsTheTerminalUnlessSet(t *testing.T) {
 	}
 }
 
-func TestTheRequestIDOfTheContextIsOnEveryLine(t *testing.T) {
+func TestRequestIDOfTheContextIsLogged(t *testing.T) {
 	t.Parallel()
 	l, out := newLog("json")
 	ctx := context.WithValue(t.Context(), obs.RequestIDKey{}, "req_1")
@@ -134,7 +139,7 @@ func TestTheRequestIDOfTheContextIsOnEveryLine(t *testing.T) {
 	}
 }
 
-func FuzzMaskingHidesTheKeyAndNeverPanics(f *testing.F) {
+func FuzzRedaction(f *testing.F) {
 	f.Add("got ", " there")
 	f.Add("Bearer ", "\t")
 	f.Add("a://b:", "@c")
@@ -143,17 +148,18 @@ func FuzzMaskingHidesTheKeyAndNeverPanics(f *testing.F) {
 		l, out := newLog("json")
 		l.Info(before+key+after, "note", before+code+after, "bearer", "Bearer "+secretBody+after)
 		if strings.Contains(out.String(), secretBody) {
-			t.Errorf("shown: %s", out)
+			t.Errorf("not redacted: %s", out)
 		}
 	})
 }
 
-func BenchmarkLogLineWithMasking(b *testing.B) {
+func BenchmarkLogLineWithRedaction(b *testing.B) {
 	l := obs.NewLogger(discard{}, obs.LogOptions{Format: "json", Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc"}})
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		l.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("method", "GET"), slog.String("route", "/api/agents/{agentId}/threads"),
+		l.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("method", "GET"), slog.String("route",
+			"/api/agents/{agentId}/threads"),
 			slog.Int("status", 200), slog.String("agent", "curl/8.5.0"))
 	}
 }

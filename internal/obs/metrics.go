@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics is what Prometheus reads. It has a registry of its own, so that two servers in one process (as in tests)
-// do not meet.
+// Metrics are the Prometheus metrics of a server. They have their own registry, because tests run several servers in
+// one process.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -21,7 +21,7 @@ type Metrics struct {
 	limited  *prometheus.CounterVec
 }
 
-// NewMetrics returns the metrics of a process of this version.
+// NewMetrics returns metrics whose build info has the version.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -30,7 +30,7 @@ func NewMetrics(version string) *Metrics {
 		}, []string{"method", "route", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "carrel_http_request_duration_seconds", Help: "Time from the start of a request to the end of its reply.",
-			// Reads take about a millisecond; sending a message may wait for the whole turn.
+			// Reads take about a millisecond; sending a message may wait for a whole turn.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"method", "route"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -50,12 +50,12 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Handler serves the metrics.
+// Handler returns a handler that serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// Register adds collectors of other parts, such as the pool of the database.
+// Register adds collectors of other packages.
 func (m *Metrics) Register(cs ...prometheus.Collector) error {
 	for _, c := range cs {
 		if err := m.registry.Register(c); err != nil {
@@ -65,10 +65,10 @@ func (m *Metrics) Register(cs ...prometheus.Collector) error {
 	return nil
 }
 
-// Begin counts a request as being answered.
+// Begin counts a request as in flight.
 func (m *Metrics) Begin() { m.inFlight.Inc() }
 
-// End counts a request as answered. Route is a pattern, never a path: each new value is kept for ever.
+// End counts a finished request. The route must be a pattern and not a path: every value creates a time series.
 func (m *Metrics) End(method, route string, status int, took time.Duration) {
 	m.inFlight.Dec()
 	method = knownMethod(method)
@@ -76,10 +76,10 @@ func (m *Metrics) End(method, route string, status int, took time.Duration) {
 	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// Limited counts a request that was turned away by a rate limit.
+// Limited counts a request that was refused by a rate limit.
 func (m *Metrics) Limited(policy string) { m.limited.WithLabelValues(policy).Inc() }
 
-// knownMethod bounds the methods that become labels: a client may send any word as one.
+// knownMethod limits the values of the method label, because clients can send any word.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -89,7 +89,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// statusLabel spares an allocation for the statuses that nearly every reply has.
+// statusLabel saves an allocation for the most frequent statuses.
 func statusLabel(status int) string {
 	switch status {
 	case http.StatusOK:

@@ -44,19 +44,20 @@ func TestMetricsShowRequestsBuildAndProcess(t *testing.T) {
 	}
 }
 
-func TestAnInventedMethodMakesNoLabelOfItsOwn(t *testing.T) {
+func TestUnknownMethodsShareALabel(t *testing.T) {
 	t.Parallel()
 	m := obs.NewMetrics("")
 	for _, method := range []string{"BREW", "WHEN", "get"} {
 		m.Begin()
 		m.End(method, "none", 405, 0)
 	}
-	if got := scrape(t, m); !strings.Contains(got, `{method="other",route="none",status="405"} 3`) || strings.Contains(got, "BREW") {
-		t.Error("invented methods became labels")
+	if got := scrape(t, m); !strings.Contains(got, `{method="other",route="none",status="405"} 3`) ||
+		strings.Contains(got, "BREW") {
+		t.Error("unknown methods became labels")
 	}
 }
 
-func TestOtherPartsAddCollectorsOfTheirOwn(t *testing.T) {
+func TestCollectorsCanBeRegistered(t *testing.T) {
 	t.Parallel()
 	m := obs.NewMetrics("")
 	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "carrel_test_total", Help: "x"})

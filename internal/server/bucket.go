@@ -11,7 +11,7 @@ import (
 	"carrel/internal/core"
 )
 
-// policy is one limit, and how it is told to clients (draft-ietf-httpapi-ratelimit-headers).
+// policy is a rate limit and its RateLimit-Policy header (draft-ietf-httpapi-ratelimit-headers).
 type policy struct {
 	name   string
 	quoted string
@@ -20,8 +20,8 @@ type policy struct {
 	header string
 }
 
-// newPolicy allows a burst at once and then so many a second. As a quota that is the burst in the time that the
-// bucket takes to fill up.
+// newPolicy returns a policy of a burst and a rate. As a quota in the header, it is the burst within the time that the
+// bucket takes to fill.
 func newPolicy(name string, perSecond float64, burst int) *policy {
 	window := int(math.Ceil(float64(burst) / perSecond))
 	quoted := strconv.Quote(name)
@@ -31,14 +31,14 @@ func newPolicy(name string, perSecond float64, burst int) *policy {
 	}
 }
 
-// verdict is what a bucket said, and how many tokens it has left.
+// verdict is the result of taking a token, with the number of tokens left.
 type verdict struct {
 	policy  *policy
 	allowed bool
 	tokens  float64
 }
 
-// header is the RateLimit header: what is left, and the seconds until all of it is back.
+// header returns the RateLimit header: the remaining tokens and the seconds until the bucket is full.
 func (v verdict) header() string {
 	left := max(0, v.tokens)
 	full := math.Ceil((float64(v.policy.burst) - left) / float64(v.policy.rate))
@@ -49,28 +49,28 @@ func (v verdict) header() string {
 	return string(b)
 }
 
-// retryAfter is the time until the next token, in whole seconds and at least one.
+// retryAfter returns the time until the next token, in whole seconds and at least one.
 func (v verdict) retryAfter() time.Duration {
 	seconds := math.Ceil((1 - v.tokens) / float64(v.policy.rate))
 	return time.Duration(max(1, seconds)) * time.Second
 }
 
-// The bounds of a set of buckets: at most shardCount*2*maxPerGeneration of them, about 10 MB.
+// Limits of a set of buckets: at most shardCount*2*maxPerGeneration, about 10 MB.
 const (
 	shardCount       = 16
 	maxPerGeneration = 2048
 )
 
-// buckets is a bounded set of token buckets. Each shard has two generations: a bucket that is used moves to the
-// young one, and when that is full or old enough the other is dropped, with all that was not used meanwhile. So
-// there is nothing to sweep, and no goroutine that would.
+// buckets is a bounded set of token buckets. Each shard has two generations. A bucket moves to the young generation
+// when it is used; when that is full or old enough, the old one is dropped with all unused buckets. So no goroutine has
+// to sweep the set.
 type buckets struct {
 	policy *policy
 	keep   time.Duration
 	shards [shardCount]shard
 }
 
-// bucket has the policy of all of its set, or one of its own.
+// bucket is a token bucket. Its policy may differ from the policy of the set.
 type bucket struct {
 	*rate.Limiter
 	policy *policy
@@ -86,7 +86,7 @@ func newBuckets(p *policy, keep time.Duration) *buckets {
 	return &buckets{policy: p, keep: keep}
 }
 
-// take asks the bucket of this key for a token, and makes the bucket when there is none.
+// take takes a token from the bucket of a key. It creates the bucket if necessary.
 func (b *buckets) take(key uint64, now time.Time) verdict {
 	s := b.shard(key)
 	s.Lock()
@@ -99,8 +99,8 @@ func (b *buckets) take(key uint64, now time.Time) verdict {
 	return l.take(now)
 }
 
-// takeAt is take with a rate of the key's own, as far as it has one. A bucket whose rate is another from now on keeps
-// what was taken from it: to change a plan, and back, gives nothing away.
+// takeAt is take with a custom rate, if own sets one. A bucket whose rate changes keeps its missing tokens, so that
+// switching plans does not refill it.
 func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
 	perSecond, burst := b.policy.rate, b.policy.burst
 	if own.PerSecond > 0 {
@@ -111,7 +111,7 @@ func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
 	}
 	s := b.shard(key)
 	s.Lock()
-	defer s.Unlock() // the policy of a bucket is changed and read
+	defer s.Unlock() // held to the end, because change replaces the policy
 	l := s.find(key, now, b.keep)
 	if l == nil {
 		l = newBucket(b.policy)
@@ -123,7 +123,7 @@ func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
 	return l.take(now)
 }
 
-// takeKnown asks the bucket of this key for a token, if there is one.
+// takeKnown takes a token from the bucket of a key, if the bucket exists.
 func (b *buckets) takeKnown(key uint64, now time.Time) (verdict, bool) {
 	s := b.shard(key)
 	s.Lock()
@@ -142,14 +142,14 @@ func (l *bucket) take(now time.Time) verdict {
 	return verdict{policy: l.policy, allowed: allowed, tokens: l.TokensAt(now)}
 }
 
-// change gives a bucket another policy. A full one stays full; of any other what is missing stays missing.
+// change sets another policy. The number of missing tokens stays the same.
 func (l *bucket) change(p *policy, now time.Time) {
 	missing := float64(l.policy.burst) - l.TokensAt(now)
 	l.Limiter, l.policy = rate.NewLimiter(p.rate, p.burst), p
 	l.AllowN(now, min(p.burst, int(math.Ceil(missing))))
 }
 
-// shard spreads the keys, which are hashes, so that requests rarely wait for one another.
+// shard returns the shard of a key, which is a hash. Shards reduce lock contention.
 func (b *buckets) shard(key uint64) *shard { return &b.shards[key%shardCount] }
 
 // find returns the bucket and marks it as used. The shard is locked.

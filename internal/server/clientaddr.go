@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// client returns the address of the client and whether it came over HTTPS. Only a trusted proxy is believed when it
-// says that it speaks for somebody else.
+// client returns the address of the client and whether it uses HTTPS. Forwarding headers count only if they come from
+// a trusted proxy.
 func (s *Server) client(r *http.Request) (addr netip.Addr, https bool) {
 	peer, _ := parseHop(r.RemoteAddr)
 	if !s.trusted(peer) {
 		return peer, r.TLS != nil
 	}
-	return s.forwardedFor(peer, r.Header["X-Forwarded-For"]), r.TLS != nil || forwardedHTTPS(r.Header["X-Forwarded-Proto"])
+	https = r.TLS != nil || forwardedHTTPS(r.Header["X-Forwarded-Proto"])
+	return s.forwardedFor(peer, r.Header["X-Forwarded-For"]), https
 }
 
-// forwardedFor walks the hops from the last to the first. Each trusted proxy vouches for the hop before it, so the
-// first one that is not trusted is the client; all before it is hearsay that the client could have made up.
+// forwardedFor reads the hops from last to first. The first hop that is not a trusted proxy is the client; hops before
+// it may be forged by the client.
 func (s *Server) forwardedFor(peer netip.Addr, lines []string) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest := lines[i]; rest != ""; {
 			comma := strings.LastIndexByte(rest, ',')
 			hop, ok := parseHop(strings.TrimSpace(rest[comma+1:]))
 			if !ok {
-				return peer // "unknown", a name, or junk: the proxy before it is all that we know
+				return peer // "unknown", a name or garbage: the last valid hop counts
 			}
 			if !s.trusted(hop) {
 				return hop
@@ -44,7 +45,7 @@ func (s *Server) trusted(addr netip.Addr) bool {
 	return false
 }
 
-// forwardedHTTPS reads the value of the proxy nearest to us, which is the last.
+// forwardedHTTPS reads the last value, which the nearest proxy has set.
 func forwardedHTTPS(lines []string) bool {
 	if len(lines) == 0 {
 		return false
@@ -53,7 +54,7 @@ func forwardedHTTPS(lines []string) bool {
 	return strings.EqualFold(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]), "https")
 }
 
-// parseHop reads an address with or without a port. IPv4 inside IPv6 is unmapped, so that one client is one address.
+// parseHop parses an address with or without a port. It unmaps IPv4 in IPv6, so that a client has one address.
 func parseHop(s string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true

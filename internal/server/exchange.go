@@ -11,32 +11,31 @@ import (
 	"carrel/internal/obs"
 )
 
-// exchange is one request and its reply, as the middleware sees them. It is the context of the request and holds the
-// writer that handlers get, so that all of it costs a single allocation. It is not pooled: a turn that
-// goes on after its request keeps the context, and must keep finding its own request id there.
+// exchange holds the state of a request for the middleware. It is both the context and the response writer of the
+// handlers, so that it costs a single allocation. It is not pooled: a turn that outlives its request keeps the context
+// and its request id.
 type exchange struct {
 	context.Context
 	started time.Time
 	id      string
-	// idHeader is the X-Request-Id of the reply, here so that it needs no slice of its own.
+	// idHeader backs the X-Request-Id header, which saves an allocation.
 	idHeader [1]string
-	// limitHeader and policyHeader are the RateLimit and RateLimit-Policy of the reply, likewise: a line for each limit that
-	// the request was counted against.
+	// limitHeader and policyHeader back the RateLimit and RateLimit-Policy headers, with one value for each bucket.
 	limitHeader, policyHeader [2]string
 	addr                      netip.Addr
 	program                   string
 	https                     bool
 	route                     string
-	// server is set where requests are limited.
+	// server is nil if the request is not rate limited.
 	server *Server
-	// authenticated is atomic because a handler may check the credential in another goroutine.
+	// authenticated is atomic because handlers may authenticate in another goroutine.
 	authenticated atomic.Bool
 	out           response
 }
 
 type exchangeKey struct{}
 
-// Value finds the exchange itself and the request id that the log asks for.
+// Value implements context.Context.
 func (x *exchange) Value(key any) any {
 	switch key.(type) {
 	case exchangeKey:
@@ -47,17 +46,16 @@ func (x *exchange) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// exchangeOf returns the exchange of a context, or nil outside of a request.
+// exchangeOf returns the exchange of a context, or nil outside a request.
 func exchangeOf(ctx context.Context) *exchange {
 	if x, ok := ctx.(*exchange); ok {
-		return x // inside the chain, before anybody has wrapped the context
+		return x // the context is not wrapped yet
 	}
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
 }
 
-// ClientAddr returns the address of the client: the peer, or behind a trusted proxy the one it speaks for. It is
-// invalid outside of a request.
+// ClientAddr returns the address of the client, as forwarded by trusted proxies. It is invalid outside a request.
 func ClientAddr(ctx context.Context) netip.Addr {
 	if x := exchangeOf(ctx); x != nil {
 		return x.addr
@@ -65,8 +63,7 @@ func ClientAddr(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// Program returns what the program that made the request says of itself (User-Agent), as it came. It is empty outside of a
-// request.
+// Program returns the User-Agent header of the request. It is empty outside a request.
 func Program(ctx context.Context) string {
 	if x := exchangeOf(ctx); x != nil {
 		return x.program
@@ -74,17 +71,16 @@ func Program(ctx context.Context) string {
 	return ""
 }
 
-// SetRoute names the route of the request in logs and metrics, for handlers that serve many routes under one pattern
-// of the mux. It must be a pattern out of a fixed set, and be called before the handler returns.
+// SetRoute sets the route of the request in logs and metrics, for handlers that serve many routes under one mux
+// pattern. It must be called before the handler returns, with a pattern from a fixed set.
 func SetRoute(ctx context.Context, pattern string) {
 	if x := exchangeOf(ctx); x != nil {
 		x.route = pattern
 	}
 }
 
-// Admit says whose credential the request carries, which was checked and is good, and returns the refusal where its user
-// asks too often. From then on requests that carry it are counted by credential; until then, and when nobody calls this,
-// they are counted by address. See limiter.
+// Admit records that the request's credential is valid and belongs to who, and returns an error if the user exceeds the
+// rate limit. Later requests with the credential are limited by credential instead of by address. See limiter.
 func Admit(ctx context.Context, who core.Actor) error {
 	x := exchangeOf(ctx)
 	if x == nil || x.server == nil {
@@ -94,8 +90,7 @@ func Admit(ctx context.Context, who core.Actor) error {
 	return x.server.admit(x, who)
 }
 
-// observe is the outermost layer: it makes the exchange, and when the request has ended, however it did, logs and
-// counts it.
+// observe creates the exchange of a request, and logs and counts the request when it ends.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Context: r.Context(), started: time.Now(), id: requestID(r.Header), program: r.UserAgent()}
@@ -103,7 +98,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		x.out.ResponseWriter = w
 		x.idHeader[0] = x.id
 		w.Header()["X-Request-Id"] = x.idHeader[:]
-		r = r.WithContext(x) //nolint:contextcheck // it wraps the request's own
+		r = r.WithContext(x) //nolint:contextcheck // wraps the request's context
 		if s.metrics != nil {
 			s.metrics.Begin()
 		}
@@ -112,12 +107,12 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// finish runs when the request has ended.
+// finish logs and counts a request.
 func (s *Server) finish(x *exchange, r *http.Request) {
 	took := time.Since(x.started)
 	status := x.out.status
 	if status == 0 {
-		status = http.StatusOK // what net/http sends for a handler that wrote nothing
+		status = http.StatusOK // sent by net/http for a handler that writes nothing
 	}
 	pattern := x.route
 	if pattern == "" {

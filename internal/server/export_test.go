@@ -2,10 +2,10 @@ package server
 
 import "time"
 
-// SetReadTimeout shortens the time that a request may take to arrive.
+// SetReadTimeout sets the read timeout of requests.
 func (s *Server) SetReadTimeout(d time.Duration) { s.http.ReadTimeout = d }
 
-// KnownCredentials counts the credentials that have a bucket of their own.
+// KnownCredentials returns the number of credentials with a bucket.
 func (s *Server) KnownCredentials() int { return s.limiter.credentials.size() }
 
 func (b *buckets) size() int {
@@ -16,7 +16,7 @@ func (b *buckets) size() int {
 	return n
 }
 
-// RaiseLimits makes the limits so high that a benchmark does not reach them, while they are still counted.
+// RaiseLimits raises the limits above the rate of a benchmark. Requests are still counted.
 func (s *Server) RaiseLimits() {
 	for _, b := range []*buckets{s.limiter.credentials, s.limiter.users, s.limiter.addresses} {
 		b.policy.rate = 1e9

@@ -9,14 +9,14 @@ import (
 	"carrel/internal/core"
 )
 
-// maxURL bounds a request's target. Our longest are a path of three ids with a cursor and search words.
+// maxURL is the longest request target. Our longest have three ids, a cursor and a search query.
 const maxURL = 8 << 10
 
-// credentialParams are the query parameters in which clients put credentials when they must not (RFC 6750, 2.3):
-// URLs end up in histories and logs.
+// credentialParams are query parameters in which clients send credentials. They are refused because URLs end up in
+// histories and logs (RFC 6750, section 2.3).
 var credentialParams = []string{"access_token", "api_key", "token", "key"}
 
-// guard turns away requests whose URL is a trick or a mistake before any handler can read it in its own way.
+// guard refuses malformed and ambiguous URLs, so that all handlers interpret a URL alike.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkURL(r); err != nil {
@@ -27,7 +27,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// checkURL returns a nil error, and not a nil *core.Error, for a good URL.
+// checkURL returns error and not *core.Error, so that a valid URL gives a nil interface.
 func checkURL(r *http.Request) error {
 	if len(r.RequestURI) > maxURL {
 		return malformedURL("The URL is longer than 8192 characters.")
@@ -45,32 +45,32 @@ func malformedURL(detail string) *core.Error {
 	return &core.Error{Kind: core.KindInvalid, Code: "invalid_request", Detail: detail}
 }
 
-// checkPath refuses paths that could mean one thing here and another further on: those that cleaning would change,
-// and those that hide a slash. The id of a card is the one parameter that may hold a slash, as DOIs do.
+// checkPath refuses paths that could be interpreted in two ways: paths that path.Clean changes, and paths with an
+// encoded slash. Only the id of a card may contain an encoded slash, because it may be a DOI.
 func checkPath(u *url.URL) error {
 	path, raw := u.Path, u.RawPath
 	if before, card := splitCard(raw); card != "" {
-		raw, path = before, strings.TrimSuffix(path, "/"+unescape(card)) // the id is one segment to every handler
+		raw, path = before, strings.TrimSuffix(path, "/"+unescape(card)) // handlers see the id as one segment
 	}
 	switch {
 	case path == "" || path[0] != '/':
 		return malformedURL("The path must start with a slash.")
 	case hasControl(u.Path) || !utf8.ValidString(u.Path):
 		return malformedURL("The path must be UTF-8 without control characters.")
-	case hasOddSegment(path) || raw != "" && hasEncodedSlash(raw):
+	case hasDotSegment(path) || raw != "" && hasEncodedSlash(raw):
 		return core.NotFound("path")
 	}
 	return nil
 }
 
-// unescape decodes a part of a raw path that net/url has decoded before as a whole.
+// unescape decodes a part of a raw path, which net/url has already validated.
 func unescape(raw string) string {
 	decoded, _ := url.PathUnescape(raw)
 	return decoded
 }
 
-// splitCard splits the raw path of a favourite, /api/agents/{agentId}/favourites/{cardId}, before the id of the card. For
-// any other path, and for an id without an encoded slash, card is empty.
+// splitCard splits the raw path of a favourite, /api/agents/{agentId}/favourites/{cardId}, before the card id. For
+// other paths, and for an id without an encoded slash, card is empty.
 func splitCard(raw string) (before, card string) {
 	rest, ok := strings.CutPrefix(raw, "/api/agents/")
 	if !ok {
@@ -93,8 +93,8 @@ func hasControl(s string) bool {
 	return false
 }
 
-// hasOddSegment finds "//", "/./" and "/../", also at the end. It works on the decoded path, where %2e is a dot.
-func hasOddSegment(path string) bool {
+// hasDotSegment reports whether a decoded path contains "//", "/./" or "/../", or ends with a dot segment.
+func hasDotSegment(path string) bool {
 	for i := range len(path) {
 		if path[i] != '/' || i == len(path)-1 {
 			continue
@@ -130,8 +130,8 @@ func isAPI(path string) bool {
 	return false
 }
 
-// checkQuery refuses credentials and what is not well formed. It reads the raw query: url.ParseQuery drops the parts
-// that it does not like, and a credential in one of those has leaked all the same.
+// checkQuery refuses credentials and malformed queries. It reads the raw query, because url.ParseQuery drops invalid
+// parts, and a credential in one of them has leaked too.
 func checkQuery(raw string) error {
 	wellFormed := true
 	for raw != "" {
@@ -146,13 +146,14 @@ func checkQuery(raw string) error {
 		if isCredentialParam(name) {
 			return &core.Error{
 				Kind: core.KindInvalid, Code: "credential_in_query",
-				Detail: "A credential must not be in the URL, where logs keep it. Send it in the header Authorization: Bearer … and replace this one.",
+				Detail: "Credentials must not be in the URL, which is logged. Send them in the header Authorization: Bearer …, " +
+					"and replace this one.",
 			}
 		}
 		wellFormed = wellFormed && wellEscaped(name) && wellEscaped(value)
 	}
 	if !wellFormed {
-		return malformedURL("The query string is malformed. Percent-encode what is not a letter or a digit, ; and % too.")
+		return malformedURL("The query string is malformed. Percent-encode all characters except letters and digits.")
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func isCredentialParam(name string) bool {
 	return false
 }
 
-// unescapeLeniently decodes the escapes that are right and leaves the others, as a sloppy reader down the line might.
+// unescapeLeniently decodes valid escapes and keeps invalid ones, as a lenient parser of the logs might.
 func unescapeLeniently(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

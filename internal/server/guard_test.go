@@ -14,14 +14,14 @@ import (
 	"carrel/internal/server"
 )
 
-// apiRoutes is a small API: a subtree that would answer anything, and exact routes beside it.
+// apiRoutes is a small API with a subtree that accepts any path, and exact routes.
 func apiRoutes() server.Options {
 	return routes(map[string]http.HandlerFunc{
 		"/api/": ok, "/mcp": ok, "GET /page": ok, "POST /page": ok, "/api/auth/": ok, "/docs/": ok,
 	})
 }
 
-// raw sends a request line as it is: clients clean paths before they send them.
+// raw sends a request line unchanged. http.Client would clean the path.
 func raw(t *testing.T, addr, line string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -39,23 +39,31 @@ func raw(t *testing.T, addr, line string) *http.Response {
 	return res
 }
 
-func TestPathTricksAreAnsweredWithAProblem(t *testing.T) {
+func TestAmbiguousPathsAreRefused(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(newServer(t, apiRoutes()).Handler())
 	defer srv.Close()
 	for target, want := range map[string]int{
-		"/api/agents": 200, "/api/agents/": 200, "/api/a..b": 200, "/api/...": 200, "/api/a%252Fb": 200, "/api/%C3%A9": 200, "/api/a%5Cb": 200,
+		"/api/agents": 200, "/api/agents/": 200, "/api/a..b": 200, "/api/...": 200, "/api/a%252Fb": 200, "/api/%C3%A9": 200,
+		"/api/a%5Cb":              200,
 		"http://other/api/agents": 200,
-		"/api/../page":            404, "/api/..": 404, "/api/.": 404, "/api/./x": 404, "/api//x": 404, "//api/x": 404, "/api/x//": 404,
-		"/api/%2e%2e/page": 404, "/api/%2E/x": 404, "/api/..%2fpage": 404, "/api/a%2Fb": 404, "/api/a%2fb": 404, "/api/%2e%2e%2f": 404,
-		"/page/../page": 404, "//page": 404, "/page%2f": 404,
-		// The id of a card alone may hold a slash.
-		"/api/agents/a/favourites/10.1%2F2": 200, "/api/agents/a/favourites/%2f%2F..%2f": 200, "/api/agents/a/favourites/..%2F..%2F..": 200,
-		"/api/agents/a/favourites/b%2Fc/d": 404, "/api/agents/a/favourites/b%2Fc/": 404, "/api/agents/a%2Fb/favourites/c": 404, "/api/agents/a%2Fb/favourites/c%2Fd": 404,
-		"/api/agents/../favourites/c%2Fd": 404, "/api/agents//favourites/c%2Fd": 404, "/api/agents/%2e%2e/favourites/c%2Fd": 404, "/api/agents/a/b/favourites/c%2Fd": 404,
-		"/api/agents/favourites/c%2Fd": 404, "/api/agents/a/memories/c%2Fd": 404, "/x/api/agents/a/favourites/c%2Fd": 404, "/api/agents/a/favourites%2Fc": 404,
-		"/api/agents/a/favourites/.": 404, "/api/agents/a/favourites/%2e%2E": 404, "/api/agents/a/favourites/c%2F%0a": 400, "/api/agents/a/favourites/c%2F%ff": 400,
-		"/api/%00": 400, "/api/a%0ab": 400, "/api/%7f": 400, "/api/%ff": 400, "/api/%c0%af": 400,
+		"/api/../page":            404, "/api/..": 404, "/api/.": 404, "/api/./x": 404, "/api//x": 404, "//api/x": 404,
+		"/api/x//":         404,
+		"/api/%2e%2e/page": 404, "/api/%2E/x": 404, "/api/..%2fpage": 404, "/api/a%2Fb": 404, "/api/a%2fb": 404,
+		"/api/%2e%2e%2f": 404,
+		"/page/../page":  404, "//page": 404, "/page%2f": 404,
+		// Only the id of a card may contain an encoded slash.
+		"/api/agents/a/favourites/10.1%2F2": 200, "/api/agents/a/favourites/%2f%2F..%2f": 200,
+		"/api/agents/a/favourites/..%2F..%2F..": 200,
+		"/api/agents/a/favourites/b%2Fc/d":      404, "/api/agents/a/favourites/b%2Fc/": 404,
+		"/api/agents/a%2Fb/favourites/c": 404, "/api/agents/a%2Fb/favourites/c%2Fd": 404,
+		"/api/agents/../favourites/c%2Fd": 404, "/api/agents//favourites/c%2Fd": 404,
+		"/api/agents/%2e%2e/favourites/c%2Fd": 404, "/api/agents/a/b/favourites/c%2Fd": 404,
+		"/api/agents/favourites/c%2Fd": 404, "/api/agents/a/memories/c%2Fd": 404, "/x/api/agents/a/favourites/c%2Fd": 404,
+		"/api/agents/a/favourites%2Fc": 404,
+		"/api/agents/a/favourites/.":   404, "/api/agents/a/favourites/%2e%2E": 404, "/api/agents/a/favourites/c%2F%0a": 400,
+		"/api/agents/a/favourites/c%2F%ff": 400,
+		"/api/%00":                         400, "/api/a%0ab": 400, "/api/%7f": 400, "/api/%ff": 400, "/api/%c0%af": 400,
 		"/api": 404, "/api/auth": 404, "/api?x=1": 404,
 		"/nowhere": 404, "/API/agents": 404, "/page/": 404,
 		"/api/" + strings.Repeat("x", 9000): 400, "/page?" + strings.Repeat("x", 9000): 400,
@@ -71,15 +79,18 @@ func TestPathTricksAreAnsweredWithAProblem(t *testing.T) {
 			t.Errorf("%.40s: no request id", target)
 		}
 	}
-	// These never get as far as a handler; what counts is that they are turned away.
-	for _, line := range []string{"GET /api/%zz HTTP/1.1", "GET /api/% HTTP/1.1", "GET api HTTP/1.1", "G\x00T / HTTP/1.1"} {
+	// net/http refuses these before a handler runs.
+	for _, line := range []string{
+		"GET /api/%zz HTTP/1.1", "GET /api/% HTTP/1.1", "GET api HTTP/1.1",
+		"G\x00T / HTTP/1.1",
+	} {
 		if res := raw(t, srv.Listener.Addr().String(), line); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", line, res.StatusCode)
 		}
 	}
 }
 
-func TestAPageMayStillBeReachedWithoutItsSlash(t *testing.T) {
+func TestPageWithoutItsTrailingSlashIsRedirected(t *testing.T) {
 	t.Parallel()
 	rec := newServer(t, apiRoutes()).do("GET", "/docs")
 	if rec.Code/100 != 3 || rec.Header().Get("Location") != "/docs/" {
@@ -87,13 +98,13 @@ func TestAPageMayStillBeReachedWithoutItsSlash(t *testing.T) {
 	}
 }
 
-func TestOptionsOfTheWholeServerGoThroughTheChain(t *testing.T) {
+func TestOptionsAsteriskGoesThroughTheMiddleware(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, apiRoutes())
 	wantProblem(t, h.do("OPTIONS", "*"), 400, "invalid_request")
 }
 
-func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
+func TestWrongMethodGetsTheAllowHeader(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, apiRoutes())
 	rec := h.do("DELETE", "/page")
@@ -105,11 +116,11 @@ func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
 	rec = h.do("GET", "/nowhere")
 	wantProblem(t, rec, 404, "not_found")
 	if rec.Header().Get("Allow") != "" {
-		t.Errorf("Allow on what is not there")
+		t.Errorf("a 404 has an Allow header")
 	}
 }
 
-func TestAHandlersOwn404IsLeftAsItIs(t *testing.T) {
+func TestNotFoundReplyOfAHandlerIsKept(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "mine", http.StatusNotFound)
@@ -124,16 +135,20 @@ func TestAHandlersOwn404IsLeftAsItIs(t *testing.T) {
 	}
 }
 
-func TestACredentialInTheQueryIsAlwaysRefused(t *testing.T) {
+func TestCredentialInTheQueryIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, apiRoutes())
 	for query, want := range map[string]string{
-		"access_token=x": "credential_in_query", "api_key=x": "credential_in_query", "token=": "credential_in_query", "key": "credential_in_query",
+		"access_token=x": "credential_in_query", "api_key=x": "credential_in_query", "token=": "credential_in_query",
+		"key":            "credential_in_query",
 		"ACCESS_Token=x": "credential_in_query", "q=1&Key=x": "credential_in_query", "q=1;token=x": "credential_in_query",
-		"%61ccess_token=x": "credential_in_query", "access%5Ftoken=x": "credential_in_query", "%6b%65%79=x": "credential_in_query",
-		"token=%zz": "credential_in_query", "%zz=1&token=x": "credential_in_query", "a=%&key=1": "credential_in_query", "+token=x": "credential_in_query",
+		"%61ccess_token=x": "credential_in_query", "access%5Ftoken=x": "credential_in_query",
+		"%6b%65%79=x": "credential_in_query",
+		"token=%zz":   "credential_in_query", "%zz=1&token=x": "credential_in_query", "a=%&key=1": "credential_in_query",
+		"+token=x": "credential_in_query",
 		"%20key=x": "credential_in_query",
-		"":         "", "q=key": "", "q=token%3Dx": "", "keys=1": "", "tokenize=1": "", "q=%26": "", "&&": "", "q=a+b": "", "=": "",
+		"":         "", "q=key": "", "q=token%3Dx": "", "keys=1": "", "tokenize=1": "", "q=%26": "", "&&": "", "q=a+b": "",
+		"=":     "",
 		"q=%zz": "invalid_request", "q=%2": "invalid_request", "%=1": "invalid_request", "a=1;b=2": "invalid_request",
 	} {
 		for _, path := range []string{"/api/agents", "/mcp"} {
@@ -154,21 +169,27 @@ func TestACredentialInTheQueryIsAlwaysRefused(t *testing.T) {
 		}
 	}
 	if rec := h.do("GET", "/page?key=x"); rec.Code != 200 {
-		t.Errorf("a page is not the API: %d", rec.Code)
+		t.Errorf("query of a page: %d", rec.Code)
 	}
 }
 
-func FuzzNoURLBringsTheChainDown(f *testing.F) {
+func FuzzURLs(f *testing.F) {
 	h := newServer(f, apiRoutes(), "CARREL_LOG_LEVEL", "error")
-	for _, seed := range []string{"/api/%2e%2e/x", "/api?access%5ftoken=1", "//", "/.", "/api/\x00", "/page?a;b", "/api", "*", ""} {
+	for _, seed := range []string{
+		"/api/%2e%2e/x", "/api?access%5ftoken=1", "//", "/.", "/api/\x00", "/page?a;b", "/api",
+		"*", "",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, target string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil {
-			return // net/http answers 400 by itself
+			return // net/http replies with 400
 		}
-		r := &http.Request{Method: http.MethodGet, URL: u, RequestURI: target, Header: http.Header{}, Host: "x", RemoteAddr: "192.0.2.1:1"}
+		r := &http.Request{
+			Method: http.MethodGet, URL: u, RequestURI: target, Header: http.Header{}, Host: "x",
+			RemoteAddr: "192.0.2.1:1",
+		}
 		rec := httptest.NewRecorder()
 		h.Handler().ServeHTTP(rec, r)
 		if rec.Code >= 500 {
@@ -178,9 +199,9 @@ func FuzzNoURLBringsTheChainDown(f *testing.F) {
 		if api && rec.Code >= 300 && rec.Code < 400 {
 			t.Errorf("%q is redirected", target)
 		}
-		// What the standard parser takes for a credential must never get through.
+		// A credential that url.ParseQuery finds must be refused.
 		if q, err := url.ParseQuery(u.RawQuery); err == nil && api && q.Has("access_token") && rec.Code == 200 {
-			t.Errorf("%q got through", target)
+			t.Errorf("%q is accepted", target)
 		}
 	})
 }

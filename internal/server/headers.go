@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// The values of the headers that every reply has. They are shared by all replies: net/http and its Header methods
-// only ever replace a slice or append to it, which copies.
+// Header values of all replies. Replies can share them, because http.Header methods replace a slice or append to it,
+// which copies.
 var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	frameDeny  = []string{"DENY"}
 	sameOrigin = []string{"same-origin"}
-	// strictCSP is right for everything that is not a page. A page sets its own, which replaces it.
+	// strictCSP is for replies that are not pages. Pages replace it.
 	strictCSP = []string{"default-src 'none'; frame-ancestors 'none'"}
-	// hsts leaves out includeSubDomains: other services of the same domain are not ours to decide for.
+	// hsts does not have includeSubDomains, because subdomains may belong to other services.
 	hsts = []string{"max-age=31536000"}
 )
 
-// secure sets the headers that tell browsers to be strict. Handlers may override them.
+// secure sets the security headers. Handlers may override them.
 func (s *Server) secure(next http.Handler) http.Handler {
 	always := s.cfg.TLS() || strings.HasPrefix(s.cfg.BaseURL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,28 +9,28 @@ import (
 	"carrel/internal/core"
 )
 
-// The paths of the probes. They are never limited: a probe that is turned away gets the process killed.
+// Paths of the probes. They are not rate limited, because a refused probe restarts the process.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
 )
 
-// readyTimeout bounds the check behind /readyz; a slower database counts as away.
+// readyTimeout is the timeout of the readiness check.
 const readyTimeout = 2 * time.Second
 
 func isProbe(path string) bool { return path == healthPath || path == readyPath }
 
-// healthz says that the process answers, and nothing else.
+// healthz reports that the process serves requests. It checks nothing else.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeOK(w) }
 
-// readyz says whether requests can be served. Callers at the same time share one check, so that probing can't
-// become load on the database.
+// readyz reports whether Options.Ready succeeds. Concurrent requests share one check, to limit the load on the
+// database.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Ready == nil {
 		writeOK(w)
 		return
 	}
-	shared := context.WithoutCancel(r.Context()) // the others still want to know when this caller has hung up
+	shared := context.WithoutCancel(r.Context()) // other requests wait for the same check
 	_, err, _ := s.ready.Do("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(shared, readyTimeout)
 		defer cancel()
@@ -43,7 +43,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.log.WarnContext(r.Context(), "not ready", "error", err)
 	unavailable := &core.Error{
 		Kind: core.KindUnavailable, Code: "unavailable",
-		Detail: "The service can't answer requests now. Try again soon.", RetryAfter: readyTimeout,
+		Detail: "The service is not ready. Try again soon.", RetryAfter: readyTimeout,
 	}
 	s.opts.Problem(w, r, unavailable.Because(err))
 }
@@ -51,5 +51,5 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 func writeOK(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, "ok\n") // a probe that hung up needs no answer
+	_, _ = io.WriteString(w, "ok\n") // the probe may have disconnected
 }

@@ -11,14 +11,14 @@ import (
 	"carrel/internal/core"
 )
 
-// limiter decides who may ask how often. A credential that has proved good has a bucket of its own, whatever address
-// it comes from, and the session of a browser is one; all of a user's together have another, as their plan has it.
-// Everything else counts against the address: requests without a credential, and those with one that
-// nobody has vouched for yet. So inventing credentials gains nothing, neither more requests nor room in our memory,
-// and a good credential keeps working while somebody behind the same address misbehaves.
+// limiter limits the rate of requests with token buckets. Every valid credential has a bucket, independent of the
+// address, and the session of a browser counts as a credential; all credentials of a user share a further bucket with
+// the rate of the user's plan. Requests without a credential, or with one that has not been validated yet, count
+// against the address. So invented credentials gain neither requests nor memory, and a valid credential is not affected
+// by other clients at the same address.
 //
-// It counts in the memory of this node: a limit that all nodes shared would cost every request a write. So n nodes let
-// through up to n times what the limit says, and a node that starts begins with full buckets.
+// Buckets are kept in the memory of a node, because a shared limit would cost a write for every request. So n nodes
+// allow up to n times the limit, and a restarted node starts with full buckets.
 type limiter struct {
 	seed        maphash.Seed
 	credentials *buckets
@@ -29,8 +29,8 @@ type limiter struct {
 	cookie      string
 }
 
-// How long an unused bucket is kept at least. It must not be shorter than the time in which the bucket fills up
-// again, or forgetting it would give something away. A known credential is kept for longer, to stay known.
+// The minimum times for which unused buckets are kept. A bucket must not be dropped before it is full again, because
+// its replacement would start full. Credentials are kept longer, so that they need not be validated again.
 const (
 	keepCredential = time.Hour
 	keepUser       = time.Hour
@@ -38,8 +38,8 @@ const (
 	keepSignIn     = 2 * time.Minute
 )
 
-// guessable are the paths of the API where a secret can be guessed or something made without a credential.
-var guessable = []string{"/api/connect/exchange", "/api/auth/mcp/register", "/api/auth/mcp/token"}
+// unauthenticated are the API paths that accept secrets to guess, or create objects without a credential.
+var unauthenticated = []string{"/api/connect/exchange", "/api/auth/mcp/register", "/api/auth/mcp/token"}
 
 func newLimiter(signInPaths []string, cookie string) *limiter {
 	l := &limiter{
@@ -51,7 +51,7 @@ func newLimiter(signInPaths []string, cookie string) *limiter {
 		signInPaths: map[string]bool{},
 		cookie:      cookie,
 	}
-	for _, paths := range [][]string{guessable, signInPaths} {
+	for _, paths := range [][]string{unauthenticated, signInPaths} {
 		for _, p := range paths {
 			l.signInPaths[p] = true
 		}
@@ -59,7 +59,7 @@ func newLimiter(signInPaths []string, cookie string) *limiter {
 	return l
 }
 
-// limit applies the limits, and learns from the outcome which credentials are good.
+// limit applies the rate limits, and remembers credentials that handlers have accepted.
 func (s *Server) limit(next http.Handler) http.Handler {
 	l := s.limiter
 	if l == nil {
@@ -72,25 +72,25 @@ func (s *Server) limit(next http.Handler) http.Handler {
 		}
 		x := exchangeOf(r.Context())
 		t := l.take(x, r)
-		x.tellLimit(0, t.verdict)
+		x.setLimitHeaders(0, t.verdict)
 		if !t.allowed {
 			s.opts.Problem(w, r, s.refusal(x, t.verdict))
 			return
 		}
 		x.server = s
 		next.ServeHTTP(w, r)
-		l.learn(x, t)
+		l.remember(x, t)
 	})
 }
 
-// tellLimit puts what the n-th bucket said into the reply.
-func (x *exchange) tellLimit(n int, v verdict) {
+// setLimitHeaders adds the result of the n-th bucket to the headers of the reply.
+func (x *exchange) setLimitHeaders(n int, v verdict) {
 	x.limitHeader[n], x.policyHeader[n] = v.header(), v.policy.header
 	h := x.out.Header()
 	h["Ratelimit"], h["Ratelimit-Policy"] = x.limitHeader[:n+1], x.policyHeader[:n+1]
 }
 
-// refusal counts a request that is turned away and returns what it is answered with.
+// refusal counts a refused request and returns its error.
 func (s *Server) refusal(x *exchange, v verdict) error {
 	if s.metrics != nil {
 		s.metrics.Limited(v.policy.name)
@@ -103,21 +103,20 @@ func (s *Server) refusal(x *exchange, v verdict) error {
 	}
 }
 
-// admit counts a request against its user, beside the credential or address that it was counted against before anybody
-// knew whose it is.
+// admit takes a token from the user's bucket, in addition to the credential or address bucket before authentication.
 func (s *Server) admit(x *exchange, who core.Actor) error {
 	v := s.limiter.users.takeAt(maphash.String(s.limiter.seed, who.UserID), who.Rate, x.started)
-	x.tellLimit(1, v)
+	x.setLimitHeaders(1, v)
 	if v.allowed {
 		return nil
 	}
 	return s.refusal(x, v)
 }
 
-// ticket is what a bucket said to one request, and what to remember until its outcome is known.
+// ticket is the result of a bucket, and the state that remember needs after the request.
 type ticket struct {
 	verdict
-	credential uint64 // 0: none was sent
+	credential uint64 // 0 without a credential
 	known      bool   // the credential has a bucket
 }
 
@@ -134,9 +133,9 @@ func (l *limiter) take(x *exchange, r *http.Request) ticket {
 	return ticket{verdict: l.addresses.take(l.addressKey(x.addr), x.started), credential: credential}
 }
 
-// learn gives a credential that was accepted its bucket. A known one that is refused now, as after it was revoked,
-// counts against the address too; it keeps its bucket, because a fresh one would be full.
-func (l *limiter) learn(x *exchange, t ticket) {
+// remember creates the bucket of a credential that was accepted. A known credential that is refused, for example after
+// its revocation, counts against the address too; its bucket stays, because a new one would be full.
+func (l *limiter) remember(x *exchange, t ticket) {
 	switch {
 	case t.credential == 0:
 	case !t.known && x.authenticated.Load():
@@ -146,8 +145,8 @@ func (l *limiter) learn(x *exchange, t ticket) {
 	}
 }
 
-// credentialKey names the credential of a request without keeping it. The scheme and white space are left out, so
-// that spelling them in other ways makes no new credential.
+// credentialKey returns a hash of the request's credential. It excludes the scheme and white space, so that different
+// spellings share a bucket.
 func (l *limiter) credentialKey(r *http.Request) uint64 {
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
@@ -163,7 +162,7 @@ func (l *limiter) credentialKey(r *http.Request) uint64 {
 	return maphash.String(l.seed, token)
 }
 
-// sessionKey names the session of a browser in the same way.
+// sessionKey returns a hash of the session cookie.
 func (l *limiter) sessionKey(r *http.Request) uint64 {
 	if l.cookie == "" || len(r.Header["Cookie"]) == 0 {
 		return 0
@@ -175,7 +174,7 @@ func (l *limiter) sessionKey(r *http.Request) uint64 {
 	return maphash.String(l.seed, sent[0].Value)
 }
 
-// addressKey names the network of a client: with IPv6 a whole /64 is one subscriber's.
+// addressKey returns a hash of the client's network. An IPv6 subscriber has a whole /64.
 func (l *limiter) addressKey(addr netip.Addr) uint64 {
 	b := addr.As16()
 	if addr.Is6() {

@@ -14,9 +14,9 @@ import (
 	"carrel/internal/server"
 )
 
-// limited is a server with limits whose API accepts the credentials that start with "good", while they are not
-// in revoked.
-func limited(t *testing.T, revoked map[string]bool) harness {
+// newLimitedServer returns a server with rate limits. Its API accepts credentials that start with "good" and are not in
+// revoked.
+func newLimitedServer(t *testing.T, revoked map[string]bool) harness {
 	t.Helper()
 	opts := server.Options{
 		SignInPaths:   []string{"/sign-in"},
@@ -34,7 +34,7 @@ func limited(t *testing.T, revoked map[string]bool) harness {
 					problem(w, r, core.Unauthenticated("invalid_credential", "No."))
 					return
 				}
-				// A credential is that of the user after its last dash, who may ask as often as the header says.
+				// The user is the part after the last dash; the Test-Rate header sets the rate of the plan.
 				who := core.Actor{UserID: token[strings.LastIndex(token, "-")+1:]}
 				_, _ = fmt.Sscanf(r.Header.Get("Test-Rate"), "%d/%d", &who.Rate.PerSecond, &who.Rate.Burst)
 				if err := server.Admit(r.Context(), who); err != nil {
@@ -45,12 +45,13 @@ func limited(t *testing.T, revoked map[string]bool) harness {
 			})
 		},
 	}
-	return newServer(t, opts, "CARREL_RATE_LIMITS", "on", "CARREL_LOG_LEVEL", "error", "CARREL_TRUSTED_PROXIES", "10.0.0.0/8")
+	return newServer(t, opts, "CARREL_RATE_LIMITS", "on", "CARREL_LOG_LEVEL", "error", "CARREL_TRUSTED_PROXIES",
+		"10.0.0.0/8")
 }
 
 func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
 
-// spend sends n requests and returns how many were let through.
+// spend sends n requests and returns the number of accepted ones.
 func spend(n int, send func(i int) *httptest.ResponseRecorder) int {
 	passed := 0
 	for i := range n {
@@ -61,9 +62,9 @@ func spend(n int, send func(i int) *httptest.ResponseRecorder) int {
 	return passed
 }
 
-func TestABurstIsAllowedThenSoManyASecond(t *testing.T) {
+func TestBurstThenRateIsAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		send := func(int) *httptest.ResponseRecorder { return h.do("GET", "/public") }
 		if got := spend(300, send); got != 200 {
 			t.Errorf("%d of a burst passed", got)
@@ -82,9 +83,9 @@ func TestABurstIsAllowedThenSoManyASecond(t *testing.T) {
 	})
 }
 
-func TestARefusalSaysWhenToComeBack(t *testing.T) {
+func TestRefusalHasRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		first := h.do("POST", "/api/connect/exchange")
 		if got := first.Header().Get("RateLimit"); got != `"sign-in";r=39;t=3` {
 			t.Errorf("RateLimit %q", got)
@@ -104,7 +105,7 @@ func TestARefusalSaysWhenToComeBack(t *testing.T) {
 		}
 		time.Sleep(time.Duration(wait) * time.Second)
 		if rec := h.do("POST", "/api/connect/exchange"); rec.Code == 429 {
-			t.Error("refused after the time that was asked for")
+			t.Error("refused after Retry-After")
 		}
 		if rec := h.do("GET", "/public"); rec.Code != 200 || rec.Header().Get("RateLimit") != `"address";r=199;t=1` {
 			t.Errorf("other paths: %d %q", rec.Code, rec.Header().Get("RateLimit"))
@@ -112,11 +113,14 @@ func TestARefusalSaysWhenToComeBack(t *testing.T) {
 	})
 }
 
-func TestPathsWhereSecretsCanBeGuessedAreStrict(t *testing.T) {
+func TestSignInPathsHaveAStrictLimit(t *testing.T) {
 	for _, path := range []string{"/api/connect/exchange", "/api/auth/mcp/register", "/api/auth/mcp/token", "/sign-in"} {
 		synctest.Test(t, func(t *testing.T) {
-			h := limited(t, nil)
-			got := spend(100, func(i int) *httptest.ResponseRecorder { return h.do("POST", path, bearer(fmt.Sprint("good", i))) })
+			h := newLimitedServer(t, nil)
+			got := spend(100, func(i int) *httptest.ResponseRecorder {
+				return h.do("POST", path, bearer(fmt.Sprint("good",
+					i)))
+			})
 			if got != 40 {
 				t.Errorf("%s: %d passed", path, got)
 			}
@@ -124,32 +128,33 @@ func TestPathsWhereSecretsCanBeGuessedAreStrict(t *testing.T) {
 	}
 }
 
-func TestAGoodCredentialHasItsOwnAllowance(t *testing.T) {
+func TestValidCredentialHasItsOwnLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		use := func(token string) func(int) *httptest.ResponseRecorder {
 			return func(int) *httptest.ResponseRecorder { return h.do("GET", "/api/x", bearer(token)) }
 		}
-		// The first request counts against the address, and makes the credential known.
+		// The first request counts against the address and validates the credential.
 		if got := spend(300, use("good-a")); got != 200 {
 			t.Errorf("%d of one credential passed", got)
 		}
 		if got := spend(300, use("good-b")); got != 200 {
 			t.Errorf("%d of another credential passed", got)
 		}
-		// It goes with the credential, not with the address.
+		// The limit is bound to the credential, not to the address.
 		if rec := h.do("GET", "/api/x", bearer("good-a"), from("198.51.100.1:1")); rec.Code != 429 {
-			t.Errorf("from elsewhere: %d", rec.Code)
+			t.Errorf("from another address: %d", rec.Code)
 		}
-		if rec := h.do("GET", "/api/x", bearer("good-a")); !strings.HasPrefix(rec.Header().Get("RateLimit"), `"credential";r=0;`) {
+		if rec := h.do("GET", "/api/x", bearer("good-a")); !strings.HasPrefix(rec.Header().Get("RateLimit"),
+			`"credential";r=0;`) {
 			t.Errorf("RateLimit %q", rec.Header().Get("RateLimit"))
 		}
 	})
 }
 
-func TestTheCredentialsOfAUserShareTheUsersAllowance(t *testing.T) {
+func TestCredentialsOfAUserShareTheUsersLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		use := func(user string) func(i int) *httptest.ResponseRecorder {
 			return func(i int) *httptest.ResponseRecorder {
 				return h.do("GET", "/api/x", bearer(fmt.Sprintf("good%d-%s", i%5, user)))
@@ -160,10 +165,12 @@ func TestTheCredentialsOfAUserShareTheUsersAllowance(t *testing.T) {
 		}
 		rec := use("ada")(0)
 		wantProblem(t, rec, 429, "rate_limited")
-		if got := strings.Join(rec.Header().Values("RateLimit"), ", "); !strings.HasSuffix(got, `, "user";r=0;t=4`) || !strings.HasPrefix(got, `"credential";r=`) {
+		if got := strings.Join(rec.Header().Values("RateLimit"), ", "); !strings.HasSuffix(got, `, "user";r=0;t=4`) ||
+			!strings.HasPrefix(got, `"credential";r=`) {
 			t.Errorf("RateLimit %q", got)
 		}
-		if got := strings.Join(rec.Header().Values("RateLimit-Policy"), ", "); got != `"credential";q=200;w=4, "user";q=400;w=4` {
+		if got := strings.Join(rec.Header().Values("RateLimit-Policy"),
+			", "); got != `"credential";q=200;w=4, "user";q=400;w=4` {
 			t.Errorf("RateLimit-Policy %q", got)
 		}
 		if got := rec.Header().Get("Retry-After"); got != "1" {
@@ -179,9 +186,9 @@ func TestTheCredentialsOfAUserShareTheUsersAllowance(t *testing.T) {
 	})
 }
 
-func TestAPlanSaysHowOftenItsUsersMayAsk(t *testing.T) {
+func TestPlanSetsTheLimitOfItsUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		use := func(plan string) func(int) *httptest.ResponseRecorder {
 			return func(int) *httptest.ResponseRecorder {
 				return h.do("GET", "/api/x", bearer("good-ada"), header("Test-Rate", plan))
@@ -190,12 +197,12 @@ func TestAPlanSaysHowOftenItsUsersMayAsk(t *testing.T) {
 		if got := spend(30, use("2/10")); got != 10 {
 			t.Errorf("%d passed", got)
 		}
-		// Another plan counts from the next request on. What was taken stays taken, there and back.
+		// Another plan applies from the next request. Switching plans does not refill the bucket.
 		if got := spend(30, use("2/20")); got != 10 {
 			t.Errorf("%d passed with a larger plan", got)
 		}
 		if got := spend(30, use("2/10")); got != 0 {
-			t.Errorf("%d passed back on the smaller one", got)
+			t.Errorf("%d passed with the smaller plan again", got)
 		}
 		time.Sleep(3 * time.Second)
 		if got := spend(30, use("2/10")); got != 6 {
@@ -204,15 +211,15 @@ func TestAPlanSaysHowOftenItsUsersMayAsk(t *testing.T) {
 	})
 }
 
-func TestTheSessionOfABrowserIsACredential(t *testing.T) {
+func TestBrowserSessionCountsAsACredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		use := func(session string) func(int) *httptest.ResponseRecorder {
 			return func(int) *httptest.ResponseRecorder {
 				return h.do("GET", "/api/x", header("Cookie", "theme=dark; session="+session))
 			}
 		}
-		// The first request of each counts against the address; people behind one address do not share more than that.
+		// Only the first request of each session counts against the shared address.
 		for _, user := range []string{"ada", "bob", "cat"} {
 			if got := spend(300, use("good-"+user)); got != 200 {
 				t.Errorf("%d of the session of %s passed", got, user)
@@ -227,9 +234,9 @@ func TestTheSessionOfABrowserIsACredential(t *testing.T) {
 	})
 }
 
-func TestSpellingTheHeaderInOtherWaysGainsNothing(t *testing.T) {
+func TestSpellingsOfTheHeaderShareABucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		spellings := []string{"Bearer good", "bearer good", "BEARER  good", "Bearer \t good ", " Bearer good"}
 		got := spend(400, func(i int) *httptest.ResponseRecorder {
 			return h.do("GET", "/api/x", header("Authorization", spellings[i%len(spellings)]))
@@ -240,31 +247,34 @@ func TestSpellingTheHeaderInOtherWaysGainsNothing(t *testing.T) {
 	})
 }
 
-func TestInventedCredentialsCountAgainstTheAddressAndTakeNoRoom(t *testing.T) {
+func TestInventedCredentialsCountAgainstTheAddress(t *testing.T) {
 	for _, path := range []string{"/api/x", "/public", "/nowhere"} {
 		synctest.Test(t, func(t *testing.T) {
-			h := limited(t, nil)
+			h := newLimitedServer(t, nil)
 			h.do("GET", "/api/x", bearer("good"))
-			got := spend(1000, func(i int) *httptest.ResponseRecorder { return h.do("GET", path, bearer(fmt.Sprint("junk", i/2))) })
+			got := spend(1000, func(i int) *httptest.ResponseRecorder {
+				return h.do("GET", path, bearer(fmt.Sprint("junk",
+					i/2)))
+			})
 			if got != 199 || h.KnownCredentials() != 1 {
 				t.Errorf("%s: %d passed, %d credentials known", path, got, h.KnownCredentials())
 			}
 			if rec := h.do("GET", "/public"); rec.Code != 429 {
 				t.Errorf("%s: the address is not charged: %d", path, rec.Code)
 			}
-			// Who was known before shares the address without sharing its fate.
+			// A validated credential at the same address is not affected.
 			if rec := h.do("GET", "/api/x", bearer("good")); rec.Code != 200 {
-				t.Errorf("%s: a good credential behind the same address: %d", path, rec.Code)
+				t.Errorf("%s: a valid credential at the same address: %d", path, rec.Code)
 			}
 		})
 	}
 }
 
-func TestARefusedCredentialCountsTwiceAndIsNeverRenewed(t *testing.T) {
+func TestRevokedCredentialCountsAgainstTheAddressToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		revoked := map[string]bool{}
-		h := limited(t, revoked)
-		// A refusal now and then must not fill the bucket again.
+		h := newLimitedServer(t, revoked)
+		// Refusals must not refill the bucket.
 		got := spend(500, func(i int) *httptest.ResponseRecorder {
 			revoked["good"] = i%10 == 9
 			return h.do("GET", "/api/x", bearer("good"))
@@ -272,16 +282,16 @@ func TestARefusedCredentialCountsTwiceAndIsNeverRenewed(t *testing.T) {
 		if got != 200 {
 			t.Errorf("%d passed", got)
 		}
-		// One went before the credential was known; 20 of the 200 were refused.
+		// The first request came before validation; 20 of the 200 were refused.
 		if rec := h.do("GET", "/public"); rec.Header().Get("RateLimit") != `"address";r=178;t=1` {
 			t.Errorf("left to the address: %q", rec.Header().Get("RateLimit"))
 		}
 	})
 }
 
-func TestAddressesAreTakenAsTheyAreHandedOut(t *testing.T) {
+func TestIPv6NetworksAndForwardedAddressesHaveABucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, nil)
+		h := newLimitedServer(t, nil)
 		same := spend(400, func(i int) *httptest.ResponseRecorder {
 			return h.do("GET", "/public", from(fmt.Sprintf("[2001:db8:0:1::%x]:1", i)))
 		})
@@ -292,7 +302,8 @@ func TestAddressesAreTakenAsTheyAreHandedOut(t *testing.T) {
 			t.Errorf("the next /64: %d", rec.Code)
 		}
 		behind := spend(400, func(i int) *httptest.ResponseRecorder {
-			return h.do("GET", "/public", from("10.0.0.1:1"), header("X-Forwarded-For", fmt.Sprintf("6.6.6.%d, 203.0.113.9", i%250)))
+			return h.do("GET", "/public", from("10.0.0.1:1"), header("X-Forwarded-For", fmt.Sprintf("6.6.6.%d, 203.0.113.9",
+				i%250)))
 		})
 		if behind != 200 {
 			t.Errorf("%d of one client behind a proxy passed", behind)
@@ -300,9 +311,9 @@ func TestAddressesAreTakenAsTheyAreHandedOut(t *testing.T) {
 	})
 }
 
-func TestProbesAndAServerWithoutLimitsAreNeverRefused(t *testing.T) {
+func TestProbesAndServersWithoutLimitsAreNotLimited(t *testing.T) {
 	t.Parallel()
-	h := limited(t, nil)
+	h := newLimitedServer(t, nil)
 	if got := spend(500, func(int) *httptest.ResponseRecorder { return h.do("GET", "/healthz") }); got != 500 {
 		t.Errorf("%d probes passed", got)
 	}
@@ -311,6 +322,6 @@ func TestProbesAndAServerWithoutLimitsAreNeverRefused(t *testing.T) {
 		t.Errorf("%d passed without limits", got)
 	}
 	if got := off.do("GET", "/x").Header(); got.Get("RateLimit") != "" {
-		t.Errorf("limits that are off are advertised: %v", got)
+		t.Errorf("headers without limits: %v", got)
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Listen takes the addresses, so that Addr is known and nothing but serving is left that can fail. Connections wait
-// until Serve is called.
+// Listen binds the addresses. Connections are queued until Serve is called.
 func (s *Server) Listen(ctx context.Context) error {
 	if s.cfg.TLS() {
 		cert, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
 		if err != nil {
-			return fmt.Errorf("the files of tls-cert and tls-key can't be used together, check both: %w", err)
+			return fmt.Errorf("load the files of tls-cert and tls-key: %w", err)
 		}
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
@@ -36,7 +35,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// listen takes one address; its error says what to do, because a taken port is the first thing people run into.
+// listen binds one address. Its errors name the flag to change.
 func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
@@ -44,17 +43,18 @@ func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is already in use, perhaps by another carrel; stop that program or choose another port with --%s: %w", addr, setting, err)
+		return nil, fmt.Errorf("%s is already in use, perhaps by another carrel; stop that program or "+
+			"choose another port with --%s: %w", addr, setting, err)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("listening on %s is not allowed; choose a port above 1023 with --%s: %w", addr, setting, err)
 	}
 	return nil, fmt.Errorf("can't listen on %s; choose an address of this machine with --%s: %w", addr, setting, err)
 }
 
-// Addr is the address that the server listens on, with its real port; empty before Listen.
+// Addr returns the address that the server listens on, with the actual port. It is empty before Listen.
 func (s *Server) Addr() string { return addrOf(s.listener) }
 
-// MetricsAddr is the address that metrics are served on; empty when they are not.
+// MetricsAddr returns the address of the metrics, or "" if they are not served.
 func (s *Server) MetricsAddr() string { return addrOf(s.metricsListener) }
 
 func addrOf(l net.Listener) string {
@@ -64,26 +64,27 @@ func addrOf(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// Serve answers requests until the context ends, then drains and returns nil. It is called once, after Listen.
+// Serve serves requests until ctx ends, then drains and returns nil. It is called once, after Listen.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.listener == nil {
 		return errors.New("server: Serve without Listen")
 	}
-	// A request in flight must outlive the signal to stop: it is drained, not cut.
+	// Requests in flight are not cancelled with ctx, so that they can be drained.
 	base := context.WithoutCancel(ctx)
 	s.http.BaseContext = func(net.Listener) context.Context { return base }
 	metrics := &http.Server{Handler: s.metricsHandler(), ReadHeaderTimeout: readHeaderTimeout, ErrorLog: s.http.ErrorLog}
 
-	s.log.InfoContext(ctx, "listening", "addr", s.Addr(), "metrics", s.MetricsAddr(), "tls", s.cfg.TLS(), "version", s.opts.Version)
+	s.log.InfoContext(ctx, "listening",
+		"addr", s.Addr(), "metrics", s.MetricsAddr(), "tls", s.cfg.TLS(), "version", s.opts.Version)
 	g, stopped := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		if s.cfg.TLS() {
-			return served(s.http.ServeTLS(s.listener, "", ""))
+			return serveError(s.http.ServeTLS(s.listener, "", ""))
 		}
-		return served(s.http.Serve(s.listener))
+		return serveError(s.http.Serve(s.listener))
 	})
 	if s.metricsListener != nil {
-		g.Go(func() error { return served(metrics.Serve(s.metricsListener)) })
+		g.Go(func() error { return serveError(metrics.Serve(s.metricsListener)) })
 	}
 	g.Go(func() error {
 		<-stopped.Done()
@@ -93,25 +94,25 @@ func (s *Server) Serve(ctx context.Context) error {
 	return g.Wait()
 }
 
-// served takes the normal end of a server for what it is.
-func served(err error) error {
+// serveError returns nil for the error of a regular shutdown.
+func serveError(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return fmt.Errorf("serve: %w", err)
 }
 
-// drain stops accepting, lets open requests end, and cuts those that take too long.
+// drain stops accepting connections and waits for open requests. After the shutdown timeout it closes them.
 func (s *Server) drain(ctx context.Context) {
-	s.log.InfoContext(ctx, "stopping; open requests may end", "within", s.cfg.ShutdownTimeout)
+	s.log.InfoContext(ctx, "stopping; waiting for open requests", "timeout", s.cfg.ShutdownTimeout)
 	if s.opts.Draining != nil {
 		s.opts.Draining()
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.WarnContext(ctx, "requests that did not end in time were cut", "error", err)
-		_ = s.http.Close() // nothing is left to save
+		s.log.WarnContext(ctx, "closed requests that did not end in time", "error", err)
+		_ = s.http.Close() // the connections are lost in any case
 	}
 }
 

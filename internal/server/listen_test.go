@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start runs the server and returns how to stop it, which gives what Run gave.
+// start runs the server. stop stops it and returns the error of Serve.
 func (h harness) start(t *testing.T) (stop func() error) {
 	t.Helper()
 	if err := h.Listen(t.Context()); err != nil {
@@ -49,7 +49,7 @@ func (h harness) start(t *testing.T) (stop func() error) {
 	return stop
 }
 
-// newClient is a client that leaves no connection behind.
+// newClient returns a client whose connections are closed at the end of the test.
 func newClient(t *testing.T) *http.Client {
 	t.Helper()
 	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
@@ -71,11 +71,11 @@ func get(t *testing.T, c *http.Client, url string) (int, string, *http.Response)
 	return res.StatusCode, string(body), res
 }
 
-func TestTheServerServesUntilItIsStopped(t *testing.T) {
+func TestServerServesUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, server.Options{Version: "1.2.3"})
 	if h.Addr() != "" || h.Serve(t.Context()) == nil {
-		t.Error("it serves without listening")
+		t.Error("Serve without Listen succeeded")
 	}
 	stop := h.start(t)
 	if status, body, _ := get(t, newClient(t), "http://"+h.Addr()+"/healthz"); status != 200 || body != "ok\n" {
@@ -85,14 +85,14 @@ func TestTheServerServesUntilItIsStopped(t *testing.T) {
 		t.Errorf("stopping: %v", err)
 	}
 	if _, err := net.Dial("tcp", h.Addr()); err == nil {
-		t.Error("it still listens")
+		t.Error("the stopped server still listens")
 	}
 	if got := h.lines(t, "listening"); len(got) != 1 || got[0]["version"] != "1.2.3" || got[0]["addr"] != h.Addr() {
 		t.Errorf("log: %s", h.log)
 	}
 }
 
-func TestATakenPortSaysWhatToDo(t *testing.T) {
+func TestPortInUseErrorNamesTheFlag(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +101,8 @@ func TestATakenPortSaysWhatToDo(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	addr := taken.Addr().String()
 	err = newServer(t, server.Options{}, "CARREL_ADDR", addr).Listen(t.Context())
-	if err == nil || !strings.Contains(err.Error(), addr+" is already in use") || !strings.Contains(err.Error(), "--addr") {
+	if err == nil || !strings.Contains(err.Error(), addr+" is already in use") ||
+		!strings.Contains(err.Error(), "--addr") {
 		t.Errorf("%v", err)
 	}
 	err = newServer(t, server.Options{}, "CARREL_METRICS_ADDR", addr).Listen(t.Context())
@@ -114,14 +115,14 @@ func TestATakenPortSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAnOpenRequestIsFinishedBeforeTheServerStops(t *testing.T) {
+func TestOpenRequestIsDrained(t *testing.T) {
 	t.Parallel()
 	entered, draining := make(chan struct{}), make(chan struct{})
 	opts := routes(map[string]http.HandlerFunc{"/slow": func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-draining
 		if r.Context().Err() != nil {
-			t.Error("the signal to stop cancelled the request")
+			t.Error("the shutdown cancelled the request")
 		}
 		_, _ = w.Write([]byte("done"))
 	}})
@@ -143,7 +144,7 @@ func TestAnOpenRequestIsFinishedBeforeTheServerStops(t *testing.T) {
 	}
 }
 
-func TestARequestThatDoesNotEndIsCut(t *testing.T) {
+func TestRequestIsClosedAfterTheShutdownTimeout(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/stuck": func(_ http.ResponseWriter, r *http.Request) {
@@ -167,12 +168,12 @@ func TestARequestThatDoesNotEndIsCut(t *testing.T) {
 	if err := <-failed; err == nil {
 		t.Error("the request was answered")
 	}
-	if len(h.lines(t, "requests that did not end in time were cut")) != 1 {
+	if len(h.lines(t, "closed requests that did not end in time")) != 1 {
 		t.Errorf("log: %s", h.log)
 	}
 }
 
-func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
+func TestMetricsAreServedOnTheirOwnAddress(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, server.Options{}, "CARREL_METRICS_ADDR", "127.0.0.1:0")
 	stop := h.start(t)
@@ -180,11 +181,12 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	if status, _, _ := get(t, client, "http://"+h.Addr()+"/metrics"); status != 404 {
 		t.Errorf("metrics on the public address: %d", status)
 	}
-	if status, body, _ := get(t, client, "http://"+h.MetricsAddr()+"/metrics"); status != 200 || !strings.Contains(body, "carrel_http_requests_total") {
+	if status, body, _ := get(t, client, "http://"+h.MetricsAddr()+"/metrics"); status != 200 ||
+		!strings.Contains(body, "carrel_http_requests_total") {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, _, _ := get(t, client, "http://"+h.MetricsAddr()+"/healthz"); status != 404 {
-		t.Errorf("more than metrics there: %d", status)
+		t.Errorf("other paths on the metrics address: %d", status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -198,7 +200,10 @@ func certificate(t *testing.T) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &priv.PublicKey, priv)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +214,10 @@ func certificate(t *testing.T) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {
+		Type:  "EC PRIVATE KEY",
+		Bytes: keyDER,
+	}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +225,7 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-func TestTLSIsServedWhenItIsSet(t *testing.T) {
+func TestTLSIsServed(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
 	h := newServer(t, server.Options{}, "CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", key)
@@ -232,7 +240,7 @@ func TestTLSIsServedWhenItIsSet(t *testing.T) {
 	}
 }
 
-func TestAHugeHeaderIsRefused(t *testing.T) {
+func TestHugeHeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, server.Options{})
 	h.start(t)
@@ -248,7 +256,7 @@ func TestAHugeHeaderIsRefused(t *testing.T) {
 	}
 }
 
-func TestABodyThatDoesNotArriveInTimeEndsTheRead(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	t.Parallel()
 	result := make(chan error, 1)
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/up": func(_ http.ResponseWriter, r *http.Request) {
@@ -268,7 +276,7 @@ func TestABodyThatDoesNotArriveInTimeEndsTheRead(t *testing.T) {
 	}
 }
 
-func TestALongReplyOutlivesTheTimeOfItsBody(t *testing.T) {
+func TestLongReplyIsNotLimitedByTheReadTimeout(t *testing.T) {
 	t.Parallel()
 	opts := routes(map[string]http.HandlerFunc{"/wait": func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
@@ -300,7 +308,7 @@ func TestALongReplyOutlivesTheTimeOfItsBody(t *testing.T) {
 	}
 }
 
-func TestAHandlerCanStream(t *testing.T) {
+func TestHandlersCanStream(t *testing.T) {
 	t.Parallel()
 	seen := make(chan struct{})
 	stream := func(flush func(http.ResponseWriter)) http.HandlerFunc {
@@ -310,7 +318,7 @@ func TestAHandlerCanStream(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, "first\n")
 			flush(w)
-			<-seen // would wait for ever if the first line were kept back
+			<-seen // blocks if the first line is buffered
 			_, _ = io.WriteString(w, "second\n")
 		}
 	}
@@ -336,14 +344,18 @@ func TestAHandlerCanStream(t *testing.T) {
 	}
 }
 
-func TestAFileIsSentWholeAndCounted(t *testing.T) {
+func TestFileIsSentAndCounted(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("0123456789", 100_000)
 	path := filepath.Join(t.TempDir(), "f.txt")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := newServer(t, routes(map[string]http.HandlerFunc{"/f": func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) }}))
+	h := newServer(t, routes(map[string]http.HandlerFunc{"/f": func(w http.ResponseWriter,
+		r *http.Request,
+	) {
+		http.ServeFile(w, r, path)
+	}}))
 	stop := h.start(t)
 	if status, body, _ := get(t, newClient(t), "http://"+h.Addr()+"/f"); status != 200 || body != text {
 		t.Errorf("%d, %d bytes", status, len(body))

@@ -14,7 +14,7 @@ import (
 	"carrel/internal/server"
 )
 
-func TestASaneRequestIDIsKeptAndAnyOtherReplaced(t *testing.T) {
+func TestValidRequestIDIsKept(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(obs.RequestID(context.WithoutCancel(r.Context()))))
@@ -34,14 +34,17 @@ func TestASaneRequestIDIsKeptAndAnyOtherReplaced(t *testing.T) {
 	if got := twice.Header().Get("X-Request-Id"); !made.MatchString(got) {
 		t.Errorf("two ids became %q", got)
 	}
-	if a, b := h.do("GET", "/x").Header().Get("X-Request-Id"), h.do("GET", "/nowhere").Header().Get("X-Request-Id"); a == b || b == "" {
+	if a, b := h.do("GET", "/x").Header().Get("X-Request-Id"), h.do("GET",
+		"/nowhere").Header().Get("X-Request-Id"); a == b || b == "" {
 		t.Errorf("ids %q and %q", a, b)
 	}
 }
 
-func TestEveryRequestIsOneLineWithoutQueryOrHeaders(t *testing.T) {
+func TestAccessLogHasNoQueryOrHeaders(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, routes(map[string]http.HandlerFunc{"POST /things/{id}": func(w http.ResponseWriter, _ *http.Request) {
+	h := newServer(t, routes(map[string]http.HandlerFunc{"POST /things/{id}": func(w http.ResponseWriter,
+		_ *http.Request,
+	) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("12345"))
 	}}))
@@ -64,7 +67,7 @@ func TestEveryRequestIsOneLineWithoutQueryOrHeaders(t *testing.T) {
 	}
 }
 
-func TestTheRouteIsTheMostPreciseNameThereIs(t *testing.T) {
+func TestLoggedRouteIsThePattern(t *testing.T) {
 	t.Parallel()
 	type someKey struct{}
 	h := newServer(t, routes(map[string]http.HandlerFunc{
@@ -83,7 +86,7 @@ func TestTheRouteIsTheMostPreciseNameThereIs(t *testing.T) {
 			t.Errorf("%s is logged as %v", path, got)
 		}
 	}
-	// Metrics never get a path: each would be a series of its own.
+	// Metrics have patterns and no paths, because every value creates a time series.
 	rec := httptest.NewRecorder()
 	h.metrics.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
@@ -96,9 +99,11 @@ func TestTheRouteIsTheMostPreciseNameThereIs(t *testing.T) {
 	}
 }
 
-func TestTheAccessLogFollowsTheLevel(t *testing.T) {
+func TestAccessLogFollowsTheLogLevel(t *testing.T) {
 	t.Parallel()
-	quiet := newServer(t, routes(map[string]http.HandlerFunc{"/x": ok, "/broken": func(w http.ResponseWriter, _ *http.Request) {
+	quiet := newServer(t, routes(map[string]http.HandlerFunc{"/x": ok, "/broken": func(w http.ResponseWriter,
+		_ *http.Request,
+	) {
 		w.WriteHeader(http.StatusBadGateway)
 	}}), "CARREL_LOG_LEVEL", "warn")
 	quiet.do("GET", "/x")
@@ -116,7 +121,7 @@ func TestTheAccessLogFollowsTheLevel(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnInternalProblemAndItsStackIsInTheLogAlone(t *testing.T) {
+func TestPanicIsAnInternalErrorWithItsStackInTheLog(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/boom": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Etag", `"1"`)
@@ -126,10 +131,10 @@ func TestAPanicIsAnInternalProblemAndItsStackIsInTheLogAlone(t *testing.T) {
 	rec := h.do("GET", "/boom", header("X-Request-Id", "mine"))
 	wantProblem(t, rec, 500, "internal")
 	if rec.Header().Get("Etag")+rec.Header().Get("Content-Encoding") != "" {
-		t.Errorf("headers of the reply that never was: %v", rec.Header())
+		t.Errorf("headers of the discarded reply: %v", rec.Header())
 	}
 	if strings.Contains(rec.Body.String(), "hidden") {
-		t.Errorf("the reply gives the reason: %s", rec.Body)
+		t.Errorf("the reply contains the panic: %s", rec.Body)
 	}
 	lines := h.lines(t, "panic in a handler")
 	if len(lines) != 1 || lines[0]["panic"] != "the hidden reason" || lines[0]["requestId"] != "mine" ||
@@ -141,7 +146,7 @@ func TestAPanicIsAnInternalProblemAndItsStackIsInTheLogAlone(t *testing.T) {
 	}
 }
 
-func TestAPanicInTheMiddleOfAReplyCutsIt(t *testing.T) {
+func TestPanicDuringAReplyClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/half": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half"))
@@ -165,7 +170,7 @@ func TestAPanicInTheMiddleOfAReplyCutsIt(t *testing.T) {
 	}
 }
 
-func TestRepliesTellBrowsersToBeStrict(t *testing.T) {
+func TestRepliesHaveSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/x": ok, "/page": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'")
@@ -190,10 +195,11 @@ func TestRepliesTellBrowsersToBeStrict(t *testing.T) {
 	}
 }
 
-func TestHTTPSIsMadeStickyOnlyWhereItIsSpoken(t *testing.T) {
+func TestHSTSIsSentOnlyOverHTTPS(t *testing.T) {
 	t.Parallel()
 	const name = "Strict-Transport-Security"
-	if got := newServer(t, server.Options{}, "CARREL_BASE_URL", "https://a.example").do("GET", "/healthz").Header().Get(name); got == "" {
+	if got := newServer(t, server.Options{}, "CARREL_BASE_URL", "https://a.example").do("GET",
+		"/healthz").Header().Get(name); got == "" {
 		t.Error("not set with an https base URL")
 	}
 	h := newServer(t, server.Options{}, "CARREL_TRUSTED_PROXIES", "10.0.0.0/8")
@@ -213,7 +219,7 @@ func TestHTTPSIsMadeStickyOnlyWhereItIsSpoken(t *testing.T) {
 	}
 }
 
-func TestTheClientIsTheLastHopThatNoTrustedProxyVouchesFor(t *testing.T) {
+func TestClientIsTheLastUntrustedHop(t *testing.T) {
 	t.Parallel()
 	opts := routes(map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(server.ClientAddr(r.Context()).String()))
@@ -248,7 +254,7 @@ func TestTheClientIsTheLastHopThatNoTrustedProxyVouchesFor(t *testing.T) {
 	}
 }
 
-func TestOutsideOfARequestThereIsNothingToKnow(t *testing.T) {
+func TestContextWithoutARequestIsEmpty(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	server.SetRoute(ctx, "/x")
@@ -260,7 +266,7 @@ func TestOutsideOfARequestThereIsNothingToKnow(t *testing.T) {
 	}
 }
 
-func TestReadinessIsWhatTheCheckSays(t *testing.T) {
+func TestReadinessFollowsTheCheck(t *testing.T) {
 	t.Parallel()
 	var down error
 	h := newServer(t, server.Options{Ready: func(ctx context.Context) error {
@@ -272,10 +278,11 @@ func TestReadinessIsWhatTheCheckSays(t *testing.T) {
 	if rec := h.do("GET", "/readyz"); rec.Code != 200 || rec.Body.String() != "ok\n" {
 		t.Errorf("ready: %d %s", rec.Code, rec.Body)
 	}
-	down = errors.New("database at postgres://u:secret@h is away")
+	down = errors.New("database at postgres://u:secret@h is down")
 	rec := h.do("GET", "/readyz")
 	wantProblem(t, rec, 503, "unavailable")
-	if strings.Contains(rec.Body.String(), "database") || len(h.lines(t, "not ready")) != 1 || strings.Contains(h.log.String(), "secret") {
+	if strings.Contains(rec.Body.String(), "database") || len(h.lines(t, "not ready")) != 1 ||
+		strings.Contains(h.log.String(), "secret") {
 		t.Errorf("reply %s, log %s", rec.Body, h.log)
 	}
 	if rec := h.do("GET", "/healthz"); rec.Code != 200 || rec.Body.String() != "ok\n" {

@@ -5,18 +5,18 @@ import (
 	"net/http"
 )
 
-// maxRequestID bounds the ids that are taken over from clients.
+// maxRequestID is the longest id that is accepted from clients.
 const maxRequestID = 64
 
-// requestID returns the id that the client gave the request, if it is a sane one, else a new one.
+// requestID returns the X-Request-Id header if it is valid, else a new id.
 func requestID(h http.Header) string {
-	if given := h["X-Request-Id"]; len(given) == 1 && saneID(given[0]) {
+	if given := h["X-Request-Id"]; len(given) == 1 && validID(given[0]) {
 		return given[0]
 	}
 	return newRequestID()
 }
 
-func saneID(s string) bool {
+func validID(s string) bool {
 	if s == "" || len(s) > maxRequestID {
 		return false
 	}
@@ -29,7 +29,7 @@ func saneID(s string) bool {
 	return true
 }
 
-// newRequestID makes an id of 80 random bits. It is a name, not a secret, so the fast generator is enough.
+// newRequestID returns an id of 80 random bits. It is not a secret, so math/rand is sufficient.
 func newRequestID() string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	id := [20]byte{'r', 'e', 'q', '_'}

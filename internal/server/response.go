@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// response is the writer that handlers get. It remembers what was sent, and keeps back the mux's own replies, which
-// are plain text, so that route can answer in our form.
+// response is the http.ResponseWriter of the handlers. It records status and size, and holds back the plain text
+// replies of the mux, so that route can replace them with problems.
 type response struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
-	// routing is the request while the mux has it; missed is the status that the mux wanted to send by itself.
+	// routing is the request while the mux serves it. missed is the status of a reply of the mux that was held back.
 	routing *http.Request
 	missed  int
 }
 
-// Unwrap lets http.ResponseController reach the connection: flushing, deadlines, hijacking.
+// Unwrap supports http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush serves handlers that look for http.Flusher instead of using a ResponseController.
+// Flush implements http.Flusher, for handlers that do not use a ResponseController.
 func (w *response) Flush() {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // a writer that can't flush has nothing to flush
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // not supported by all writers
 }
 
-// WriteHeader sends the status, once.
+// WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) {
 	if w.missed != 0 {
 		return
@@ -37,15 +37,15 @@ func (w *response) WriteHeader(status int) {
 		w.missed = status
 		return
 	}
-	// 1xx replies other than a switch of protocols are followed by the real one.
+	// 1xx replies, except 101, are followed by the final one.
 	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// isMiss reports whether the status comes from the mux itself: no pattern matched, or the mux wants to send the
-// client of an API path to the same path with a slash, where there is nothing either.
+// isMiss reports whether the status comes from the mux itself: no pattern matched, or the mux redirects an API path to
+// the same path with a slash, which does not exist either.
 func (w *response) isMiss(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -57,7 +57,7 @@ func (w *response) isMiss(status int) bool {
 	return false
 }
 
-// Write sends a part of the body.
+// Write implements io.Writer.
 func (w *response) Write(p []byte) (int, error) {
 	if !w.begin() {
 		return len(p), nil
@@ -67,7 +67,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom keeps the kernel's way of sending files, which net/http's own writer has.
+// ReadFrom implements io.ReaderFrom, so that net/http can use sendfile.
 func (w *response) ReadFrom(src io.Reader) (int64, error) {
 	if !w.begin() {
 		return io.Copy(io.Discard, src)
@@ -77,7 +77,7 @@ func (w *response) ReadFrom(src io.Reader) (int64, error) {
 	return n, err
 }
 
-// begin makes a first write send the status, and reports whether the body is wanted.
+// begin sends the status before the first write, and reports whether the body is to be sent.
 func (w *response) begin() bool {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)

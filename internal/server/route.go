@@ -6,8 +6,8 @@ import (
 	"carrel/internal/core"
 )
 
-// route hands the request to the mux, and answers in its place where it found nothing. The mux is asked only once: a
-// look-up before the real one would double the cost of every request.
+// route serves the request with the mux, and replaces its 404 and 405 replies with problems. It does not call
+// mux.Handler first, which would match every request twice.
 func (s *Server) route(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &exchangeOf(r.Context()).out
@@ -20,12 +20,12 @@ func (s *Server) route(mux *http.ServeMux) http.Handler {
 		missed := out.missed
 		out.missed = 0
 		r.Pattern = ""
-		forgetReply(w.Header())
+		clearBodyHeaders(w.Header())
 		if missed == http.StatusMethodNotAllowed {
-			// The mux has set Allow.
+			// The mux has already set the Allow header.
 			s.opts.Problem(w, r, &core.Error{
 				Kind: core.KindMethod, Code: "method_not_allowed",
-				Detail: "This path does not take this method; see the header Allow for those it does.",
+				Detail: "This path does not support this method. The Allow header lists the supported methods.",
 			})
 			return
 		}

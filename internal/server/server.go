@@ -1,6 +1,6 @@
-// Package server is everything between the socket and the handlers: listening and draining, request ids, the access
-// log, recovery, security headers, rate limits, and turning away what no handler should see. It knows no route but
-// /healthz and /readyz; the others are handed to it.
+// Package server is the HTTP server and its middleware: listening and draining, request ids, the access log, panic
+// recovery, security headers, rate limits and checks of the URL. It serves /healthz and /readyz itself; all other
+// routes are registered by the caller.
 package server
 
 import (
@@ -16,33 +16,32 @@ import (
 	"carrel/internal/obs"
 )
 
-// Options is what the server is wired with.
+// Options configure a Server.
 type Options struct {
-	// Routes registers the handlers. A pattern becomes the route of logs and metrics; a handler that serves many
-	// routes under one pattern names the right one with SetRoute.
+	// Routes registers the handlers. The pattern is the route in logs and metrics; a handler that serves many routes
+	// under one pattern calls SetRoute.
 	Routes func(mux *http.ServeMux)
-	// Problem answers with an error: problem+json, with the status of its kind. Required.
+	// Problem writes an error as problem+json with the status of its kind. Required.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
-	// Ready reports what keeps the service from working, such as a database that is away; nil means nothing ever does.
+	// Ready returns an error if the service can't serve requests, such as a lost database. Nil means always ready.
 	Ready func(ctx context.Context) error
-	// Draining is called once when the server starts to stop, so that long requests (streams, waits) can end by
-	// themselves instead of being cut.
+	// Draining is called once when shutdown starts, so that streams and long polls can end by themselves.
 	Draining func()
-	// SignInPaths are paths beside those of the API where a secret can be guessed, limited as strictly.
+	// SignInPaths are further paths with the strict rate limit for guessing secrets.
 	SignInPaths []string
-	// SessionCookie is the name of the cookie that holds the session of a browser; without it browsers count by address.
+	// SessionCookie is the name of the session cookie. Without it, browsers are rate limited by address.
 	SessionCookie string
-	// Version is shown in the first line of the log.
+	// Version is logged at start.
 	Version string
 }
 
-// Server is one HTTP server, and a second one for metrics when an address is set for them.
+// Server is an HTTP server, with a second one for metrics if an address is configured.
 type Server struct {
 	cfg     config.Config
 	log     *slog.Logger
-	metrics *obs.Metrics // nil: not counted
+	metrics *obs.Metrics // may be nil
 	opts    Options
-	limiter *limiter // nil: not limited
+	limiter *limiter // nil without rate limits
 	ready   singleflight.Group
 
 	handler         http.Handler
@@ -51,8 +50,8 @@ type Server struct {
 	metricsListener net.Listener
 }
 
-// The limits of a connection. There is none on writing: streams and long waits are normal replies. The one on reading
-// ends with the body, so it does not touch them either.
+// Limits of a connection. Writing has no timeout, because streams and long polls are normal replies. readTimeout ends
+// with the request body and does not affect them.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 60 * time.Second
@@ -60,7 +59,7 @@ const (
 	maxHeaderBytes    = 32 << 10
 )
 
-// New returns a server that does not listen yet. The metrics may be nil.
+// New returns a server that does not listen yet. m may be nil.
 func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Server {
 	if opts.Problem == nil {
 		panic("server: Options.Problem is required")
@@ -82,15 +81,15 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		// OPTIONS * goes through the chain as everything else does.
+		// OPTIONS * goes through the middleware like other requests.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s
 }
 
-// chain puts the middleware around the mux. Outermost is what must see every request and every way it can end;
-// limits come before any work is done for a request.
+// chain wraps the mux in the middleware. observe is outermost, because it logs every request however it ends; limit
+// precedes all other work.
 func (s *Server) chain(mux *http.ServeMux) http.Handler {
 	h := s.route(mux)
 	h = s.guard(h)
@@ -100,5 +99,5 @@ func (s *Server) chain(mux *http.ServeMux) http.Handler {
 	return s.observe(h)
 }
 
-// Handler returns the whole chain, for tests that need no socket.
+// Handler returns the mux with all middleware, for tests without a socket.
 func (s *Server) Handler() http.Handler { return s.handler }

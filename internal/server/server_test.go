@@ -16,13 +16,13 @@ import (
 	"carrel/internal/testkit"
 )
 
-// statuses is the part of the API's table that the server needs.
+// statuses is a part of the API's table of statuses.
 var statuses = map[core.Kind]int{
 	core.KindInvalid: 400, core.KindUnauthenticated: 401, core.KindNotFound: 404, core.KindMethod: 405,
 	core.KindRateLimited: 429, core.KindInternal: 500, core.KindUnavailable: 503,
 }
 
-// problem stands in for the renderer of the API.
+// problem writes a simplified problem reply.
 func problem(w http.ResponseWriter, _ *http.Request, err error) {
 	e := core.AsError(err)
 	body, _ := json.Marshal(map[string]any{"code": e.Code, "detail": e.Detail, "status": statuses[e.Kind]})
@@ -32,14 +32,14 @@ func problem(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = w.Write(body)
 }
 
-// harness is a server with a log that can be read.
+// harness is a server with its log and metrics.
 type harness struct {
 	*server.Server
 	log     *testkit.Log
 	metrics *obs.Metrics
 }
 
-// newServer makes a server with these routes and these variables; limits are off unless asked for.
+// newServer returns a server configured with pairs of environment variables. Rate limits are off by default.
 func newServer(t testing.TB, opts server.Options, kv ...string) harness {
 	t.Helper()
 	vars := map[string]string{"CARREL_DATA": t.TempDir(), "CARREL_ADDR": "127.0.0.1:0", "CARREL_RATE_LIMITS": "off"}
@@ -54,7 +54,10 @@ func newServer(t testing.TB, opts server.Options, kv ...string) harness {
 		opts.Problem = problem
 	}
 	h := harness{log: &testkit.Log{}, metrics: obs.NewMetrics("test")}
-	log := obs.NewLogger(h.log, obs.LogOptions{Format: "json", Level: cfg.LogLevel, Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix}})
+	log := obs.NewLogger(h.log, obs.LogOptions{Format: "json", Level: cfg.LogLevel, Prefixes: []string{
+		cfg.KeyPrefix,
+		cfg.CodePrefix,
+	}})
 	h.Server = server.New(cfg, log, h.metrics, opts)
 	return h
 }
@@ -70,7 +73,7 @@ func routes(handlers map[string]http.HandlerFunc) server.Options {
 
 func ok(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("fine")) }
 
-// do sends a request through the chain without a socket.
+// do sends a request to the handler without a socket.
 func (h harness) do(method, target string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	for _, e := range edit {
@@ -95,7 +98,8 @@ func wantProblem(t *testing.T, rec *httptest.ResponseRecorder, status int, code 
 	var got struct{ Code string }
 	_ = json.Unmarshal(rec.Body.Bytes(), &got)
 	if rec.Code != status || got.Code != code || rec.Header().Get("Content-Type") != "application/problem+json" {
-		t.Errorf("got %d %s %q (%s), want %d %s", rec.Code, rec.Header().Get("Content-Type"), got.Code, rec.Body, status, code)
+		t.Errorf("got %d %s %q (%s), want %d %s", rec.Code, rec.Header().Get("Content-Type"), got.Code, rec.Body, status,
+			code)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 

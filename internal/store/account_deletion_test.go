@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
@@ -152,7 +152,7 @@ func newLeaving(t *testing.T, b backend) leaving {
 	fill(t, db, "stays")
 	fill(t, db, "leaves")
 	quiet := slog.New(slog.DiscardHandler)
-	l := leaving{db: db, log: audit.New(db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, quiet)}
+	l := leaving{db: db, log: audit.New(audit.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet, Address: func(context.Context) string { return "203.0.113.7" }})}
 	l.engine = task.New(db, core.SystemClock{}, quiet, task.Options{Alone: b.name == "sqlite"})
 	l.deletions = accountdata.NewDeletions(db, l.engine, core.SystemClock{}, quiet)
 	l.engine.Register(l.deletions.Kind())

@@ -4,23 +4,23 @@ import (
 	"context"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 )
 
-var _ billing.Store = (*DB)(nil)
+var _ stripe.Store = (*DB)(nil)
 
 // Customer returns who a user is at the payment provider.
-func (db *DB) Customer(ctx context.Context, userID string) (billing.Customer, error) {
+func (db *DB) Customer(ctx context.Context, userID string) (stripe.Customer, error) {
 	return db.customer(ctx, `user_id`, userID)
 }
 
 // CustomerByID returns whose account a customer of the payment provider is.
-func (db *DB) CustomerByID(ctx context.Context, customerID string) (billing.Customer, error) {
+func (db *DB) CustomerByID(ctx context.Context, customerID string) (stripe.Customer, error) {
 	return db.customer(ctx, `customer_id`, customerID)
 }
 
-func (db *DB) customer(ctx context.Context, by, value string) (c billing.Customer, err error) {
+func (db *DB) customer(ctx context.Context, by, value string) (c stripe.Customer, err error) {
 	err = get(ctx, db.read, `SELECT customer_id, user_id, revision FROM billing_customer WHERE `+by+` = $1`, args{value}, &c.ID, &c.UserID, &c.Revision)
 	return c, fail("read customer", "customer", err)
 }
@@ -47,7 +47,7 @@ func (db *DB) TakeEvent(ctx context.Context, id string, at time.Time) error {
 
 // KeepSubscription keeps what was read of a customer, if nobody kept a later reading meanwhile. What runs takes the place
 // of everything; what has ended that of an older reading alone: an admin may have given the account something since.
-func (db *DB) KeepSubscription(ctx context.Context, c billing.Customer, s *account.Subscription, event string, at time.Time) (kept bool, err error) {
+func (db *DB) KeepSubscription(ctx context.Context, c stripe.Customer, s *billing.Subscription, event string, at time.Time) (kept bool, err error) {
 	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `UPDATE billing_customer SET revision = revision + 1 WHERE customer_id = $1 AND revision = $2`, c.ID, c.Revision)
 		if kept = n == 1; err != nil || !kept {

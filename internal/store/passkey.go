@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/passkey"
+	"carrel/internal/signin/passkey"
 )
 
 // InsertPasskey adds a passkey.

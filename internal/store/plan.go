@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
-var _ account.PlanStore = (*DB)(nil)
+var _ billing.PlanStore = (*DB)(nil)
 
 const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit, plan.rate_burst,
 	plan.storage_limit, plan.price, plan.stripe_price, plan.declared, plan.created_at, plan.updated_at`
@@ -27,8 +27,8 @@ func (r *planRow) dest() []any {
 	}
 }
 
-func (r *planRow) value() (p account.Plan, err error) {
-	p = account.Plan{
+func (r *planRow) value() (p billing.Plan, err error) {
+	p = billing.Plan{
 		Name: r.name.String, SpendCap: optNull(r.spendCap), TurnCap: optNull(r.turnCap), RateLimit: optNull(r.rate), RateBurst: optNull(r.burst),
 		StorageLimit: optNull(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
 		CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
@@ -49,9 +49,9 @@ func optNull(n sql.NullInt64) *int64 {
 }
 
 // Plans returns all plans by name.
-func (db *DB) Plans(ctx context.Context) ([]account.Plan, error) {
+func (db *DB) Plans(ctx context.Context) ([]billing.Plan, error) {
 	var r planRow
-	plans := []account.Plan{}
+	plans := []billing.Plan{}
 	err := db.read.each(ctx, `SELECT `+planColumns+` FROM plan ORDER BY name`, nil, r.dest(), func() error {
 		p, err := r.value()
 		plans = append(plans, p)
@@ -64,11 +64,11 @@ func (db *DB) Plans(ctx context.Context) ([]account.Plan, error) {
 }
 
 // Plan returns one plan.
-func (db *DB) Plan(ctx context.Context, name string) (account.Plan, error) {
+func (db *DB) Plan(ctx context.Context, name string) (billing.Plan, error) {
 	var r planRow
 	err := get(ctx, db.read, `SELECT `+planColumns+` FROM plan WHERE name = $1`, args{name}, r.dest()...)
 	if err != nil {
-		return account.Plan{}, fail("read plan", "plan", err)
+		return billing.Plan{}, fail("read plan", "plan", err)
 	}
 	p, err := r.value()
 	return p, fail("read plan", "plan", err)
@@ -81,7 +81,7 @@ const putPlan = `
 		turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit, rate_burst = excluded.rate_burst, storage_limit = excluded.storage_limit,
 		price = excluded.price, stripe_price = excluded.stripe_price, declared = excluded.declared, updated_at = excluded.updated_at`
 
-func planArgs(p account.Plan) args {
+func planArgs(p billing.Plan) args {
 	return args{
 		p.Name, listOf(p.Capabilities), listOf(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
 		optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
@@ -89,13 +89,13 @@ func planArgs(p account.Plan) args {
 }
 
 // PutPlan makes a plan, or changes the one of that name.
-func (db *DB) PutPlan(ctx context.Context, p account.Plan) error {
+func (db *DB) PutPlan(ctx context.Context, p billing.Plan) error {
 	_, err := db.one(ctx, putPlan, planArgs(p)...)
 	return fail("put plan", "plan", err)
 }
 
 // DeclarePlans makes these plans the ones that the settings declare, and no others.
-func (db *DB) DeclarePlans(ctx context.Context, plans []account.Plan) error {
+func (db *DB) DeclarePlans(ctx context.Context, plans []billing.Plan) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, `UPDATE plan SET declared = 0 WHERE declared = 1`); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
 			return err
 		}
 		if left > 0 {
-			return account.KeptByStripe()
+			return billing.ManagedByStripe()
 		}
 		return nil
 	})
@@ -165,9 +165,9 @@ func (db *DB) OwnCredential(ctx context.Context, userID, credentialID string) er
 }
 
 // CredentialCaps returns the caps of a user's credentials.
-func (db *DB) CredentialCaps(ctx context.Context, userID, month string) ([]account.CredentialCap, error) {
-	var c account.CredentialCap
-	caps := []account.CredentialCap{}
+func (db *DB) CredentialCaps(ctx context.Context, userID, month string) ([]billing.CredentialCap, error) {
+	var c billing.CredentialCap
+	caps := []billing.CredentialCap{}
 	err := db.read.each(ctx, `
 		SELECT c.credential_id, c.micros, coalesce(b.reserved + b.spent, 0)
 		FROM credential_cap c LEFT JOIN credential_budget b ON b.credential_id = c.credential_id AND b.period = $1

@@ -10,6 +10,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
@@ -195,10 +196,10 @@ func callThreads(t *testing.T, db *DB) {
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
 	for _, id := range []string{"1", "2"} {
-		must(db.ReserveSpend(ctx, account.Reservation{ID: id, UserID: "u", TurnID: "x", Kind: account.MeteredModel, Micros: 1, At: now}))
+		must(db.ReserveSpend(ctx, billing.Reservation{ID: id, UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
 	}
 	must(db.SettleSpend(ctx, "x", 1, false, now))
-	must(db.ReserveSpend(ctx, account.Reservation{ID: "3", UserID: "u", TurnID: "x", Kind: account.MeteredModel, Micros: 1, At: now}))
+	must(db.ReserveSpend(ctx, billing.Reservation{ID: "3", UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
 	_, _, err = db.SpendOf(ctx, "u", "2026-11")
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},

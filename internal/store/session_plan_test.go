@@ -18,7 +18,7 @@ import (
 func callSessions(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	log := audit.New(db, core.SystemClock{}, nil, slog.New(slog.DiscardHandler))
+	log := audit.New(audit.Deps{Store: db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler)})
 	for _, do := range []func() error{
 		func() error { return db.InsertFirstUser(ctx, account.User{ID: "su", Email: "se", CreatedAt: now}, "h") },
 		func() error {
@@ -79,7 +79,7 @@ func TestWhatIsChangedInTheAuditLogIsFound(t *testing.T) {
 			t.Parallel()
 			db := open(t, b.options)
 			raw := b.raw(t)
-			log := audit.New(db, core.SystemClock{}, nil, slog.New(slog.DiscardHandler))
+			log := audit.New(audit.Deps{Store: db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler)})
 			for name, c := range map[string]struct {
 				change string
 				seq    int64

@@ -5,26 +5,25 @@ import (
 	"database/sql"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
-	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // InsertPending stores something that was begun under the hash of its secret.
-func (db *DB) InsertPending(ctx context.Context, p credential.Pending, hash []byte) error {
+func (db *DB) InsertPending(ctx context.Context, p signin.Pending, hash []byte) error {
 	_, err := db.one(ctx, `INSERT INTO signin_pending (hash, kind, user_id, session_id, data, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		hash, string(p.Kind), p.UserID, p.SessionID, []byte(p.Data), millis(p.ExpiresAt))
 	return fail("insert pending", "user", err)
 }
 
 // PendingByHash finds what can still be finished.
-func (db *DB) PendingByHash(ctx context.Context, kind credential.PendingKind, hash []byte, now time.Time) (credential.Pending, error) {
+func (db *DB) PendingByHash(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (signin.Pending, error) {
 	return readPending(ctx, db.read, `
 		SELECT user_id, session_id, data, expires_at FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3`, kind, hash, now)
 }
 
 // TakePending finds it for one caller: the delete decides.
-func (db *DB) TakePending(ctx context.Context, kind credential.PendingKind, hash []byte, now time.Time) (p credential.Pending, err error) {
+func (db *DB) TakePending(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (p signin.Pending, err error) {
 	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		p, err = readPending(ctx, tx, `
 			DELETE FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3
@@ -34,12 +33,12 @@ func (db *DB) TakePending(ctx context.Context, kind credential.PendingKind, hash
 	return p, fail("take pending", "pending sign-in", err)
 }
 
-func readPending(ctx context.Context, q querier, query string, kind credential.PendingKind, hash []byte, now time.Time) (credential.Pending, error) {
-	p := credential.Pending{Kind: kind}
+func readPending(ctx context.Context, q querier, query string, kind signin.PendingKind, hash []byte, now time.Time) (signin.Pending, error) {
+	p := signin.Pending{Kind: kind}
 	var expires int64
 	err := get(ctx, q, query, args{hash, string(kind), millis(now)}, &p.UserID, &p.SessionID, (*[]byte)(&p.Data), &expires)
 	if err != nil {
-		return credential.Pending{}, fail("read pending", "pending sign-in", err)
+		return signin.Pending{}, fail("read pending", "pending sign-in", err)
 	}
 	p.ExpiresAt = at(expires)
 	return p, nil
@@ -52,7 +51,7 @@ func (db *DB) PrunePending(ctx context.Context, before time.Time) error {
 }
 
 // PutReset stores a code for a new password in place of the one before.
-func (db *DB) PutReset(ctx context.Context, r account.Reset, hash []byte) error {
+func (db *DB) PutReset(ctx context.Context, r signin.Reset, hash []byte) error {
 	_, err := db.one(ctx, `
 		INSERT INTO password_reset (user_id, hash, clear_factors, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, clear_factors = excluded.clear_factors,
@@ -66,14 +65,14 @@ const usableReset = `hash = $1 AND expires_at > $2 AND EXISTS (
 	SELECT 1 FROM app_user u WHERE u.id = password_reset.user_id AND u.disabled_at IS NULL)`
 
 // ResetByHash finds a code that can be used.
-func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (account.Reset, error) {
-	var r account.Reset
+func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (signin.Reset, error) {
+	var r signin.Reset
 	var created, expires int64
 	var clears int
 	err := get(ctx, db.read, `SELECT user_id, clear_factors, created_at, expires_at FROM password_reset WHERE `+usableReset,
 		args{hash, millis(now)}, &r.UserID, &clears, &created, &expires)
 	if err != nil {
-		return account.Reset{}, fail("read reset", "reset code", err)
+		return signin.Reset{}, fail("read reset", "reset code", err)
 	}
 	r.ClearFactors, r.CreatedAt, r.ExpiresAt = clears != 0, at(created), at(expires)
 	return r, nil
@@ -120,12 +119,12 @@ func (db *DB) PutTOTP(ctx context.Context, userID string, secret []byte, now tim
 }
 
 // TOTP returns the authenticator app of a user, confirmed or not.
-func (db *DB) TOTP(ctx context.Context, userID string) (account.TOTP, error) {
-	var t account.TOTP
+func (db *DB) TOTP(ctx context.Context, userID string) (signin.TOTP, error) {
+	var t signin.TOTP
 	var confirmed sql.NullInt64
 	err := get(ctx, db.read, `SELECT secret, confirmed_at FROM totp WHERE user_id = $1`, args{userID}, &t.Secret, &confirmed)
 	if err != nil {
-		return account.TOTP{}, fail("read totp", "authenticator app", err)
+		return signin.TOTP{}, fail("read totp", "authenticator app", err)
 	}
 	t.ConfirmedAt = optAt(confirmed)
 	return t, nil

@@ -4,18 +4,17 @@ import (
 	"context"
 	"time"
 
-	"carrel/internal/account"
-	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 var (
-	_ account.LimitStore      = (*DB)(nil)
-	_ credential.BrowserStore = (*DB)(nil)
+	_ signin.LimitStore   = (*DB)(nil)
+	_ signin.BrowserStore = (*DB)(nil)
 )
 
 // TakeAttempts takes an attempt from each bucket until one is empty. A bucket is one number, the time at which it is full
 // again, so that one statement both decides and counts (the generic cell rate algorithm).
-func (db *DB) TakeAttempts(ctx context.Context, buckets []account.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
+func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
 	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		taken, wait = 0, 0
 		for _, b := range buckets {
@@ -44,7 +43,7 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []account.Bucket, now ti
 }
 
 // ReturnAttempts puts an attempt back into each bucket.
-func (db *DB) ReturnAttempts(ctx context.Context, buckets []account.Bucket) error {
+func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		for _, b := range buckets {
 			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`, b.Every.Milliseconds(), b.Key); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/signin"
 )
 
 // TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem goes from the version before verified addresses to the one
@@ -54,7 +55,7 @@ func TestLimitsAndBrowsersThatSayNothingAnyMoreAreRemoved(t *testing.T) {
 			t.Parallel()
 			db, ctx, now := open(t, b.options), t.Context(), time.UnixMilli(1_000_000)
 			for key, burst := range map[string]time.Duration{"short": time.Second, "long": time.Minute} {
-				if _, _, err := db.TakeAttempts(ctx, []account.Bucket{{Key: []byte(key), Burst: 3, Every: burst}}, now); err != nil {
+				if _, _, err := db.TakeAttempts(ctx, []signin.Bucket{{Key: []byte(key), Burst: 3, Every: burst}}, now); err != nil {
 					t.Fatal(err)
 				}
 			}

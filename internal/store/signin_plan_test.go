@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"carrel/internal/account"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 )
 
 // callSignIn uses every method about the ways to sign in once, on rows that are there.
@@ -25,7 +25,7 @@ func callSignIn(t *testing.T, db *DB) {
 			return db.LinkIdentity(ctx, upstream.Identity{Issuer: "j", Subject: "s"}, "pu", now)
 		},
 		func() error {
-			return db.InsertPending(ctx, credential.Pending{Kind: "k", Data: []byte("{}"), ExpiresAt: later}, []byte("h"))
+			return db.InsertPending(ctx, signin.Pending{Kind: "k", Data: []byte("{}"), ExpiresAt: later}, []byte("h"))
 		},
 		func() error { _, err := db.PendingByHash(ctx, "k", []byte("h"), now); return err },
 		func() error { _, err := db.TakePending(ctx, "k", []byte("h"), now); return err },
@@ -46,10 +46,10 @@ func callSignIn(t *testing.T, db *DB) {
 		func() error { return db.RenamePasskey(ctx, "pu", "k", "n") },
 		func() error { return db.DeletePasskey(ctx, "pu", "k") },
 		func() error {
-			return db.PutReset(ctx, account.Reset{UserID: "pu", ClearFactors: true, ExpiresAt: later}, []byte("h"))
+			return db.PutReset(ctx, signin.Reset{UserID: "pu", ClearFactors: true, ExpiresAt: later}, []byte("h"))
 		},
 		func() error {
-			buckets := []account.Bucket{{Key: []byte("k"), Burst: 1, Every: time.Minute}}
+			buckets := []signin.Bucket{{Key: []byte("k"), Burst: 1, Every: time.Minute}}
 			for range 2 {
 				if _, _, err := db.TakeAttempts(ctx, buckets, now); err != nil {
 					return err

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
-var _ account.SpendStore = (*DB)(nil)
+var _ billing.SpendStore = (*DB)(nil)
 
 // Rows are locked in one order everywhere: the task, the user, the row of the ledger, the sums of its month, first the
 // user's and then the credential's.
@@ -32,7 +32,7 @@ func (r *spendRow) month() string { return r.day[:len("2006-01")] }
 
 // ReserveSpend opens a row of the ledger. The user's row is locked, so that of many who reserve at once each sees what
 // the others have.
-func (db *DB) ReserveSpend(ctx context.Context, r account.Reservation) error {
+func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 	var refusal error
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		refusal = nil
@@ -89,8 +89,8 @@ func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spen
 }
 
 // refuseModel returns why a plan does not pay for a model, or nil. Every paid call passes here, whoever chose its model.
-func (l spendLimits) refuseModel(r account.Reservation) error {
-	if r.Kind != account.MeteredModel || !l.models.Valid {
+func (l spendLimits) refuseModel(r billing.Reservation) error {
+	if r.Kind != billing.MeteredModel || !l.models.Valid {
 		return nil
 	}
 	models, err := wordsOf[string](l.models.String)
@@ -101,7 +101,7 @@ func (l spendLimits) refuseModel(r account.Reservation) error {
 }
 
 // refuse returns why a reservation does not fit under the caps, or nil.
-func (l spendLimits) refuse(ctx context.Context, tx querier, r account.Reservation) (refusal, err error) {
+func (l spendLimits) refuse(ctx context.Context, tx querier, r billing.Reservation) (refusal, err error) {
 	var user, turn, credential int64
 	var credentialCap sql.NullInt64
 	month := core.Month(r.At)
@@ -131,7 +131,7 @@ func (l spendLimits) refuse(ctx context.Context, tx querier, r account.Reservati
 }
 
 // openRow writes a row, and adds it to its sums.
-func openRow(ctx context.Context, tx querier, r account.Reservation) error {
+func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	row := spendRow{id: r.ID, userID: r.UserID, credentialID: r.CredentialID, day: r.At.UTC().Format(time.DateOnly)}
 	_, err := tx.exec(ctx, `
 		INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at)
@@ -144,8 +144,8 @@ func openRow(ctx context.Context, tx querier, r account.Reservation) error {
 }
 
 // closeOpen counts the call of a model that a turn still has open as spent, as a guess, before it makes the next.
-func closeOpen(ctx context.Context, tx querier, r account.Reservation) error {
-	if r.TurnID == "" || r.Kind != account.MeteredModel {
+func closeOpen(ctx context.Context, tx querier, r billing.Reservation) error {
+	if r.TurnID == "" || r.Kind != billing.MeteredModel {
 		return nil
 	}
 	open, err := turnRow(ctx, tx, r.TurnID, `state = 'reserved'`)
@@ -297,9 +297,9 @@ const spendDifferences = `
 	ORDER BY kind, id, month`
 
 // SpendDifferences returns where sums are not those of their rows.
-func (db *DB) SpendDifferences(ctx context.Context) ([]account.SpendDifference, error) {
-	var d account.SpendDifference
-	differences := []account.SpendDifference{}
+func (db *DB) SpendDifferences(ctx context.Context) ([]billing.SpendDifference, error) {
+	var d billing.SpendDifference
+	differences := []billing.SpendDifference{}
 	err := db.read.each(ctx, spendDifferences, nil,
 		[]any{&d.Of, &d.ID, &d.Month, &d.Reserved, &d.Spent, &d.RowsReserved, &d.RowsSpent}, func() error {
 			differences = append(differences, d)

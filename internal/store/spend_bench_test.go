@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/task"
@@ -44,8 +44,8 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 					turn = begin()
 				}
 				start := time.Now()
-				err := db.ReserveSpend(ctx, account.Reservation{
-					ID: core.NewID(core.PrefixSpend), UserID: benchUser, TurnID: turn.ID, Kind: account.MeteredModel, Model: "m", Micros: 10, At: now,
+				err := db.ReserveSpend(ctx, billing.Reservation{
+					ID: core.NewID(core.PrefixSpend), UserID: benchUser, TurnID: turn.ID, Kind: billing.MeteredModel, Model: "m", Micros: 10, At: now,
 				})
 				if err == nil {
 					err = db.SettleSpend(ctx, turn.ID, 5, false, now)

@@ -9,10 +9,11 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/source"
 	"carrel/internal/thread"
-	"carrel/internal/upstream"
 )
 
 // DB is what each feature asks of its store.
@@ -29,7 +30,7 @@ var (
 	_ upstream.Store   = (*DB)(nil)
 
 	_ credential.SessionStore = (*DB)(nil)
-	_ credential.PendingStore = (*DB)(nil)
-	_ account.FactorStore     = (*DB)(nil)
-	_ account.ResetStore      = (*DB)(nil)
+	_ signin.PendingStore     = (*DB)(nil)
+	_ signin.FactorStore      = (*DB)(nil)
+	_ signin.ResetStore       = (*DB)(nil)
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 )
 
 const subscriptionColumns = `subscription.user_id, subscription.plan, subscription.status, subscription.starts_at, subscription.ends_at,
@@ -24,23 +24,23 @@ func (r *subscriptionRow) dest() []any {
 }
 
 // value returns the subscription, or nil.
-func (r *subscriptionRow) value() *account.Subscription {
+func (r *subscriptionRow) value() *billing.Subscription {
 	if !r.userID.Valid {
 		return nil
 	}
-	return &account.Subscription{
-		UserID: r.userID.String, Plan: r.plan.String, Status: account.SubscriptionStatus(r.status.String), StartsAt: at(r.starts.Int64),
+	return &billing.Subscription{
+		UserID: r.userID.String, Plan: r.plan.String, Status: billing.SubscriptionStatus(r.status.String), StartsAt: at(r.starts.Int64),
 		EndsAt: optAt(r.ends), CancelAtEnd: r.cancel.Int64 == 1, GraceUntil: optAt(r.grace), Source: r.source.String, ExternalID: r.external.String,
 		EventAt: at(r.event.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 }
 
 // Subscription returns that of a user.
-func (db *DB) Subscription(ctx context.Context, userID string) (account.Subscription, error) {
+func (db *DB) Subscription(ctx context.Context, userID string) (billing.Subscription, error) {
 	var r subscriptionRow
 	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`, args{userID}, r.dest()...)
 	if err != nil {
-		return account.Subscription{}, fail("read subscription", "subscription", err)
+		return billing.Subscription{}, fail("read subscription", "subscription", err)
 	}
 	return *r.value(), nil
 }
@@ -52,7 +52,7 @@ const putSubscription = `
 		ends_at = excluded.ends_at, cancel_at_end = excluded.cancel_at_end, grace_until = excluded.grace_until,
 		source = excluded.source, external_id = excluded.external_id, event_at = excluded.event_at, updated_at = excluded.updated_at`
 
-func subscriptionArgs(s account.Subscription) args {
+func subscriptionArgs(s billing.Subscription) args {
 	return args{
 		s.UserID, s.Plan, string(s.Status), millis(s.StartsAt), optMillis(s.EndsAt), flag(s.CancelAtEnd), optMillis(s.GraceUntil),
 		s.Source, s.ExternalID, millis(s.EventAt), millis(s.UpdatedAt),
@@ -67,10 +67,10 @@ const (
 )
 
 // PutSubscription gives a user a subscription in place of the one before, unless that runs at Stripe.
-func (db *DB) PutSubscription(ctx context.Context, s account.Subscription) error {
+func (db *DB) PutSubscription(ctx context.Context, s billing.Subscription) error {
 	n, err := db.one(ctx, putSubscription+` WHERE NOT `+runsAtStripe, subscriptionArgs(s)...)
 	if err == nil && n == 0 {
-		return account.KeptByStripe()
+		return billing.ManagedByStripe()
 	}
 	return fail("put subscription", "user", err)
 }
@@ -91,8 +91,8 @@ type entitlementRow struct {
 
 func (r *entitlementRow) dest() []any { return append(r.subscription.dest(), r.plan.dest()...) }
 
-func (r *entitlementRow) value() (account.Entitlement, error) {
-	e := account.Entitlement{Subscription: r.subscription.value()}
+func (r *entitlementRow) value() (billing.Entitlement, error) {
+	e := billing.Entitlement{Subscription: r.subscription.value()}
 	if !r.plan.name.Valid {
 		return e, nil
 	}
@@ -102,11 +102,11 @@ func (r *entitlementRow) value() (account.Entitlement, error) {
 }
 
 // Entitlement returns what a user has.
-func (db *DB) Entitlement(ctx context.Context, userID string) (account.Entitlement, error) {
+func (db *DB) Entitlement(ctx context.Context, userID string) (billing.Entitlement, error) {
 	var r entitlementRow
 	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`, args{userID}, r.dest()...)
 	if err != nil {
-		return account.Entitlement{}, fail("read what an account has", "user", err)
+		return billing.Entitlement{}, fail("read what an account has", "user", err)
 	}
 	e, err := r.value()
 	return e, fail("read what an account has", "user", err)

@@ -6,7 +6,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 // UserByIdentity finds the user whom somebody at another provider is.

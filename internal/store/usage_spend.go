@@ -3,21 +3,21 @@ package store
 import (
 	"context"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 )
 
-var _ account.UsageStore = (*DB)(nil)
+var _ billing.UsageStore = (*DB)(nil)
 
 // usageColumn is the column of the ledger that usage is told apart by.
-var usageColumn = map[account.UsageBy]string{
-	account.UsageByDay: "day", account.UsageByAgent: "agent_id", account.UsageByCredential: "credential_id",
-	account.UsageByModel: "model", account.UsageByUser: "user_id",
+var usageColumn = map[billing.UsageBy]string{
+	billing.UsageByDay: "day", billing.UsageByAgent: "agent_id", billing.UsageByCredential: "credential_id",
+	billing.UsageByModel: "model", billing.UsageByUser: "user_id",
 }
 
 const usageSums = `count(*), sum(micros), sum(CASE WHEN estimated = 1 THEN micros ELSE 0 END),
 	sum(CASE WHEN state = 'reserved' THEN reserved ELSE 0 END)`
 
-func usageDest(u *account.Usage) []any { return []any{&u.Calls, &u.Spent, &u.Estimated, &u.Reserved} }
+func usageDest(u *billing.Usage) []any { return []any{&u.Calls, &u.Spent, &u.Estimated, &u.Reserved} }
 
 // usageOf is the condition for rows of a user, or of all, and the days of a span, with its parameters.
 func usageOf(userID, from, to string) (string, args) {
@@ -28,11 +28,11 @@ func usageOf(userID, from, to string) (string, args) {
 }
 
 // UsageBy adds the ledger up by one of its columns.
-func (db *DB) UsageBy(ctx context.Context, userID string, by account.UsageBy, from, to string) ([]account.Usage, error) {
+func (db *DB) UsageBy(ctx context.Context, userID string, by billing.UsageBy, from, to string) ([]billing.Usage, error) {
 	column := usageColumn[by]
 	condition, a := usageOf(userID, from, to)
-	var u account.Usage
-	rows := []account.Usage{}
+	var u billing.Usage
+	rows := []billing.Usage{}
 	err := db.read.each(ctx, `SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+` ORDER BY `+column,
 		a, append([]any{&u.Name}, usageDest(&u)...), func() error {
 			rows = append(rows, u)
@@ -45,10 +45,10 @@ func (db *DB) UsageBy(ctx context.Context, userID string, by account.UsageBy, fr
 }
 
 // UsageLines adds the ledger up by all of its columns.
-func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]account.UsageLine, error) {
+func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]billing.UsageLine, error) {
 	condition, a := usageOf(userID, from, to)
-	var l account.UsageLine
-	lines := []account.UsageLine{}
+	var l billing.UsageLine
+	lines := []billing.UsageLine{}
 	err := db.read.each(ctx, `
 		SELECT day, agent_id, credential_id, kind, model, `+usageSums+` FROM spend_row WHERE `+condition+`
 		GROUP BY day, agent_id, credential_id, kind, model ORDER BY day, agent_id, credential_id, kind, model`,

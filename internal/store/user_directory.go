@@ -7,7 +7,7 @@ import (
 	"carrel/internal/account"
 )
 
-var _ account.DirectoryStore = (*DB)(nil)
+var _ account.AdminStore = (*DB)(nil)
 
 // likeEscape keeps what people type from having a meaning in LIKE.
 var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

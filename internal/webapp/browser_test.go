@@ -46,7 +46,7 @@ func lookAt(t *testing.T, tab *browser.Tab, page, screen string) {
 		t.Errorf("%s, %s: it has no style (%v)", page, screen, err)
 	}
 	if dir := os.Getenv(picturesEnv); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, page+"-"+screen+".png"), tab.Picture(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, page+"-"+screen+".png"), tab.Screenshot(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestPagesOfSigningInInABrowser(t *testing.T) {
 		p.tab.Press("Enter")
 		p.at("/")
 		p.signOut()
-		p.device.Recognise(false)
+		p.device.SetUserVerified(false)
 		p.trySignIn()
 		p.tab.Wait("document.querySelector('#trouble')?.hidden === false")
 		look("passkey")

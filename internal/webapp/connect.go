@@ -6,8 +6,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
-	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // connectPath is the page that asks for the password of an account before another provider opens it.
@@ -30,7 +30,7 @@ type connectPage struct {
 
 // beginConnect has somebody prove the password of the account that has their address.
 func (a *App) beginConnect(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
-	token, err := a.Pendings.Begin(r.Context(), credential.PendingLink, arrival.User.ID, "",
+	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingLink, arrival.User.ID, "",
 		connecting{arrival.User.Email, arrival.Unlinked, arrival.ReturnTo})
 	if err != nil {
 		a.trouble(w, r, err)
@@ -53,14 +53,14 @@ func (a *App) showConnectForm(w http.ResponseWriter, r *http.Request, status int
 }
 
 // connecting returns what this browser has begun at the provider; other browsers are sent to begin again.
-func (a *App) connecting(w http.ResponseWriter, r *http.Request) (credential.Pending, connecting, bool) {
+func (a *App) connecting(w http.ResponseWriter, r *http.Request) (signin.Pending, connecting, bool) {
 	var c connecting
 	if a.Upstream == nil {
 		http.NotFound(w, r)
-		return credential.Pending{}, c, false
+		return signin.Pending{}, c, false
 	}
 	token, _ := a.pending.read(r)
-	pending, err := a.Pendings.Look(r.Context(), credential.PendingLink, token, &c)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingLink, token, &c)
 	if err != nil {
 		a.again(w, r, err, SignInPath)
 	}
@@ -91,7 +91,7 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 		p.Error = retryAfter(w, err)
 		a.showConnectForm(w, r, http.StatusTooManyRequests, p)
 		return
-	case errors.Is(err, account.ErrSignIn), err == nil && user.ID != pending.UserID: // the address has moved on meanwhile
+	case errors.Is(err, signin.ErrSignIn), err == nil && user.ID != pending.UserID: // the address has moved on meanwhile
 		p.PasswordError = "The password is not right."
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
 		return
@@ -101,7 +101,7 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	if _, err := a.Pendings.Take(r.Context(), credential.PendingLink, token, nil); err != nil {
+	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingLink, token, nil); err != nil {
 		a.again(w, r, err, SignInPath)
 		return
 	}
@@ -109,14 +109,14 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkPassword counts an attempt and returns the user with this address and password. One attempt too many is an error
-// of the limits; a failure is account.ErrSignIn and stands in the audit log.
+// of the limits; a failure is signin.ErrSignIn and stands in the audit log.
 func (a *App) checkPassword(r *http.Request, email, password string) (account.User, error) {
-	counted, err := a.Limits.Attempt(r.Context(), a.guess(r, email))
+	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, email))
 	if err != nil {
 		return account.User{}, err
 	}
-	user, refused, err := a.Accounts.SignIn(r.Context(), email, password)
-	if errors.Is(err, account.ErrSignIn) {
+	user, refused, err := a.Auth.Passwords.Verify(r.Context(), email, password)
+	if errors.Is(err, signin.ErrSignIn) {
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, UserID: refused.User.ID, Detail: map[string]string{"reason": refused.Reason},
 		})
@@ -124,5 +124,5 @@ func (a *App) checkPassword(r *http.Request, email, password string) (account.Us
 	if err != nil {
 		return account.User{}, err
 	}
-	return user, a.Limits.Forgive(r.Context(), counted)
+	return user, a.Auth.Limits.Forgive(r.Context(), counted)
 }

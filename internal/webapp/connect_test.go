@@ -9,15 +9,14 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 // chosen makes the address of the world's account one that its user chose.
 func (w *world) chosen() {
 	w.t.Helper()
-	profiles := account.NewProfiles(w.db, w.clock, w.audit)
 	for _, address := range []string{"ada@elsewhere.example", email} {
-		if _, err := profiles.Change(w.t.Context(), w.actor(), account.ProfileChange{Email: &address}); err != nil {
+		if _, err := w.accounts.ChangeProfile(w.t.Context(), w.actor(), account.ProfileChange{Email: &address}); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -132,7 +131,7 @@ func TestWhoSetAnAddressDecidesWhetherItIsLinked(t *testing.T) {
 		"the operator set it afterwards": {func(w *world) {
 			w.chosen()
 			address := email
-			if _, err := account.NewDirectory(w.db, w.clock, w.audit).Adjust(w.t.Context(), core.Operator(""), w.user.ID, account.Adjustment{Email: &address}); err != nil {
+			if _, err := w.accounts.Adjust(w.t.Context(), core.Operator(""), w.user.ID, account.Adjustment{Email: &address}); err != nil {
 				w.t.Fatal(err)
 			}
 		}, true},
@@ -144,7 +143,7 @@ func TestWhoSetAnAddressDecidesWhetherItIsLinked(t *testing.T) {
 			}
 			actor := w.actorOf(member)
 			actor.UserID = u.ID
-			if _, err := account.NewProfiles(w.db, w.clock, w.audit).Change(w.t.Context(), actor, account.ProfileChange{Email: &address}); err != nil {
+			if _, err := w.accounts.ChangeProfile(w.t.Context(), actor, account.ProfileChange{Email: &address}); err != nil {
 				w.t.Fatal(err)
 			}
 		}, true}, // to the account that has it, not to the one that asked

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // cookie is how a secret travels: that of a session, or of something that is pending.
@@ -25,7 +26,7 @@ func newCookie(base *url.URL) cookie {
 // begun in.
 func newPendingCookie(base *url.URL) cookie {
 	c := newCookie(base)
-	c.name, c.life = c.name+"-pending", credential.PendingLife
+	c.name, c.life = c.name+"-pending", signin.PendingLife
 	return c
 }
 
@@ -33,7 +34,7 @@ func newPendingCookie(base *url.URL) cookie {
 // sign out.
 func newBrowserCookie(base *url.URL) cookie {
 	c := newCookie(base)
-	c.name, c.life = c.name+"-browser", credential.BrowserLife
+	c.name, c.life = c.name+"-browser", signin.BrowserLife
 	return c
 }
 

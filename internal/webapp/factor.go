@@ -7,8 +7,8 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // codePath is the page that asks for the second factor.
@@ -36,7 +36,7 @@ func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, h
 	needed := false
 	if half.With != withPasskey {
 		var err error
-		if needed, err = a.Factors.Needed(r.Context(), user.ID); err != nil {
+		if needed, err = a.Auth.Factors.Needed(r.Context(), user.ID); err != nil {
 			a.trouble(w, r, err)
 			return
 		}
@@ -46,7 +46,7 @@ func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, h
 		return
 	}
 	half.Email = user.Email
-	token, err := a.Pendings.Begin(r.Context(), credential.PendingFactor, user.ID, "", half)
+	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingFactor, user.ID, "", half)
 	if err != nil {
 		a.trouble(w, r, err)
 		return
@@ -88,12 +88,12 @@ func (a *App) showCodeForm(w http.ResponseWriter, r *http.Request, status int, p
 }
 
 // halfIn returns whoever has proved one factor in this browser; others are sent to begin again.
-func (a *App) halfIn(w http.ResponseWriter, r *http.Request) (credential.Pending, halfway, bool) {
+func (a *App) halfIn(w http.ResponseWriter, r *http.Request) (signin.Pending, halfway, bool) {
 	var half halfway
 	token, _ := a.pending.read(r)
-	pending, err := a.Pendings.Look(r.Context(), credential.PendingFactor, token, &half)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingFactor, token, &half)
 	switch {
-	case errors.Is(err, credential.ErrPending):
+	case errors.Is(err, signin.ErrPending):
 		a.pending.clear(w)
 		a.seeOther(w, SignInPath)
 	case err != nil:
@@ -117,31 +117,31 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: "Type the code that the app shows."})
 		return
 	}
-	counted, err := a.Limits.Attempt(r.Context(), a.guess(r, half.Email))
+	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, half.Email))
 	if err != nil {
 		a.limited(w, r, err, func(detail string) {
 			a.showCodeForm(w, r, http.StatusTooManyRequests, codePage{Error: detail})
 		})
 		return
 	}
-	err = a.Factors.Check(r.Context(), pending.UserID, code)
+	err = a.Auth.Factors.Check(r.Context(), pending.UserID, code)
 	switch {
-	case errors.Is(err, account.ErrCode):
+	case errors.Is(err, signin.ErrCode):
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, UserID: pending.UserID, Detail: map[string]string{"reason": "wrong code"},
 		})
-		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: account.ErrCode.Detail})
+		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: signin.ErrCode.Detail})
 		return
 	case err != nil:
 		a.trouble(w, r, err)
 		return
 	}
 	token, _ := a.pending.read(r)
-	if _, err := a.Pendings.Take(r.Context(), credential.PendingFactor, token, nil); err != nil {
+	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingFactor, token, nil); err != nil {
 		a.again(w, r, err, SignInPath)
 		return
 	}
-	if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+	if err := a.Auth.Limits.Forgive(r.Context(), counted); err != nil {
 		a.trouble(w, r, err)
 		return
 	}
@@ -152,7 +152,7 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 
 // again answers to something that can't be finished: begun too long ago, or finished already.
 func (a *App) again(w http.ResponseWriter, r *http.Request, err error, begin string) {
-	if errors.Is(err, credential.ErrPending) {
+	if errors.Is(err, signin.ErrPending) {
 		a.seeOther(w, begin)
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // phone is an authenticator app, written from RFC 6238 once more so that it does not share a mistake.
@@ -128,7 +128,7 @@ func TestPoint12HalfASignInBelongsToItsBrowserAndEnds(t *testing.T) {
 	stranger.goes(stranger.get("/sign-in/code"), "/sign-in")
 	stranger.goes(stranger.post("/sign-in/code", "code", phone.code(0)), "/sign-in")
 	late := w.halfway()
-	w.clock.Advance(credential.PendingLife)
+	w.clock.Advance(signin.PendingLife)
 	late.goes(late.post("/sign-in/code", "code", phone.code(0)), "/sign-in")
 	if late.isIn() || stranger.isIn() {
 		t.Error("signed in all the same")
@@ -139,7 +139,7 @@ func TestPoint12HalfASignInBelongsToItsBrowserAndEnds(t *testing.T) {
 	if used := w.halfway().post("/sign-in/code", "code", codes[0]); used.status != http.StatusUnprocessableEntity {
 		t.Errorf("a recovery code once more: %d", used.status)
 	}
-	status, err := w.factors.Status(t.Context(), w.actor())
+	status, err := w.auth.Factors.Status(t.Context(), w.actor())
 	if err != nil || status.RecoveryCodes != 9 || status.Since == nil {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -203,7 +203,7 @@ func TestPoint12AResetMayClearALostFactor(t *testing.T) {
 	w := newWorld(t)
 	w.visitor().signIn().enrol()
 	for _, clears := range []bool{false, true} {
-		_, code, err := w.resets.Issue(t.Context(), core.Operator(""), w.user.ID, clears)
+		_, code, err := w.auth.Resets.Issue(t.Context(), core.Operator(""), w.user.ID, clears)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 	"carrel/internal/testkit/browser"
 )
 
@@ -24,8 +24,8 @@ func sessionCookies(tab *browser.Tab) []browser.Cookie {
 func (w *world) exhaust() {
 	w.t.Helper()
 	for i := range 1000 {
-		g := account.Guess{From: netip.MustParseAddr(fmt.Sprintf("198.51.%d.%d", i/250, i%250)), Email: email}
-		if _, err := w.limits.Attempt(w.t.Context(), g); core.IsKind(err, core.KindRateLimited) {
+		g := signin.Guess{From: netip.MustParseAddr(fmt.Sprintf("198.51.%d.%d", i/250, i%250)), Email: email}
+		if _, err := w.auth.Limits.Attempt(w.t.Context(), g); core.IsKind(err, core.KindRateLimited) {
 			return
 		} else if err != nil {
 			w.t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAKnownBrowserSignsInWhileStrangersGuess(t *testing.T) {
 	w.comesFrom("192.0.2.1")
 	stranger := w.visitor()
 	if a := stranger.post("/sign-in", "email", email, "password", password); a.status != http.StatusTooManyRequests ||
-		!strings.Contains(a.body, "a browser in which you have signed in before") {
+		!strings.Contains(a.body, "a browser where you have signed in before") {
 		t.Errorf("a browser that is not known: %d %s", a.status, a.body)
 	}
 	v.signIn()
@@ -67,7 +67,7 @@ func TestAKnownBrowserSignsInWhileStrangersGuess(t *testing.T) {
 	// The second factor is asked for in the known browser as well.
 	v.goes(v.post("/sign-in", "email", email, "password", password), "/sign-in/code")
 	v.goes(v.post("/sign-in/code", "code", device.code(0)), "/")
-	if err := w.accounts.SetPassword(t.Context(), core.Operator(""), w.user.ID, "another password", ""); err != nil {
+	if err := w.auth.Passwords.Set(t.Context(), core.Operator(""), w.user.ID, "another password", ""); err != nil {
 		t.Fatal(err)
 	}
 	if a := v.post("/sign-in", "email", email, "password", "another password"); a.status != http.StatusTooManyRequests {

@@ -6,8 +6,8 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // withPasskey is what the audit log calls signing in with a passkey.
@@ -81,7 +81,7 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	a.pending.clear(w)
 	user, err := a.Passkeys.FinishSignIn(r.Context(), token, []byte(r.PostForm.Get("answer")))
 	switch {
-	case errors.Is(err, credential.ErrPending), core.IsKind(err, core.KindForbidden):
+	case errors.Is(err, signin.ErrPending), core.IsKind(err, core.KindForbidden):
 		a.Audit.Note(r.Context(), audit.Record{Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey}})
 		p.Error = core.AsError(err).Detail
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)

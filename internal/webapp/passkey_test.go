@@ -138,11 +138,11 @@ func TestPoint12APasskeyMustKnowItsUser(t *testing.T) {
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
-	p.device.Recognise(false)
+	p.device.SetUserVerified(false)
 	p.trySignIn()
 	p.tab.Wait("document.querySelector('#trouble')?.innerText.includes('No passkey was used')")
 	// The page is still good: the same challenge, now with a finger that is known.
-	p.device.Recognise(true)
+	p.device.SetUserVerified(true)
 	p.send("/sign-in/passkey/finish")
 	p.at("/security")
 }
@@ -195,10 +195,10 @@ func TestPoint12AnAnswerIsGoodOnceAndAtItsOriginAlone(t *testing.T) {
 	// The page's own script runs at once: a stand-in keeps the form from leaving, so that the answer can be taken.
 	begin := func() (answer, token string) {
 		p.tab.Go(p.base + "/sign-in")
-		p.device.Recognise(false)
+		p.device.SetUserVerified(false)
 		p.send("/sign-in/passkey")
 		p.tab.Wait("document.querySelector('#trouble')?.innerText.includes('No passkey was used')")
-		p.device.Recognise(true)
+		p.device.SetUserVerified(true)
 		if _, err := p.tab.Eval("HTMLFormElement.prototype.submit = () => { window.kept = document.querySelector('[name=answer]').value }"); err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 const askedAgain = "/step-up?return=%2Fsecurity"
@@ -24,7 +24,7 @@ func TestPoint11WhatIsSensitiveNeedsAFreshProof(t *testing.T) {
 	for _, act := range []string{"password", "passkeys", "passkeys/finish", "passkeys/remove", "totp", "totp/confirm", "totp/codes", "totp/remove"} {
 		v.goes(v.post("/security/"+act, "password", "another password", "code", "123456", "name", "Phone"), askedAgain)
 	}
-	if _, _, err := w.accounts.SignIn(t.Context(), email, password); err != nil {
+	if _, _, err := w.auth.Passwords.Verify(t.Context(), email, password); err != nil {
 		t.Fatal("the password was changed without a proof")
 	}
 	if a := v.post("/step-up", "password", "wrong", "return", "/security"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `id="password-error">The password is not right.`) {
@@ -100,11 +100,11 @@ func TestPoint12AForgottenPasswordIsChosenAnewWithACode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	v := w.visitor().signIn()
-	_, replaced, err := w.resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
+	_, replaced, err := w.auth.Resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, err := w.resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
+	_, code, err := w.auth.Resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +130,11 @@ func TestPoint12AForgottenPasswordIsChosenAnewWithACode(t *testing.T) {
 	if a := w.post("/reset", nil, "code", code, "password", "a third password"); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the code once more: %d", a.status)
 	}
-	if _, _, err := w.accounts.SignIn(t.Context(), email, "another password"); err != nil {
+	if _, _, err := w.auth.Passwords.Verify(t.Context(), email, "another password"); err != nil {
 		t.Error(err)
 	}
 	for _, e := range w.events() {
-		if strings.Contains(e.Detail, account.PlainCode(code)) || strings.Contains(e.Detail, code) {
+		if strings.Contains(e.Detail, signin.PlainCode(code)) || strings.Contains(e.Detail, code) {
 			t.Errorf("the audit log holds the code: %+v", e)
 		}
 	}
@@ -143,11 +143,11 @@ func TestPoint12AForgottenPasswordIsChosenAnewWithACode(t *testing.T) {
 func TestPoint12ACodeForANewPasswordEndsAfterADayAndGuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, code, err := w.resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
+	_, code, err := w.auth.Resets.Issue(t.Context(), core.Operator(""), w.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Advance(account.ResetLife)
+	w.clock.Advance(signin.ResetLife)
 	if a := w.post("/reset", nil, "code", code, "password", "another password"); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("after a day: %d", a.status)
 	}
@@ -160,7 +160,7 @@ func TestPoint12ACodeForANewPasswordEndsAfterADayAndGuessesAreLimited(t *testing
 	if status != http.StatusTooManyRequests {
 		t.Error("guesses are not limited")
 	}
-	if _, _, err := w.resets.Issue(t.Context(), w.actorOf(core.RoleMember), w.user.ID, false); !core.IsKind(err, core.KindForbidden) {
+	if _, _, err := w.auth.Resets.Issue(t.Context(), w.actorOf(core.RoleMember), w.user.ID, false); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member makes a code: %v", err)
 	}
 }
@@ -180,12 +180,12 @@ func TestPoint11AKeyNeverChangesHowOneSignsIn(t *testing.T) {
 	key.Credential = core.CredentialKey
 	ctx := t.Context()
 	for name, act := range map[string]func() error{
-		"password":     func() error { return w.accounts.ChangePassword(ctx, key, "another password") },
-		"app":          func() error { _, err := w.factors.Begin(ctx, key); return err },
-		"confirm":      func() error { _, err := w.factors.Confirm(ctx, key, "123456"); return err },
-		"codes":        func() error { _, err := w.factors.Renew(ctx, key); return err },
-		"remove app":   func() error { return w.factors.Remove(ctx, key) },
-		"status":       func() error { _, err := w.factors.Status(ctx, key); return err },
+		"password":     func() error { return w.auth.Passwords.Change(ctx, key, "another password") },
+		"app":          func() error { _, err := w.auth.Factors.Begin(ctx, key); return err },
+		"confirm":      func() error { _, err := w.auth.Factors.Confirm(ctx, key, "123456"); return err },
+		"codes":        func() error { _, err := w.auth.Factors.Renew(ctx, key); return err },
+		"remove app":   func() error { return w.auth.Factors.Remove(ctx, key) },
+		"status":       func() error { _, err := w.auth.Factors.Status(ctx, key); return err },
 		"passkey":      func() error { _, err := w.passkeys.BeginEnrol(ctx, key); return err },
 		"new passkey":  func() error { _, err := w.passkeys.FinishEnrol(ctx, key, "", "x", nil); return err },
 		"proof":        func() error { _, err := w.passkeys.BeginProof(ctx, key); return err },
@@ -201,9 +201,9 @@ func TestPoint11AKeyNeverChangesHowOneSignsIn(t *testing.T) {
 	stale := w.actor()
 	w.clock.Advance(core.ProofLife + time.Second)
 	for name, err := range map[string]error{
-		"password": w.accounts.ChangePassword(ctx, stale, "another password"),
+		"password": w.auth.Passwords.Change(ctx, stale, "another password"),
 		"remove":   w.passkeys.Remove(ctx, stale, "x"),
-		"app":      w.factors.Remove(ctx, stale),
+		"app":      w.auth.Factors.Remove(ctx, stale),
 	} {
 		if core.AsError(err).Code != "step_up_required" {
 			t.Errorf("%s without a proof: %v", name, err)

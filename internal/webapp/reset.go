@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
-	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // resetPage is what the form for a new password shows.
@@ -35,14 +35,14 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 	if !a.fromNetwork(w, r, func(detail string) { a.showResetForm(w, r, http.StatusTooManyRequests, resetPage{Error: detail}) }) {
 		return
 	}
-	_, err := a.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))
+	_, err := a.Auth.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		// They sign in with it, so that a second factor is asked for and the browser learns the password.
 		a.showResetForm(w, r, http.StatusOK, resetPage{Done: true})
-	case errors.Is(err, account.ErrReset):
+	case errors.Is(err, signin.ErrReset):
 		a.Audit.Note(r.Context(), audit.Record{Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"}})
-		a.showResetForm(w, r, http.StatusUnprocessableEntity, resetPage{CodeError: account.ErrReset.Detail})
+		a.showResetForm(w, r, http.StatusUnprocessableEntity, resetPage{CodeError: signin.ErrReset.Detail})
 	case core.IsKind(err, core.KindInvalid):
 		a.showResetForm(w, r, http.StatusUnprocessableEntity, resetPage{PasswordError: core.AsError(err).Fields[0].Detail})
 	default:

@@ -3,10 +3,10 @@ package webapp
 import (
 	"net/http"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // securityPage is where people see and change how they sign in.
@@ -21,7 +21,7 @@ type securityPage struct {
 	// PasskeysHere is whether browsers offer passkeys at this address.
 	PasskeysHere bool
 	Passkeys     []passkey.Passkey
-	Factor       account.FactorStatus
+	Factor       signin.FactorStatus
 }
 
 // showSecurity shows the page to whoever has proved lately that it is them, so that what is done on it does not end in
@@ -36,12 +36,12 @@ func (a *App) showSecurity(w http.ResponseWriter, r *http.Request, found credent
 
 func (a *App) showSecurityWith(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage) {
 	actor := actorOf(found)
-	means, err := a.Proofs.Means(r.Context(), actor)
+	means, err := a.Auth.Proofs.Means(r.Context(), actor)
 	if err == nil {
 		p.Passkeys, err = a.Passkeys.List(r.Context(), actor)
 	}
 	if err == nil {
-		p.Factor, err = a.Factors.Status(r.Context(), actor)
+		p.Factor, err = a.Auth.Factors.Status(r.Context(), actor)
 	}
 	if err != nil {
 		a.trouble(w, r, err)
@@ -64,7 +64,7 @@ func (a *App) did(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (a *App) changePassword(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	err := a.Accounts.ChangePassword(r.Context(), actorOf(found), r.PostForm.Get("password"))
+	err := a.Auth.Passwords.Change(r.Context(), actorOf(found), r.PostForm.Get("password"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
 		a.showSecurityWith(w, r, found, http.StatusUnprocessableEntity, securityPage{PasswordError: core.AsError(err).Fields[0].Detail})

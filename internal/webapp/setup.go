@@ -9,6 +9,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // setupLength is 60 bits: out of reach at a guess every three seconds, and short enough to type.
@@ -20,7 +21,7 @@ const setupLength = 12
 func SetupCode(secret []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("carrel set-up code"))
-	return account.SpellCode(mac.Sum(nil)[:setupLength])
+	return signin.SpellCode(mac.Sum(nil)[:setupLength])
 }
 
 // setupPage is what the form of the first account shows.
@@ -70,8 +71,8 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	}) {
 		return
 	}
-	code := account.PlainCode(r.PostForm.Get("code"))
-	if subtle.ConstantTimeCompare([]byte(code), []byte(account.PlainCode(a.opts.SetupCode))) != 1 {
+	code := signin.PlainCode(r.PostForm.Get("code"))
+	if subtle.ConstantTimeCompare([]byte(code), []byte(signin.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
 			a.Audit.Note(r.Context(), audit.Record{Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"}})
 		}

@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // returnField is the parameter and the hidden field with the address to come back to.
@@ -85,8 +85,8 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	case isLimited(err):
 		p.Error = retryAfter(w, err)
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
-	case errors.Is(err, account.ErrSignIn):
-		p.Error = account.ErrSignIn.Detail
+	case errors.Is(err, signin.ErrSignIn):
+		p.Error = signin.ErrSignIn.Detail
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 	case err != nil:
 		a.trouble(w, r, err)
@@ -96,9 +96,9 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // guess is an attempt on an account as the limits count it.
-func (a *App) guess(r *http.Request, email string) account.Guess {
+func (a *App) guess(r *http.Request, email string) signin.Guess {
 	token, _ := a.browser.read(r)
-	return account.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
+	return signin.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
 }
 
 // isLimited reports whether an attempt was one too many.
@@ -107,7 +107,7 @@ func isLimited(err error) bool { return core.IsKind(err, core.KindRateLimited) }
 // fromNetwork counts an attempt that is on no account in particular. One too many is answered by show, which gets the
 // sentence for it, and anything else that goes wrong by the page for that.
 func (a *App) fromNetwork(w http.ResponseWriter, r *http.Request, show func(detail string)) bool {
-	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
+	err := a.Auth.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err != nil {
 		a.limited(w, r, err, show)
 	}
@@ -132,7 +132,7 @@ func (a *App) begin(w http.ResponseWriter, r *http.Request, userID string, event
 		return
 	}
 	old, _ := a.browser.read(r)
-	known, err := a.Browsers.Remember(ctx, userID, old)
+	known, err := a.Auth.Browsers.Remember(ctx, userID, old)
 	if err != nil {
 		a.trouble(w, r, err)
 		return

@@ -72,7 +72,7 @@ func TestPoint11WhatEndsASessionEndsItOnTheNextRequest(t *testing.T) {
 			return w.accounts.Disable(w.t.Context(), core.Operator(""), w.user.ID)
 		},
 		"new password": func(w *world, _ *http.Cookie) error {
-			return w.accounts.SetPassword(w.t.Context(), core.Operator(""), w.user.ID, "another password", "")
+			return w.auth.Passwords.Set(w.t.Context(), core.Operator(""), w.user.ID, "another password", "")
 		},
 		"14 days idle": func(w *world, _ *http.Cookie) error { w.clock.Advance(credential.SessionIdle); return nil },
 	} {
@@ -176,7 +176,7 @@ func TestPoint12AnUnknownUserTakesAsLong(t *testing.T) {
 	took := func(email string) time.Duration {
 		started := time.Now()
 		for range 5 {
-			_, _, _ = w.accounts.SignIn(t.Context(), email, "wrong password")
+			_, _, _ = w.auth.Passwords.Verify(t.Context(), email, "wrong password")
 		}
 		return time.Since(started)
 	}

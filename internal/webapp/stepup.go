@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // stepUpPage is what the form shows with which somebody proves once more who they are.
@@ -61,7 +61,7 @@ func (a *App) showStepUp(w http.ResponseWriter, r *http.Request, found credentia
 }
 
 func (a *App) showStepUpForm(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage) {
-	means, err := a.Proofs.Means(r.Context(), actorOf(found))
+	means, err := a.Auth.Proofs.Means(r.Context(), actorOf(found))
 	if err != nil {
 		a.trouble(w, r, err)
 		return
@@ -86,14 +86,14 @@ func (a *App) stepUp(w http.ResponseWriter, r *http.Request, found credential.Fo
 		a.showStepUpForm(w, r, found, http.StatusUnprocessableEntity, p)
 		return
 	}
-	err := a.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password, r.PostForm.Get("code"))
+	err := a.Auth.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password, r.PostForm.Get("code"))
 	status := http.StatusUnprocessableEntity
 	switch {
 	case err == nil:
 		a.seeOther(w, p.ReturnTo)
 		return
-	case errors.Is(err, account.ErrProof):
-		p.PasswordError = account.ErrProof.Detail
+	case errors.Is(err, signin.ErrProof):
+		p.PasswordError = signin.ErrProof.Detail
 	case core.IsKind(err, core.KindRateLimited):
 		p.Error, status = retryAfter(w, err), http.StatusTooManyRequests
 	case core.IsKind(err, core.KindInvalid):
@@ -122,12 +122,12 @@ func (a *App) stepUpWithPasskey(w http.ResponseWriter, r *http.Request, found cr
 	p := stepUpPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
+	err := a.Auth.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err == nil {
 		err = a.Passkeys.FinishProof(r.Context(), actorOf(found), token, []byte(r.PostForm.Get("answer")))
 	}
 	if err == nil {
-		err = a.Proofs.Accept(r.Context(), actorOf(found), withPasskey)
+		err = a.Auth.Proofs.Accept(r.Context(), actorOf(found), withPasskey)
 	}
 	switch {
 	case err == nil:

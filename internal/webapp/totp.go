@@ -8,9 +8,9 @@ import (
 
 	"rsc.io/qr"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // totpPath is where an authenticator app is set up.
@@ -27,7 +27,7 @@ type totpPage struct {
 
 // beginTOTP makes a secret and goes on to the page that shows it, so that reloading makes no other.
 func (a *App) beginTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	if _, err := a.Factors.Begin(r.Context(), actorOf(found)); err != nil {
+	if _, err := a.Auth.Factors.Begin(r.Context(), actorOf(found)); err != nil {
 		a.did(w, r, err)
 		return
 	}
@@ -39,7 +39,7 @@ func (a *App) showTOTP(w http.ResponseWriter, r *http.Request, found credential.
 }
 
 func (a *App) showTOTPForm(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, wrong string) {
-	e, err := a.Factors.Waiting(r.Context(), actorOf(found))
+	e, err := a.Auth.Factors.Unconfirmed(r.Context(), actorOf(found))
 	switch {
 	case core.IsKind(err, core.KindNotFound):
 		a.seeOther(w, SecurityPath)
@@ -57,19 +57,19 @@ func (a *App) showTOTPForm(w http.ResponseWriter, r *http.Request, found credent
 }
 
 func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	counted, err := a.Limits.Attempt(r.Context(), account.Guess{SessionID: found.Session.ID})
+	counted, err := a.Auth.Limits.Attempt(r.Context(), signin.Guess{SessionID: found.Session.ID})
 	if err != nil {
 		a.limited(w, r, err, func(detail string) { a.showTOTPForm(w, r, found, http.StatusTooManyRequests, detail) })
 		return
 	}
-	codes, err := a.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))
+	codes, err := a.Auth.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
 		a.showTOTPForm(w, r, found, http.StatusUnprocessableEntity, core.AsError(err).Fields[0].Detail)
 	case err != nil:
 		a.did(w, r, err)
 	default:
-		if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+		if err := a.Auth.Limits.Forgive(r.Context(), counted); err != nil {
 			a.trouble(w, r, err)
 			return
 		}
@@ -83,7 +83,7 @@ func (a *App) showCodes(w http.ResponseWriter, r *http.Request, codes []string) 
 }
 
 func (a *App) renewCodes(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	codes, err := a.Factors.Renew(r.Context(), actorOf(found))
+	codes, err := a.Auth.Factors.Renew(r.Context(), actorOf(found))
 	if err != nil {
 		a.did(w, r, err)
 		return
@@ -92,7 +92,7 @@ func (a *App) renewCodes(w http.ResponseWriter, r *http.Request, found credentia
 }
 
 func (a *App) removeTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	a.did(w, r, a.Factors.Remove(r.Context(), actorOf(found)))
+	a.did(w, r, a.Auth.Factors.Remove(r.Context(), actorOf(found)))
 }
 
 // quiet is how wide the empty border of a QR code must be (ISO/IEC 18004, 6.3.8).

@@ -7,7 +7,8 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // UpstreamPath is where another provider sends people back to.
@@ -102,10 +103,10 @@ func (a *App) arrive(w http.ResponseWriter, r *http.Request) {
 func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
 	found, ok := a.signedIn(r)
 	if !ok || found.Session.ID != arrival.SessionID {
-		a.again(w, r, credential.ErrPending, SignInPath)
+		a.again(w, r, signin.ErrPending, SignInPath)
 		return
 	}
-	if err := a.Proofs.Accept(r.Context(), actorOf(found), withUpstream); err != nil {
+	if err := a.Auth.Proofs.Accept(r.Context(), actorOf(found), withUpstream); err != nil {
 		a.trouble(w, r, err)
 		return
 	}
@@ -116,7 +117,7 @@ func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival 
 func (a *App) upstreamTrouble(w http.ResponseWriter, r *http.Request, err error) {
 	e := core.AsError(err)
 	switch {
-	case errors.Is(err, credential.ErrPending), e.Kind == core.KindForbidden:
+	case errors.Is(err, signin.ErrPending), e.Kind == core.KindForbidden:
 		a.fail(w, r, http.StatusUnprocessableEntity, "You are not signed in", e.Detail)
 	case e.Kind == core.KindUpstream:
 		a.fail(w, r, http.StatusBadGateway, "The provider does not answer", e.Detail)

@@ -19,7 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/webapp"
 )
 
@@ -156,10 +156,13 @@ func newUpstreamWorld(t testing.TB, signUp bool) (*world, *provider) {
 func (w *world) upstream(p *provider, signUp bool) {
 	w.t.Helper()
 	services := w.services(w.srv.URL, w.logger)
-	services.Upstream = upstream.New(upstream.Options{
-		Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
-		RedirectURL: w.srv.URL + webapp.UpstreamPath,
-	}, w.db, services.Pendings, w.clock, w.audit, w.logger)
+	services.Upstream = upstream.New(upstream.Deps{
+		Store: w.db, Pending: w.auth.Pending, Clock: w.clock, Audit: w.audit, Log: w.logger,
+		Options: upstream.Options{
+			Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
+			RedirectURL: w.srv.URL + webapp.UpstreamPath,
+		},
+	})
 	w.t.Cleanup(services.Upstream.Close)
 	w.reopen(services)
 }
@@ -206,7 +209,7 @@ func TestPoint12SomebodyKnownElsewhereSignsInToTheirAccount(t *testing.T) {
 	// Another person who got the address there does not get the account.
 	p.says(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
 	thief := w.visitor()
-	if a := thief.get(thief.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "belongs to somebody else") || thief.isIn() {
+	if a := thief.get(thief.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "is linked to another user") || thief.isIn() {
 		t.Errorf("somebody else with the address: %d", a.status)
 	}
 	if err := w.accounts.Disable(t.Context(), core.Operator(""), w.user.ID); err != nil {

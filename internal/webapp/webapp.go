@@ -18,8 +18,9 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 )
 
 // The paths of the pages.
@@ -36,13 +37,7 @@ const (
 type Services struct {
 	Accounts *account.Service
 	Sessions *credential.Sessions
-	// Limits are shared with all other ways to guess.
-	Limits   *account.Limits
-	Factors  *account.Factors
-	Resets   *account.Resets
-	Proofs   *account.Proofs
-	Pendings *credential.Pendings
-	Browsers *credential.Browsers
+	Auth     *signin.Service
 	Passkeys *passkey.Service
 	// Upstream is nil unless the settings name another provider.
 	Upstream *upstream.Service

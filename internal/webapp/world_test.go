@@ -17,8 +17,9 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 	"carrel/internal/webapp"
@@ -40,8 +41,7 @@ type world struct {
 	clock    *testkit.Clock
 	accounts *account.Service
 	sessions *credential.Sessions
-	factors  *account.Factors
-	resets   *account.Resets
+	auth     *signin.Service
 	passkeys *passkey.Service
 	audit    *audit.Log
 	srv      *httptest.Server
@@ -51,8 +51,7 @@ type world struct {
 	opts     webapp.Options
 	user     account.User
 	// from is the address that requests come from.
-	from   atomic.Pointer[string]
-	limits *account.Limits
+	from atomic.Pointer[string]
 }
 
 // comesFrom has requests come from an address from now on.
@@ -69,10 +68,8 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	w := &world{t: t, db: db, clock: testkit.NewClock(), log: &testkit.Log{}, mux: http.NewServeMux()}
 	w.comesFrom("203.0.113.7")
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w.accounts = account.NewService(db, w.clock, core.PlanOpen)
-	w.sessions = credential.NewSessions(db, w.clock, []byte("secret"))
-	w.audit = audit.New(db, w.clock, func(context.Context) string { return "203.0.113.7" }, log)
-	w.accounts.RecordTo(w.audit)
+	w.audit = audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log, Address: func(context.Context) string { return "203.0.113.7" }})
+	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: []byte("secret")})
 	w.srv = httptest.NewUnstartedServer(w.mux)
 	opts := webapp.Options{
 		BaseURL: "http://" + w.srv.Listener.Addr().String(), SetupCode: setupCode,
@@ -107,19 +104,21 @@ func (w *world) services(baseURL string, log *slog.Logger) webapp.Services {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	browsers := credential.NewBrowsers(w.db, w.clock, secret)
-	w.limits = account.NewLimits(w.db, browsers, w.clock, secret, true)
-	pendings := credential.NewPendings(w.db, w.clock, secret)
-	w.factors = account.NewFactors(w.db, w.clock, sealer, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
-	w.resets = account.NewResets(w.db, w.accounts, w.clock, secret, w.audit)
-	w.passkeys, err = passkey.New(w.db, pendings, w.clock, w.audit, baseURL)
+	w.auth = signin.NewService(signin.Deps{
+		Store: w.db, Clock: w.clock, Audit: w.audit, Sessions: w.sessions, Sealer: sealer,
+		Key: secret, Issuer: "Carrel", OfferTOTP: true, LimitAttempts: true,
+	})
+	w.accounts = account.NewService(account.Deps{
+		Store: w.db, Clock: w.clock, Audit: w.audit, Passwords: w.auth.Passwords, DefaultPlan: core.PlanOpen,
+	})
+	w.passkeys, err = passkey.New(passkey.Deps{
+		Store: w.db, Pending: w.auth.Pending, Clock: w.clock, Audit: w.audit, BaseURL: baseURL,
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return webapp.Services{
-		Accounts: w.accounts, Sessions: w.sessions, Limits: w.limits, Factors: w.factors, Resets: w.resets,
-		Proofs:   account.NewProofs(w.db, w.accounts, w.factors, w.limits, w.sessions, w.clock, w.audit),
-		Pendings: pendings, Browsers: browsers, Passkeys: w.passkeys, Audit: w.audit, Clock: w.clock, Log: log,
+		Accounts: w.accounts, Sessions: w.sessions, Auth: w.auth, Passkeys: w.passkeys, Audit: w.audit, Clock: w.clock, Log: log,
 	}
 }
 

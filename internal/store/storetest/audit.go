@@ -13,7 +13,7 @@ import (
 
 // auditLog is the log as the server has it.
 func (w *world) auditLog() *audit.Log {
-	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, slog.New(slog.DiscardHandler))
+	return audit.New(audit.Deps{Store: w.db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler), Address: func(context.Context) string { return "203.0.113.7" }})
 }
 
 func (w *world) note(log *audit.Log, userID, n string) {

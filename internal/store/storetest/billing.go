@@ -3,18 +3,19 @@ package storetest
 import (
 	"carrel/internal/account"
 	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/core"
 )
 
 // bought is a subscription of somebody's that Stripe keeps.
-func (w *world) bought(p person, plan account.Plan, status account.SubscriptionStatus) *account.Subscription {
-	return &account.Subscription{
-		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: account.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
+func (w *world) bought(p person, plan billing.Plan, status billing.SubscriptionStatus) *billing.Subscription {
+	return &billing.Subscription{
+		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: billing.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
 	}
 }
 
 // customer ties somebody to a customer, if they are not, and returns it.
-func (w *world) customer(p person) billing.Customer {
+func (w *world) customer(p person) stripe.Customer {
 	w.t.Helper()
 	w.must(w.db.AddCustomer(w.ctx, p.id, "cus_"+p.id))
 	c, err := w.db.Customer(w.ctx, p.id)
@@ -23,7 +24,7 @@ func (w *world) customer(p person) billing.Customer {
 }
 
 // keep keeps a reading and returns whether it was kept.
-func (w *world) keep(c billing.Customer, s *account.Subscription) bool {
+func (w *world) keep(c stripe.Customer, s *billing.Subscription) bool {
 	w.t.Helper()
 	kept, err := w.db.KeepSubscription(w.ctx, c, s, "", w.now)
 	w.must(err)
@@ -46,7 +47,7 @@ var billingTests = []test{
 	}},
 	{"AReadingThatWasOvertakenIsNotKept", func(w *world) {
 		p, c := w.plan(nil), w.customer(w.ada)
-		active, due := w.bought(w.ada, p, account.SubscriptionActive), w.bought(w.ada, p, account.SubscriptionPastDue)
+		active, due := w.bought(w.ada, p, billing.SubscriptionActive), w.bought(w.ada, p, billing.SubscriptionPastDue)
 		w.same("the first", w.keep(c, active), true)
 		w.same("another of the same time", w.keep(c, due), false)
 		w.same("has", w.has(w.ada).Subscription, active)
@@ -55,7 +56,7 @@ var billingTests = []test{
 	}},
 	{"AReadingAndItsEventAreKeptTogether", func(w *world) {
 		c, id := w.customer(w.ada), "evt_"+w.ada.id
-		none := w.bought(w.ada, account.Plan{Name: "no such plan"}, account.SubscriptionActive)
+		none := w.bought(w.ada, billing.Plan{Name: "no such plan"}, billing.SubscriptionActive)
 		if _, err := w.db.KeepSubscription(w.ctx, c, none, id, w.now); err == nil {
 			w.t.Error("a subscription to a plan that is not there was kept")
 		}
@@ -71,9 +72,9 @@ var billingTests = []test{
 	}},
 	{"WhatRunsAtStripeIsChangedThereAlone", func(w *world) {
 		p := w.plan(nil)
-		gift := account.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		gift := billing.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutSubscription(w.ctx, gift))
-		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionPastDue))
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionPastDue))
 		w.same("what is bought takes the place of a gift", w.has(w.ada).Plan.Name, p.Name)
 		w.wantKind(w.db.PutSubscription(w.ctx, gift), core.KindConflict, "")
 		w.wantKind(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone), core.KindConflict, "")
@@ -84,13 +85,13 @@ var billingTests = []test{
 	}},
 	{"WhatEndedAtStripeLeavesThePlanForGood", func(w *world) {
 		p := w.plan(nil)
-		over := w.bought(w.ada, p, account.SubscriptionEnded)
+		over := w.bought(w.ada, p, billing.SubscriptionEnded)
 		w.keep(w.customer(w.ada), over)
 		has := w.has(w.ada)
 		w.same("plan", has.Plan.Name, core.PlanOpen)
 		w.same("plan now", has.Now(w.now).Name, core.PlanOpen)
 		w.same("subscription", has.Subscription, over)
-		gift := account.Subscription{UserID: w.ada.id, Plan: p.Name, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		gift := billing.Subscription{UserID: w.ada.id, Plan: p.Name, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutSubscription(w.ctx, gift))
 		w.keep(w.customer(w.ada), over)
 		w.same("a gift since then", w.has(w.ada).Subscription, &gift)
@@ -98,10 +99,10 @@ var billingTests = []test{
 		w.same("a gift, with nothing at Stripe", w.has(w.ada).Subscription, &gift)
 	}},
 	{"TheCapOfWhatEndedAtStripeIsThatOfThePlanForGood", func(w *world) {
-		p := w.plan(func(p *account.Plan) { p.SpendCap = new(int64(1)) })
-		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionActive))
+		p := w.plan(func(p *billing.Plan) { p.SpendCap = new(int64(1)) })
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionActive))
 		w.wantKind(w.reserve(w.with(""), 2), core.KindPaymentRequired, "")
-		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionEnded))
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionEnded))
 		w.must(w.reserve(w.with(""), 2))
 	}},
 	{"AnAccountThatWouldBeChargedAgainIsNotClosed", func(w *world) {
@@ -111,7 +112,7 @@ var billingTests = []test{
 			_, err := w.db.CloseUser(w.ctx, w.ada.id, w.now, t, func(account.User, bool) error { return nil })
 			return err
 		}
-		s := w.bought(w.ada, p, account.SubscriptionPastDue)
+		s := w.bought(w.ada, p, billing.SubscriptionPastDue)
 		w.keep(w.customer(w.ada), s)
 		w.wantKind(closing(), core.KindConflict, "")
 		s.CancelAtEnd = true
@@ -119,14 +120,14 @@ var billingTests = []test{
 		w.must(closing())
 	}},
 	{"PlansAreDeclaredAllAtOnce", func(w *world) {
-		was, first := w.plan(nil), account.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
-		second := account.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
-		w.must(w.db.DeclarePlans(w.ctx, []account.Plan{first, second}))
+		was, first := w.plan(nil), billing.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
+		second := billing.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
+		w.must(w.db.DeclarePlans(w.ctx, []billing.Plan{first, second}))
 		second.CreatedAt = was.CreatedAt
 		got, err := w.db.Plan(w.ctx, was.Name)
 		w.must(err)
 		w.same("taken over", got, second)
-		w.must(w.db.DeclarePlans(w.ctx, []account.Plan{second}))
+		w.must(w.db.DeclarePlans(w.ctx, []billing.Plan{second}))
 		got, err = w.db.Plan(w.ctx, "first")
 		w.must(err)
 		first.Declared = false

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/favourite"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 // held is a time before which no invitation of a test was declined.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/task"
 )
@@ -15,7 +15,7 @@ func (w *world) wantBalanced(when string) {
 	w.t.Helper()
 	differences, err := w.db.SpendDifferences(w.ctx)
 	w.must(err)
-	w.same("sums that are wrong "+when, differences, []account.SpendDifference{})
+	w.same("sums that are wrong "+when, differences, []billing.SpendDifference{})
 }
 
 // with starts a turn that Ada asked for with a credential.
@@ -29,8 +29,8 @@ func (w *world) with(credentialID string) task.Task {
 }
 
 // hold is a purchase of Ada's that is no turn's.
-func (w *world) hold(id string, kind account.Metered, micros int64) error {
-	return w.db.ReserveSpend(w.ctx, account.Reservation{
+func (w *world) hold(id string, kind billing.Metered, micros int64) error {
+	return w.db.ReserveSpend(w.ctx, billing.Reservation{
 		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
 	})
 }
@@ -134,7 +134,7 @@ var ledgerTests = []test{
 		w.wantBalanced("with credentials")
 	}},
 	{"ATurnIsHeldToThePlansCap", func(w *world) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "small"))
 		t := w.working()
 		w.must(w.reserve(t, 20))
@@ -144,33 +144,33 @@ var ledgerTests = []test{
 		w.must(w.reserve(w.working(), 30))
 	}},
 	{"TheCapOfThePlanHoldsUnlessTheUserHasOne", func(w *world) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "capped"))
 		w.wantKind(w.reserve(w.working(), 31), core.KindPaymentRequired, "")
 		w.capAda(40)
 		w.must(w.reserve(w.working(), 31))
 	}},
 	{"APlanPaysForItsModelsAlone", func(w *world) {
-		p := w.plan(func(p *account.Plan) { p.Models = []string{"other", "m"} })
+		p := w.plan(func(p *billing.Plan) { p.Models = []string{"other", "m"} })
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.must(w.reserve(w.working(), 1))
-		w.plan(func(p *account.Plan) { p.Models = []string{"other"} })
+		w.plan(func(p *billing.Plan) { p.Models = []string{"other"} })
 		t := w.working()
 		err := w.reserve(t, 1)
 		w.wantKind(err, core.KindForbidden, "")
 		w.same("code", core.AsError(err).Code, "capability_disabled")
-		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // which is no model
+		w.must(w.hold("spd_m"+w.ada.id, billing.MeteredSearch, 1)) // which is no model
 		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
 	}},
 	{"WhatIsHeldForNoTurnIsSettledByItsID", func(w *world) {
 		w.capAda(100)
-		w.must(w.hold("spd_vectors"+w.ada.id, account.MeteredEmbedding, 60))
-		w.wantKind(w.hold("spd_search"+w.ada.id, account.MeteredSearch, 41), core.KindPaymentRequired, "")
+		w.must(w.hold("spd_vectors"+w.ada.id, billing.MeteredEmbedding, 60))
+		w.wantKind(w.hold("spd_search"+w.ada.id, billing.MeteredSearch, 41), core.KindPaymentRequired, "")
 		for range 2 {
 			w.must(w.db.SettleRow(w.ctx, "spd_vectors"+w.ada.id, 20, false, w.now))
 			w.wantUsed("after it was settled", 20)
 		}
-		w.must(w.hold("spd_search"+w.ada.id, account.MeteredSearch, 41))
+		w.must(w.hold("spd_search"+w.ada.id, billing.MeteredSearch, 41))
 		w.must(w.db.SettleRow(w.ctx, "spd_nothing", 20, false, w.now))
 		w.wantUsed("with one open", 61)
 		ended, err := w.db.EndHolds(w.ctx, w.now)
@@ -185,12 +185,12 @@ var ledgerTests = []test{
 		w.wantBalanced("with holds")
 	}},
 	{"SearchesOfATurnAreTheTurnsBesideItsCallOfAModel", func(w *world) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
 		t := w.working()
 		search := func(n string, micros int64) error {
-			return w.db.ReserveSpend(w.ctx, account.Reservation{
-				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: account.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
+			return w.db.ReserveSpend(w.ctx, billing.Reservation{
+				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: billing.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
 			})
 		}
 		w.must(w.reserve(t, 50))

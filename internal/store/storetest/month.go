@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -23,8 +23,8 @@ var monthEnds = []struct {
 
 // holdAt is a purchase of Ada's at a time, with a credential.
 func (w *world) holdAt(id string, at time.Time, micros int64) error {
-	return w.db.ReserveSpend(w.ctx, account.Reservation{
-		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent, Kind: account.MeteredSearch, Model: "m", Micros: micros, At: at,
+	return w.db.ReserveSpend(w.ctx, billing.Reservation{
+		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent, Kind: billing.MeteredSearch, Model: "m", Micros: micros, At: at,
 	})
 }
 

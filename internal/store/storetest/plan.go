@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
 // has returns what the account of somebody has.
-func (w *world) has(p person) account.Entitlement {
+func (w *world) has(p person) billing.Entitlement {
 	w.t.Helper()
 	e, err := w.db.Entitlement(w.ctx, p.id)
 	w.must(err)
@@ -17,9 +18,9 @@ func (w *world) has(p person) account.Entitlement {
 }
 
 // plan makes a plan with a name of this test's own.
-func (w *world) plan(change func(*account.Plan)) account.Plan {
+func (w *world) plan(change func(*billing.Plan)) billing.Plan {
 	w.t.Helper()
-	p := account.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
+	p := billing.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
 	if change != nil {
 		change(&p)
 	}
@@ -28,23 +29,23 @@ func (w *world) plan(change func(*account.Plan)) account.Plan {
 }
 
 // wantCaps fails the test unless somebody's credentials have these caps.
-func (w *world) wantCaps(p person, month string, want ...account.CredentialCap) {
+func (w *world) wantCaps(p person, month string, want ...billing.CredentialCap) {
 	w.t.Helper()
 	got, err := w.db.CredentialCaps(w.ctx, p.id, month)
 	w.must(err)
-	w.same("caps", got, append([]account.CredentialCap{}, want...))
+	w.same("caps", got, append([]billing.CredentialCap{}, want...))
 }
 
 var planTests = []test{
 	{"APlanIsKeptAsItIs", func(w *world) {
-		full := w.plan(func(p *account.Plan) {
+		full := w.plan(func(p *billing.Plan) {
 			p.Models, p.StripePrice, p.Price = []string{"a", `b"c`}, "price_1", 5
 			p.SpendCap, p.TurnCap, p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(1)), new(int64(2)), new(int64(3)), new(int64(4)), new(int64(5))
 		})
 		got, err := w.db.Plan(w.ctx, full.Name)
 		w.must(err)
 		w.same("read", got, full)
-		changed := account.Plan{Name: full.Name, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
+		changed := billing.Plan{Name: full.Name, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
 		w.must(w.db.PutPlan(w.ctx, changed))
 		changed.CreatedAt = full.CreatedAt
 		got, err = w.db.Plan(w.ctx, full.Name)
@@ -64,7 +65,7 @@ var planTests = []test{
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanOpen))
-		w.must(w.db.PutSubscription(w.ctx, account.Subscription{UserID: w.bert.id, Plan: p.Name, Status: account.SubscriptionEnded, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutSubscription(w.ctx, billing.Subscription{UserID: w.bert.id, Plan: p.Name, Status: billing.SubscriptionEnded, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 		w.must(w.db.SetPlan(w.ctx, w.bert.id, core.PlanOpen))
 		w.must(w.db.DeletePlan(w.ctx, p.Name))
@@ -73,27 +74,27 @@ var planTests = []test{
 	{"ASubscriptionTakesThePlaceOfThePlanUntilOneIsSet", func(w *world) {
 		open, err := w.db.Plan(w.ctx, core.PlanOpen)
 		w.must(err)
-		w.same("at first", w.has(w.ada), account.Entitlement{Plan: &open})
+		w.same("at first", w.has(w.ada), billing.Entitlement{Plan: &open})
 		p := w.plan(nil)
 		end, grace := w.after(1000), w.after(2000)
-		s := account.Subscription{
-			UserID: w.ada.id, Plan: p.Name, Status: account.SubscriptionTrial, StartsAt: w.now, EndsAt: &end, GraceUntil: &grace,
-			CancelAtEnd: true, Source: account.SubscriptionByAdmin, ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
+		s := billing.Subscription{
+			UserID: w.ada.id, Plan: p.Name, Status: billing.SubscriptionTrial, StartsAt: w.now, EndsAt: &end, GraceUntil: &grace,
+			CancelAtEnd: true, Source: billing.SubscriptionByAdmin, ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
 		}
 		w.must(w.db.PutSubscription(w.ctx, s))
-		w.same("subscribed", w.has(w.ada), account.Entitlement{Plan: &p, Subscription: &s})
-		s.Status, s.EndsAt, s.GraceUntil, s.CancelAtEnd = account.SubscriptionActive, nil, nil, false
+		w.same("subscribed", w.has(w.ada), billing.Entitlement{Plan: &p, Subscription: &s})
+		s.Status, s.EndsAt, s.GraceUntil, s.CancelAtEnd = billing.SubscriptionActive, nil, nil, false
 		w.must(w.db.PutSubscription(w.ctx, s))
 		got, err := w.db.Subscription(w.ctx, w.ada.id)
 		w.must(err)
 		w.same("changed", got, s)
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone))
-		w.same("with none", w.has(w.ada), account.Entitlement{})
+		w.same("with none", w.has(w.ada), billing.Entitlement{})
 		_, err = w.db.Subscription(w.ctx, w.ada.id)
 		w.wantMissing(err, "subscription")
 	}},
 	{"NobodyHasASubscriptionWhoIsNotThere", func(w *world) {
-		w.wantMissing(w.db.PutSubscription(w.ctx, account.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: account.SubscriptionActive}), "user")
+		w.wantMissing(w.db.PutSubscription(w.ctx, billing.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: billing.SubscriptionActive}), "user")
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanOpen), "user")
 		_, err := w.db.Entitlement(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
@@ -105,8 +106,8 @@ var planTests = []test{
 		w.wantKind(w.reserve(w.with("crd_"+w.ada.id), 2), core.KindPaymentRequired, "")
 		w.must(w.reserve(w.with("crd_"+w.ada.id), 1))
 		month := core.Month(w.now)
-		w.wantCaps(w.ada, month, account.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1, Used: 1})
-		w.wantCaps(w.ada, "2020-01", account.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1})
+		w.wantCaps(w.ada, month, billing.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1, Used: 1})
+		w.wantCaps(w.ada, "2020-01", billing.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1})
 		w.wantCaps(w.bert, month)
 	}},
 	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *world) {

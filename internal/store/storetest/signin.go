@@ -3,16 +3,15 @@ package storetest
 import (
 	"sync/atomic"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // pending is something that was begun as the service has it.
-func (w *world) pending() credential.Pending {
-	return credential.Pending{
-		Kind: credential.PendingFactor, UserID: w.ada.id, SessionID: "crd_1", Data: []byte(`{"a": 1}`), ExpiresAt: w.after(10),
+func (w *world) pending() signin.Pending {
+	return signin.Pending{
+		Kind: signin.PendingFactor, UserID: w.ada.id, SessionID: "crd_1", Data: []byte(`{"a": 1}`), ExpiresAt: w.after(10),
 	}
 }
 
@@ -44,12 +43,12 @@ var pendingTests = []test{
 		for _, look := range []func() error{
 			func() error { _, err := w.db.PendingByHash(w.ctx, p.Kind, hash(), w.now); return err },
 			func() error {
-				_, err := w.db.PendingByHash(w.ctx, credential.PendingUpstream, h, w.now)
+				_, err := w.db.PendingByHash(w.ctx, signin.PendingUpstream, h, w.now)
 				return err
 			},
 			func() error { _, err := w.db.PendingByHash(w.ctx, p.Kind, h, p.ExpiresAt); return err },
 			func() error {
-				_, err := w.db.TakePending(w.ctx, credential.PendingUpstream, h, w.now)
+				_, err := w.db.TakePending(w.ctx, signin.PendingUpstream, h, w.now)
 				return err
 			},
 			func() error { _, err := w.db.TakePending(w.ctx, p.Kind, h, p.ExpiresAt); return err },
@@ -78,8 +77,8 @@ var pendingTests = []test{
 }
 
 // reset is a code for a new password of Ada's.
-func (w *world) reset(clears bool) account.Reset {
-	return account.Reset{UserID: w.ada.id, ClearFactors: clears, CreatedAt: w.now, ExpiresAt: w.after(10)}
+func (w *world) reset(clears bool) signin.Reset {
+	return signin.Reset{UserID: w.ada.id, ClearFactors: clears, CreatedAt: w.now, ExpiresAt: w.after(10)}
 }
 
 var resetTests = []test{
@@ -161,13 +160,13 @@ var totpTests = []test{
 		w.must(w.db.PutTOTP(w.ctx, w.ada.id, []byte("second"), w.now))
 		got, err := w.db.TOTP(w.ctx, w.ada.id)
 		w.must(err)
-		w.same("waiting", got, account.TOTP{Secret: []byte("second")})
+		w.same("waiting", got, signin.TOTP{Secret: []byte("second")})
 		w.wantMissing(w.db.UseTOTP(w.ctx, w.ada.id, 100), "code")
 		w.must(w.db.ConfirmTOTP(w.ctx, w.ada.id, 7, [][]byte{hash(), hash()}, w.after(1)))
 		confirmed := w.after(1)
 		got, err = w.db.TOTP(w.ctx, w.ada.id)
 		w.must(err)
-		w.same("confirmed", got, account.TOTP{Secret: []byte("second"), ConfirmedAt: &confirmed})
+		w.same("confirmed", got, signin.TOTP{Secret: []byte("second"), ConfirmedAt: &confirmed})
 		w.wantKind(w.db.PutTOTP(w.ctx, w.ada.id, []byte("third"), w.now), core.KindConflict, "")
 		w.wantMissing(w.db.ConfirmTOTP(w.ctx, w.ada.id, 8, nil, w.now), "authenticator app that waits")
 	}},

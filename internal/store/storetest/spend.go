@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/task"
 )
@@ -18,8 +18,8 @@ func (w *world) working() task.Task {
 }
 
 func (w *world) reserve(t task.Task, micros int64) error {
-	return w.db.ReserveSpend(w.ctx, account.Reservation{
-		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: account.MeteredModel, Model: "m", Micros: micros, At: w.now,
+	return w.db.ReserveSpend(w.ctx, billing.Reservation{
+		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: billing.MeteredModel, Model: "m", Micros: micros, At: w.now,
 	})
 }
 

@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/source"
 )
@@ -20,7 +20,7 @@ func (w *world) wantStored(when string, want int64) {
 // roomFor gives Ada a plan with room for so many bytes; nil is no limit.
 func (w *world) roomFor(bytes *int64) {
 	w.t.Helper()
-	p := w.plan(func(p *account.Plan) { p.StorageLimit = bytes })
+	p := w.plan(func(p *billing.Plan) { p.StorageLimit = bytes })
 	w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 }
 

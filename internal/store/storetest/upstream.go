@@ -3,7 +3,7 @@ package storetest
 import (
 	"carrel/internal/account"
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 var identityTests = []test{

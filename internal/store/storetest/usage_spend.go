@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/source"
 )
@@ -18,38 +18,38 @@ var usageSpendTests = []test{
 		w.now = w.now.AddDate(0, 0, 1)
 		w.must(w.reserve(second, 100))
 		w.now = before
-		w.must(w.hold("spd_u"+w.ada.id, account.MeteredEmbedding, 3))
+		w.must(w.hold("spd_u"+w.ada.id, billing.MeteredEmbedding, 3))
 		w.must(w.db.AddSearches(w.ctx, []source.Searches{{UserID: w.ada.id, Day: today, Count: 4}, {UserID: w.ada.id, Day: tomorrow, Count: 2}}))
-		for by, want := range map[account.UsageBy][]account.Usage{
-			account.UsageByDay: {
+		for by, want := range map[billing.UsageBy][]billing.Usage{
+			billing.UsageByDay: {
 				{Name: today, Calls: 3, Spent: 12, Estimated: 5, Reserved: 3}, {Name: tomorrow, Calls: 1, Reserved: 100},
 			},
-			account.UsageByAgent: {{Name: w.ada.agent, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
-			account.UsageByCredential: {
+			billing.UsageByAgent: {{Name: w.ada.agent, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
+			billing.UsageByCredential: {
 				{Name: "crd_1", Calls: 2, Spent: 12, Estimated: 5}, {Name: "crd_2", Calls: 1, Reserved: 100}, {Name: "crd_hold", Calls: 1, Reserved: 3},
 			},
-			account.UsageByModel: {{Name: "m", Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
-			account.UsageByUser:  {{Name: w.ada.id, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
+			billing.UsageByModel: {{Name: "m", Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
+			billing.UsageByUser:  {{Name: w.ada.id, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
 		} {
 			got, err := w.db.UsageBy(w.ctx, w.ada.id, by, today, tomorrow)
 			w.must(err)
 			w.same("by "+string(by), got, want)
 		}
-		one, err := w.db.UsageBy(w.ctx, w.ada.id, account.UsageByDay, today, today)
+		one, err := w.db.UsageBy(w.ctx, w.ada.id, billing.UsageByDay, today, today)
 		w.must(err)
 		w.same("of one day", len(one), 1)
 		lines, err := w.db.UsageLines(w.ctx, w.ada.id, today, tomorrow)
 		w.must(err)
 		w.same("lines", len(lines), 3)
-		w.same("the first", lines[0], account.UsageLine{
-			Day: today, AgentID: w.ada.agent, CredentialID: "crd_1", Model: "m", Kind: account.MeteredModel,
-			Usage: account.Usage{Calls: 2, Spent: 12, Estimated: 5},
+		w.same("the first", lines[0], billing.UsageLine{
+			Day: today, AgentID: w.ada.agent, CredentialID: "crd_1", Model: "m", Kind: billing.MeteredModel,
+			Usage: billing.Usage{Calls: 2, Spent: 12, Estimated: 5},
 		})
 		searches, err := w.db.SearchesBetween(w.ctx, w.ada.id, today, tomorrow)
 		w.must(err)
 		w.same("searches", searches, int64(6))
-		none, err := w.db.UsageBy(w.ctx, w.bert.id, account.UsageByDay, today, tomorrow)
+		none, err := w.db.UsageBy(w.ctx, w.bert.id, billing.UsageByDay, today, tomorrow)
 		w.must(err)
-		w.same("of others", none, []account.Usage{})
+		w.same("of others", none, []billing.Usage{})
 	}},
 }

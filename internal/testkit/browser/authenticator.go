@@ -1,33 +1,33 @@
 package browser
 
-// Authenticator is a device with passkeys that answers by itself: it stands in for a finger on a sensor, and for nothing
-// of what browser and server do.
+// Authenticator is a virtual WebAuthn device that stores passkeys and approves every request. It replaces only the
+// hardware: browser and server run the real protocol.
 type Authenticator struct {
 	tab *Tab
 	id  string
 }
 
-// Authenticator plugs a device into the tab. It keeps passkeys and knows its user.
+// Authenticator adds a device with resident keys and user verification to the tab.
 func (t *Tab) Authenticator() *Authenticator {
 	t.b.t.Helper()
 	var r struct {
 		ID string `json:"authenticatorId"`
 	}
-	t.b.must(t.b.call(t.session, "WebAuthn.enable", map[string]any{}, nil))
-	t.b.must(t.b.call(t.session, "WebAuthn.addVirtualAuthenticator", map[string]any{"options": map[string]any{
+	t.call("WebAuthn.enable", map[string]any{}, nil)
+	t.call("WebAuthn.addVirtualAuthenticator", map[string]any{"options": map[string]any{
 		"protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true,
 		"isUserVerified": true, "automaticPresenceSimulation": true,
-	}}, &r))
+	}}, &r)
 	return &Authenticator{tab: t, id: r.ID}
 }
 
-// Recognise makes the device know its user, or not.
-func (a *Authenticator) Recognise(user bool) {
+// SetUserVerified sets whether the device verifies its user, as with a fingerprint.
+func (a *Authenticator) SetUserVerified(verified bool) {
 	a.tab.b.t.Helper()
-	a.tab.b.must(a.tab.b.call(a.tab.session, "WebAuthn.setUserVerified", map[string]any{"authenticatorId": a.id, "isUserVerified": user}, nil))
+	a.tab.call("WebAuthn.setUserVerified", map[string]any{"authenticatorId": a.id, "isUserVerified": verified}, nil)
 }
 
-// Key is a passkey as the device keeps it.
+// Key is a passkey in the device.
 type Key struct {
 	CredentialID         string `json:"credentialId"`
 	IsResidentCredential bool   `json:"isResidentCredential"`
@@ -43,18 +43,18 @@ func (a *Authenticator) Keys() []Key {
 	var r struct {
 		Credentials []Key `json:"credentials"`
 	}
-	a.tab.b.must(a.tab.b.call(a.tab.session, "WebAuthn.getCredentials", map[string]any{"authenticatorId": a.id}, &r))
+	a.tab.call("WebAuthn.getCredentials", map[string]any{"authenticatorId": a.id}, &r)
 	return r.Credentials
 }
 
-// Put gives the device a passkey, such as the copy of another's.
+// Put adds a passkey, such as a copy from another device.
 func (a *Authenticator) Put(k Key) {
 	a.tab.b.t.Helper()
-	a.tab.b.must(a.tab.b.call(a.tab.session, "WebAuthn.addCredential", map[string]any{"authenticatorId": a.id, "credential": k}, nil))
+	a.tab.call("WebAuthn.addCredential", map[string]any{"authenticatorId": a.id, "credential": k}, nil)
 }
 
-// Clear makes the device forget its passkeys.
+// Clear deletes all passkeys.
 func (a *Authenticator) Clear() {
 	a.tab.b.t.Helper()
-	a.tab.b.must(a.tab.b.call(a.tab.session, "WebAuthn.clearCredentials", map[string]any{"authenticatorId": a.id}, nil))
+	a.tab.call("WebAuthn.clearCredentials", map[string]any{"authenticatorId": a.id}, nil)
 }

@@ -1,5 +1,7 @@
-// Package browser drives a real Chromium for tests: pages, forms, cookies and policies as a browser sees them, and
-// pictures of them. It speaks the DevTools protocol over a pipe, so that no port is open and no library is needed.
+// Package browser drives a headless Chromium in tests: pages, forms, cookies, passkeys and screenshots.
+//
+// It sends DevTools commands over a pipe. chromedp and rod would replace about 300 lines, but connect over a TCP port
+// that every local process can use, and their generated protocol packages take 6 to 8 CPU seconds to compile.
 package browser
 
 import (
@@ -20,10 +22,10 @@ import (
 // EnvRequire makes a missing browser fail a test instead of skipping it.
 const EnvRequire = "CARREL_TEST_REQUIRE_BROWSER"
 
-// patience bounds a single command, and a wait for a page.
-const patience = 30 * time.Second
+// timeout limits a single command, and the wait for a condition.
+const timeout = 30 * time.Second
 
-// Browser is a running Chromium with a profile of its own. It ends with the test.
+// Browser is a running Chromium with a temporary profile. It is stopped at the end of the test.
 type Browser struct {
 	t   testing.TB
 	in  io.WriteCloser
@@ -42,7 +44,7 @@ type reply struct {
 	} `json:"error"`
 }
 
-// Start starts a browser, or skips the test where none is installed.
+// Start starts a browser, or skips the test if Chromium is not installed.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -53,14 +55,15 @@ func Start(t testing.TB) *Browser {
 		t.Skip("no chromium: ", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	// The name of the profile's folder must be short: sockets are made in it.
-	profile, err := os.MkdirTemp("", "chr") //nolint:usetesting // the test's own is too long
+	// Chromium creates sockets in the profile, whose paths are limited to about 100 characters.
+	profile, err := os.MkdirTemp("", "chr") //nolint:usetesting // t.TempDir is too long
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--remote-debugging-pipe", "--user-data-dir="+profile, "--hide-scrollbars", "--disable-background-networking", "about:blank")
-	// Chromium reads commands from descriptor 3 and writes answers to 4, each ended by a NUL.
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+profile, "--hide-scrollbars",
+		"--disable-background-networking", "about:blank")
+	// Chromium reads commands from descriptor 3 and writes replies to 4, each terminated by a NUL.
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +91,7 @@ func Start(t testing.TB) *Browser {
 	return b
 }
 
-// read hands answers to those who wait for them, until the browser has gone.
+// read passes replies to the waiting calls until the browser exits.
 func (b *Browser) read(out io.Reader) {
 	defer close(b.ended)
 	r := bufio.NewReader(out)
@@ -119,8 +122,8 @@ func (b *Browser) call(session, method string, params, result any) error {
 	b.mu.Lock()
 	b.next++
 	id := b.next
-	answer := make(chan reply, 1)
-	b.waiting[id] = answer
+	replies := make(chan reply, 1)
+	b.waiting[id] = replies
 	message, err := json.Marshal(map[string]any{"id": id, "sessionId": session, "method": method, "params": params})
 	if session == "" {
 		message, err = json.Marshal(map[string]any{"id": id, "method": method, "params": params})
@@ -133,7 +136,7 @@ func (b *Browser) call(session, method string, params, result any) error {
 		return err
 	}
 	select {
-	case r := <-answer:
+	case r := <-replies:
 		if r.Error != nil {
 			return fmt.Errorf("%s: %s", method, r.Error.Message)
 		}
@@ -142,25 +145,25 @@ func (b *Browser) call(session, method string, params, result any) error {
 		}
 		return json.Unmarshal(r.Result, result)
 	case <-b.ended:
-		return errors.New("the browser has ended")
-	case <-time.After(patience):
-		return fmt.Errorf("%s: no answer", method)
+		return errors.New("the browser has exited")
+	case <-time.After(timeout):
+		return fmt.Errorf("%s: no reply within %v", method, timeout)
 	}
 }
 
-// Tab is one page, with cookies that it shares with no other.
+// Tab is one page with its own cookies.
 type Tab struct {
 	b       *Browser
 	session string
 }
 
-// Options is how a tab looks.
+// Options are the window size and color scheme of a tab.
 type Options struct {
 	Width, Height int
 	Dark          bool
 }
 
-// Open opens a tab of its own.
+// Open opens a tab with its own cookies.
 func (b *Browser) Open(o Options) *Tab {
 	b.t.Helper()
 	var context struct {
@@ -173,21 +176,28 @@ func (b *Browser) Open(o Options) *Tab {
 		SessionID string `json:"sessionId"`
 	}
 	b.must(b.call("", "Target.createBrowserContext", map[string]any{}, &context))
-	b.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.ID}, &target))
+	b.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.ID},
+		&target))
 	b.must(b.call("", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached))
 	t := &Tab{b: b, session: attached.SessionID}
 	scheme := "light"
 	if o.Dark {
 		scheme = "dark"
 	}
-	b.must(b.call(t.session, "Page.enable", map[string]any{}, nil))
-	b.must(b.call(t.session, "Emulation.setEmulatedMedia", map[string]any{
+	t.call("Page.enable", map[string]any{}, nil)
+	t.call("Emulation.setEmulatedMedia", map[string]any{
 		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
-	}, nil))
-	b.must(b.call(t.session, "Emulation.setDeviceMetricsOverride", map[string]any{
+	}, nil)
+	t.call("Emulation.setDeviceMetricsOverride", map[string]any{
 		"width": o.Width, "height": o.Height, "deviceScaleFactor": 1, "mobile": o.Width < 500,
-	}, nil))
+	}, nil)
 	return t
+}
+
+// call sends a command to the tab and fails the test if the command fails.
+func (t *Tab) call(method string, params, result any) {
+	t.b.t.Helper()
+	t.b.must(t.b.call(t.session, method, params, result))
 }
 
 func (b *Browser) must(err error) {
@@ -197,18 +207,18 @@ func (b *Browser) must(err error) {
 	}
 }
 
-// Go opens an address and waits until its page has loaded. The reply to Page.navigate may come while the page before is
-// still there, so that page is marked and Go waits for one without the mark.
+// Go navigates to a URL and waits until the page has loaded. The reply to Page.navigate may arrive before the old page
+// is replaced, so Go marks the old page and waits for one without the mark.
 func (t *Tab) Go(url string) {
 	t.b.t.Helper()
 	if _, err := t.Eval("window.leaving = true"); err != nil {
 		t.b.t.Fatal(err)
 	}
-	t.b.must(t.b.call(t.session, "Page.navigate", map[string]any{"url": url}, nil))
+	t.call("Page.navigate", map[string]any{"url": url}, nil)
 	t.Wait("document.readyState === 'complete' && window.leaving === undefined")
 }
 
-// Eval runs an expression in the page and returns what it gives. The page's own policy does not bind it.
+// Eval evaluates an expression in the page. The page's Content-Security-Policy does not apply to it.
 func (t *Tab) Eval(expression string) (any, error) {
 	var r struct {
 		Result struct {
@@ -218,14 +228,16 @@ func (t *Tab) Eval(expression string) (any, error) {
 			Text string `json:"text"`
 		} `json:"exceptionDetails"`
 	}
-	err := t.b.call(t.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "userGesture": true}, &r)
+	err := t.b.call(t.session, "Runtime.evaluate", map[string]any{
+		"expression": expression, "returnByValue": true, "userGesture": true,
+	}, &r)
 	if err == nil && r.Exception != nil {
 		err = fmt.Errorf("%s: %s", expression, r.Exception.Text)
 	}
 	return r.Result.Value, err
 }
 
-// Text is Eval for an expression that gives a text.
+// Text evaluates an expression whose value is a string.
 func (t *Tab) Text(expression string) string {
 	t.b.t.Helper()
 	v, err := t.Eval(expression)
@@ -234,11 +246,11 @@ func (t *Tab) Text(expression string) string {
 	return s
 }
 
-// Wait returns when the expression is true; the test fails if that takes too long.
+// Wait waits until an expression is true. The test fails after a timeout.
 func (t *Tab) Wait(expression string) {
 	t.b.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		// While one page gives way to the next there is nothing to run it in.
+	for end := time.Now().Add(timeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		// Eval fails while one page replaces another.
 		if v, err := t.Eval(expression); err == nil && v == true {
 			return
 		}
@@ -247,15 +259,15 @@ func (t *Tab) Wait(expression string) {
 	t.b.t.Fatalf("%s did not become true; the page is %v", expression, at)
 }
 
-// Type puts a text where the focus is, as the keyboard would. A browser sets the focus of a new page when it first draws
-// it, so Type waits until a field has the focus.
+// Type types a text into the focused field. It waits for the focus, because autofocus takes effect when a page is first
+// drawn.
 func (t *Tab) Type(text string) {
 	t.b.t.Helper()
 	t.Wait("document.activeElement?.matches('input, textarea, [contenteditable]') === true")
-	t.b.must(t.b.call(t.session, "Input.insertText", map[string]any{"text": text}, nil))
+	t.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// Press presses a key: "Tab", "Enter".
+// Press presses a key: "Tab", "Enter" or " ".
 func (t *Tab) Press(key string) {
 	t.b.t.Helper()
 	code := map[string]int{"Tab": 9, "Enter": 13, " ": 32}[key]
@@ -263,23 +275,25 @@ func (t *Tab) Press(key string) {
 	if key == "Enter" {
 		down["text"] = "\r"
 	}
-	t.b.must(t.b.call(t.session, "Input.dispatchKeyEvent", down, nil))
-	t.b.must(t.b.call(t.session, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil))
+	t.call("Input.dispatchKeyEvent", down, nil)
+	t.call("Input.dispatchKeyEvent", map[string]any{
+		"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code,
+	}, nil)
 }
 
-// Picture returns the page as a PNG.
-func (t *Tab) Picture() []byte {
+// Screenshot returns the page as a PNG.
+func (t *Tab) Screenshot() []byte {
 	t.b.t.Helper()
 	var r struct {
 		Data string `json:"data"`
 	}
-	t.b.must(t.b.call(t.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &r))
+	t.call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
 	png, err := base64.StdEncoding.DecodeString(r.Data)
 	t.b.must(err)
 	return png
 }
 
-// Cookie is a cookie as the browser keeps it.
+// Cookie is a cookie in the browser.
 type Cookie struct {
 	Name     string `json:"name"`
 	Value    string `json:"value"`
@@ -288,12 +302,12 @@ type Cookie struct {
 	SameSite string `json:"sameSite"`
 }
 
-// Cookies returns those that the page's address would get.
+// Cookies returns the cookies that are sent to the URL of the page.
 func (t *Tab) Cookies() []Cookie {
 	t.b.t.Helper()
 	var r struct {
 		Cookies []Cookie `json:"cookies"`
 	}
-	t.b.must(t.b.call(t.session, "Network.getCookies", map[string]any{}, &r))
+	t.call("Network.getCookies", map[string]any{}, &r)
 	return r.Cookies
 }

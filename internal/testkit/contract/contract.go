@@ -1,8 +1,8 @@
-// Package contract holds replies of a server against its OpenAPI document, both ways: what is served must be in the
-// document, and what is in the document must have been served.
+// Package contract checks replies of a server against its OpenAPI document, in both directions: every reply must be
+// documented, and every documented operation, reply, field and enum value must occur in some reply.
 //
-// It knows the parts of OpenAPI and JSON Schema that our document uses and refuses any other, so that nothing in the
-// document goes unchecked without anybody noticing.
+// Values are validated by santhosh-tekuri/jsonschema. This package adds the checks that a validator does not have:
+// coverage, unknown properties, integers written as 1.0, and keywords that the validator would ignore.
 package contract
 
 import (
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Checker checks replies and remembers what it has seen. It may be used by many goroutines.
+// Checker checks replies and records their coverage. It is safe for concurrent use.
 type Checker struct {
 	t   testing.TB
 	doc *document
@@ -25,7 +25,7 @@ type Checker struct {
 	seen map[string]bool
 }
 
-// New returns a checker for a document, which is YAML. A document that it does not understand fails the test.
+// New returns a checker for a YAML document. An unsupported document fails the test.
 func New(t testing.TB, source []byte) *Checker {
 	t.Helper()
 	doc, err := parse(source)
@@ -35,8 +35,7 @@ func New(t testing.TB, source []byte) *Checker {
 	return &Checker{t: t, doc: doc, seen: map[string]bool{}}
 }
 
-// Transport returns a RoundTripper that sends requests with base and fails the test for every reply that is not as
-// the document says.
+// Transport returns a RoundTripper that sends requests with base and fails the test for every undocumented reply.
 func (c *Checker) Transport(base http.RoundTripper) http.RoundTripper {
 	return transport{c, base}
 }
@@ -62,24 +61,24 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Check fails the test if a reply is not as the document says.
+// Check fails the test if a reply does not match the document.
 func (c *Checker) Check(req *http.Request, resp *http.Response, body []byte) {
 	c.t.Helper()
-	for _, wrong := range c.Violations(req, resp, body) {
-		c.t.Errorf("%s %s: %d: %s\n%s", req.Method, req.URL.Path, resp.StatusCode, wrong, excerpt(body))
+	for _, violation := range c.Violations(req, resp, body) {
+		c.t.Errorf("%s %s: %d: %s\n%s", req.Method, req.URL.Path, resp.StatusCode, violation, excerpt(body))
 	}
 }
 
-// excerpt is as much of a body as helps.
+// excerpt returns the beginning of a body.
 func excerpt(body []byte) string {
-	const enough = 600
-	if len(body) > enough {
-		return string(body[:enough]) + "…"
+	const limit = 600
+	if len(body) > limit {
+		return string(body[:limit]) + "…"
 	}
 	return string(body)
 }
 
-// Violations returns what in a reply is not as the document says, and notes what it shows of the document.
+// Violations returns the differences between a reply and the document, and records the coverage of the reply.
 func (c *Checker) Violations(req *http.Request, resp *http.Response, body []byte) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,37 +91,36 @@ func (c *Checker) Violations(req *http.Request, resp *http.Response, body []byte
 	case op != nil:
 		v.operation(op, resp, body, req.Method == http.MethodHead)
 	case pathKnown:
-		v.general(resp, body, http.StatusMethodNotAllowed, "method_not_allowed")
+		v.noOperation(resp, body, http.StatusMethodNotAllowed, "method_not_allowed")
 		if resp.Header.Get("Allow") == "" {
 			v.fail("the header Allow is missing")
 		}
 	default:
-		v.general(resp, body, http.StatusNotFound, "not_found")
+		v.noOperation(resp, body, http.StatusNotFound, "not_found")
 	}
-	return v.wrong
+	return v.violations
 }
 
 // visit is the check of one reply.
 type visit struct {
-	doc   *document
-	seen  map[string]bool
-	wrong []string
+	doc        *document
+	seen       map[string]bool
+	violations []string
 }
 
 func (v *visit) fail(format string, args ...any) {
-	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+	v.violations = append(v.violations, fmt.Sprintf(format, args...))
 }
 
 func (v *visit) note(format string, args ...any) { v.seen[fmt.Sprintf(format, args...)] = true }
 
-// general checks the reply to a request that no operation is there for. The document's description promises it for
-// all paths at once.
-func (v *visit) general(resp *http.Response, body []byte, status int, code string) {
+// noOperation checks the reply to a request without an operation. The document describes it for all paths at once.
+func (v *visit) noOperation(resp *http.Response, body []byte, status int, code string) {
 	if resp.StatusCode != status {
-		v.fail("the document has no such operation, so the reply must be %d", status)
+		v.fail("the operation is not documented, so the status must be %d", status)
 		return
 	}
-	reply := &response{content: map[string]*schema{problemType: v.doc.problem}}
+	reply := &response{content: map[string]*checked{problemType: v.doc.problem}}
 	v.content(reply, resp, body, "")
 	v.problem(resp, body, code)
 }
@@ -131,7 +129,7 @@ func (v *visit) operation(op *operation, resp *http.Response, body []byte, head 
 	v.note("operation %s", op.id)
 	documented, ok := op.responses[resp.StatusCode]
 	if !ok {
-		v.fail("the document does not have this status for %s", op.id)
+		v.fail("the status is not documented for %s", op.id)
 		return
 	}
 	name := fmt.Sprintf("%s %d", op.id, resp.StatusCode)
@@ -148,39 +146,38 @@ func (v *visit) operation(op *operation, resp *http.Response, body []byte, head 
 	}
 }
 
-func (v *visit) header(resp *http.Response, name string, s *schema) {
+func (v *visit) header(resp *http.Response, name string, b *checked) {
 	text := resp.Header.Get(name)
 	if text == "" {
 		v.fail("the header %s is missing", name)
 		return
 	}
 	var value any = text
-	if s.types["integer"] {
-		value = number(text)
+	if b.types["integer"] {
+		value = headerNumber(text)
 	}
-	v.value(s, value, "header "+name, name)
+	v.value(b, value, name)
 }
 
-// content checks the type of a body and the body. name is that of the reply, or empty for one that is no
-// operation's.
+// content checks the media type and the body. name is the operation and status, or empty without an operation.
 func (v *visit) content(documented *response, resp *http.Response, body []byte, name string) {
 	if len(documented.content) == 0 {
 		if len(body) > 0 {
-			v.fail("the document has no body for it")
+			v.fail("a body is not documented")
 		}
 		return
 	}
 	media := mediaType(resp)
-	s, ok := documented.content[media]
+	b, ok := documented.content[media]
 	if !ok {
-		v.fail("the document does not have the content type %q", media)
+		v.fail("the content type %q is not documented", media)
 		return
 	}
 	if len(documented.content) > 1 {
 		v.note("type %s %s", name, media)
 	}
 	if !strings.HasSuffix(media, "json") {
-		v.value(s, string(body), name+" "+media, "")
+		v.value(b, string(body), "")
 		return
 	}
 	value, err := decode(body)
@@ -188,25 +185,25 @@ func (v *visit) content(documented *response, resp *http.Response, body []byte, 
 		v.fail("the body is not JSON: %v", err)
 		return
 	}
-	v.value(s, value, name+" "+media, "")
+	v.value(b, value, "")
 }
 
-// problem checks what the fields of a problem say of the reply that they are in.
+// problem compares the fields of a problem with the status and headers of its reply.
 func (v *visit) problem(resp *http.Response, body []byte, code string) {
-	value, _ := decode(body) // what is no JSON was told already
+	value, _ := decode(body) // invalid JSON is already reported
 	fields, _ := value.(map[string]any)
 	given, _ := fields["code"].(string)
 	if code != "" && given != code {
 		v.fail("the code must be %s", code)
 	}
 	if want, ok := v.doc.codes[given]; ok && want != resp.StatusCode {
-		v.fail("the document has %s with the status %d", given, want)
+		v.fail("the documented status of %s is %d", given, want)
 	}
 	if fmt.Sprint(fields["status"]) != strconv.Itoa(resp.StatusCode) {
 		v.fail("the field status is %v", fields["status"])
 	}
 	if fields["requestId"] != resp.Header.Get("X-Request-Id") {
-		v.fail("the field requestId is not that of the header")
+		v.fail("the field requestId differs from the header")
 	}
 	if link, _ := fields["type"].(string); !strings.HasSuffix(link, "/docs#"+given) {
 		v.fail("the field type does not link to the code")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// small is a document with one of everything that the checker knows.
+// small is a document with every supported keyword.
 const small = `
 openapi: 3.1.0
 paths:
@@ -82,7 +82,7 @@ components:
         requestId: { type: string }
 `
 
-// reply is a reply to be checked: to "GET /things" with 200 and JSON unless it says otherwise.
+// reply is a reply to check. The defaults are GET /things, status 200 and JSON.
 type reply struct {
 	method, path string
 	status       int
@@ -115,26 +115,38 @@ func (r reply) violations(t *testing.T, c *Checker) []string {
 const thing = `{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000Z"}`
 
 func problem(status, code string) string {
-	return `{"type": "https://example.org/docs#` + code + `", "status": ` + status + `, "code": "` + code + `", "requestId": "req_1"}`
+	return `{"type": "https://example.org/docs#` + code + `", "status": ` + status + `, "code": "` + code +
+		`", "requestId": "req_1"}`
 }
 
 var problemHeaders = map[string]string{"Content-Type": "application/problem+json", "Retry-After": "1", "Allow": "GET"}
 
-func TestReplyAsDocumentedPasses(t *testing.T) {
+func TestDocumentedRepliesAreValid(t *testing.T) {
 	t.Parallel()
 	c := New(t, []byte(small))
 	for name, r := range map[string]reply{
-		"an empty list":                 {body: `{"things": []}`},
-		"a full object":                 {body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, "parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`},
-		"a whole number for a number":   {body: `{"things": [{"id": "äöü", "kind": "blue", "at": null, "weight": 2}]}`},
-		"not modified":                  {status: 304},
-		"HEAD":                          {method: http.MethodHead},
-		"a text":                        {path: "/things/x", headers: map[string]string{"Content-Type": "text/csv"}, body: "a,b"},
-		"JSON of another name":          {path: "/things/x", headers: map[string]string{"Content-Type": "application/vnd.x+json"}, body: `[{"a": 1}]`},
+		"an empty list": {body: `{"things": []}`},
+		"a full object": {
+			body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, ` +
+				`"parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`,
+		},
+		"a whole number for a number": {body: `{"things": [{"id": "äöü", "kind": "blue", "at": null, "weight": 2}]}`},
+		"not modified":                {status: 304},
+		"HEAD":                        {method: http.MethodHead},
+		"a text": {
+			path: "/things/x", headers: map[string]string{"Content-Type": "text/csv"},
+			body: "a,b",
+		},
+		"JSON of another name": {
+			path:    "/things/x",
+			headers: map[string]string{"Content-Type": "application/vnd.x+json"}, body: `[{"a": 1}]`,
+		},
 		"a fixed path before parameter": {path: "/things/export"},
 		"a documented problem":          {status: 429, headers: problemHeaders, body: problem("429", "rate_limited")},
-		"a method that is not there":    {method: http.MethodPut, status: 405, headers: problemHeaders, body: problem("405", "method_not_allowed")},
-		"a path that is not there":      {path: "/other", status: 404, headers: problemHeaders, body: problem("404", "not_found")},
+		"an unknown method": {method: http.MethodPut, status: 405, headers: problemHeaders, body: problem("405",
+			"method_not_allowed")},
+		"an unknown path": {path: "/other", status: 404, headers: problemHeaders, body: problem("404",
+			"not_found")},
 	} {
 		if got := r.violations(t, c); got != nil {
 			t.Errorf("%s: %q", name, got)
@@ -142,7 +154,7 @@ func TestReplyAsDocumentedPasses(t *testing.T) {
 	}
 }
 
-func TestReplyThatTheDocumentDoesNotHaveIsFound(t *testing.T) {
+func TestUndocumentedRepliesAreReported(t *testing.T) {
 	t.Parallel()
 	list := func(thing string) string { return `{"things": [` + thing + `]}` }
 	with := func(field string) string { return list(strings.TrimSuffix(thing, "}") + ", " + field + "}") }
@@ -150,48 +162,114 @@ func TestReplyThatTheDocumentDoesNotHaveIsFound(t *testing.T) {
 		reply
 		want string
 	}{
-		"an extra field":            {reply{body: with(`"colour": "x"`)}, "/things/0/colour is not in the document"},
-		"an extra field at the top": {reply{body: `{"things": [], "more": 1}`}, "/more is not in the document"},
-		"a field where none are":    {reply{body: with(`"none": {"a": 1}`)}, "/things/0/none/a is not in the document"},
-		"a missing field":           {reply{body: list(`{"id": "a", "kind": "red"}`)}, "/things/0/at is missing"},
-		"a wrong type":              {reply{body: with(`"size": "9"`)}, "/things/0/size is string and should be integer"},
-		"a fraction":                {reply{body: with(`"size": 1.0`)}, "is number and should be integer"},
-		"a null":                    {reply{body: with(`"size": null`)}, "is null and should be integer"},
-		"a wrong type at the top":   {reply{body: `[]`}, "the body is array and should be object"},
-		"a wrong value of a list":   {reply{body: list(`{"id": "a", "kind": "green", "at": null}`)}, "/things/0/kind is green, which is not in the document's list"},
-		"a wrong constant":          {reply{body: with(`"sure": false`)}, "/things/0/sure is false and should be true"},
-		"a time without millis":     {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00Z"}`)}, "not a time in UTC with milliseconds"},
-		"a time in another zone":    {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)}, "not a time in UTC with milliseconds"},
-		"a day that is none":        {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-02-30T10:00:00.000Z"}`)}, "not a time in UTC with milliseconds"},
-		"a number out of bounds":    {reply{body: with(`"size": 10`)}, "/things/0/size is 10, which is out of bounds"},
-		"a text that is too short":  {reply{body: list(`{"id": "", "kind": "red", "at": null}`)}, "/things/0/id has 0 characters"},
-		"a text that is too long":   {reply{body: list(`{"id": "abcd", "kind": "red", "at": null}`)}, "/things/0/id has 4 characters"},
-		"a wrong part of a part":    {reply{body: with(`"parts": [{"id": "b", "kind": "red", "at": null, "x": 1}]`)}, "/things/0/parts/0/x is not in the document"},
-		"no JSON":                   {reply{body: `{`}, "the body is not JSON"},
-		"two values":                {reply{body: `{"things": []} {}`}, "something follows the value"},
-		"an undocumented status":    {reply{status: 201, body: list(thing)}, "does not have this status for listThings"},
-		"an undocumented path":      {reply{path: "/other", body: `{}`}, "the reply must be 404"},
-		"an undocumented method":    {reply{method: http.MethodPost, body: `{}`}, "the reply must be 405"},
-		"a part of a path":          {reply{path: "/things/a/b", body: `{}`}, "the reply must be 404"},
-		"an empty parameter":        {reply{path: "/things/", body: `{}`}, "the reply must be 404"},
-		"another content type":      {reply{headers: map[string]string{"Content-Type": "text/html"}}, `does not have the content type "text/html"`},
-		"no content type":           {reply{headers: map[string]string{"Content-Type": ""}}, `does not have the content type ""`},
-		"a body where none is":      {reply{status: 304, body: `{}`}, "the document has no body for it"},
-		"a missing header":          {reply{headers: map[string]string{"Etag": ""}, body: `{"things": []}`}, "the header ETag is missing"},
-		"no request id":             {reply{headers: map[string]string{"X-Request-Id": ""}, body: `{"things": []}`}, "the header X-Request-Id is missing"},
+		"an extra field": {
+			reply{body: with(`"colour": "x"`)},
+			"/things/0: additional properties 'colour' not allowed",
+		},
+		"an extra field at the top": {
+			reply{body: `{"things": [], "more": 1}`},
+			"the body: additional properties 'more' not allowed",
+		},
+		"a field of an empty object": {
+			reply{body: with(`"none": {"a": 1}`)},
+			"/things/0/none: additional properties 'a' not allowed",
+		},
+		"a missing field": {
+			reply{body: list(`{"id": "a", "kind": "red"}`)},
+			"/things/0: missing property 'at'",
+		},
+		"a wrong type": {reply{body: with(`"size": "9"`)}, "/things/0/size: got string, want integer"},
+		"a fraction": {
+			reply{body: with(`"size": 1.0`)},
+			"/things/0/size: 1.0 is not written as an integer",
+		},
+		"a null":                  {reply{body: with(`"size": null`)}, "/things/0/size: got null, want integer"},
+		"a wrong type at the top": {reply{body: `[]`}, "the body: got array, want object"},
+		"an unknown enum value": {
+			reply{body: list(`{"id": "a", "kind": "green", "at": null}`)},
+			"/things/0/kind: value must be one of",
+		},
+		"a wrong constant": {reply{body: with(`"sure": false`)}, "/things/0/sure: value must be true"},
+		"a time without millis": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00Z"}`)},
+			"not a time in UTC with milliseconds",
+		},
+		"a time in another zone": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)},
+			"not a time in UTC with milliseconds",
+		},
+		"an impossible day": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-02-30T10:00:00.000Z"}`)},
+			"not a time in UTC with milliseconds",
+		},
+		"a number out of bounds": {reply{body: with(`"size": 10`)}, "/things/0/size: maximum: got 10, want 9"},
+		"a text that is too short": {
+			reply{body: list(`{"id": "", "kind": "red", "at": null}`)},
+			"/things/0/id: minLength: got 0, want 1",
+		},
+		"a text that is too long": {
+			reply{body: list(`{"id": "abcd", "kind": "red", "at": null}`)},
+			"/things/0/id: maxLength: got 4, want 3",
+		},
+		"a nested extra field": {
+			reply{body: with(`"parts": [{"id": "b", "kind": "red", "at": null, "x": 1}]`)},
+			"/things/0/parts/0: additional properties 'x' not allowed",
+		},
+		"no JSON":    {reply{body: `{`}, "the body is not JSON"},
+		"two values": {reply{body: `{"things": []} {}`}, "data follows the value"},
+		"an undocumented status": {
+			reply{status: 201, body: list(thing)},
+			"the status is not documented for listThings",
+		},
+		"an undocumented path":   {reply{path: "/other", body: `{}`}, "the status must be 404"},
+		"an undocumented method": {reply{method: http.MethodPost, body: `{}`}, "the status must be 405"},
+		"a part of a path":       {reply{path: "/things/a/b", body: `{}`}, "the status must be 404"},
+		"an empty parameter":     {reply{path: "/things/", body: `{}`}, "the status must be 404"},
+		"another content type": {
+			reply{headers: map[string]string{"Content-Type": "text/html"}},
+			`the content type "text/html" is not documented`,
+		},
+		"no content type": {
+			reply{headers: map[string]string{"Content-Type": ""}},
+			`the content type "" is not documented`,
+		},
+		"a body of a reply without one": {reply{status: 304, body: `{}`}, "a body is not documented"},
+		"a missing header": {
+			reply{headers: map[string]string{"Etag": ""}, body: `{"things": []}`},
+			"the header ETag is missing",
+		},
+		"no request id": {
+			reply{headers: map[string]string{"X-Request-Id": ""}, body: `{"things": []}`},
+			"the header X-Request-Id is missing",
+		},
 		"a header of another type": {
-			reply{status: 429, headers: map[string]string{"Content-Type": problemType, "Retry-After": "soon"}, body: problem("429", "rate_limited")},
-			"Retry-After is string and should be integer",
+			reply{
+				status: 429, headers: map[string]string{"Content-Type": problemType, "Retry-After": "soon"},
+				body: problem("429", "rate_limited"),
+			},
+			"Retry-After: got string, want integer",
 		},
 		"405 without Allow": {
-			reply{method: http.MethodPut, status: 405, headers: map[string]string{"Content-Type": problemType}, body: problem("405", "method_not_allowed")},
+			reply{
+				method: http.MethodPut, status: 405, headers: map[string]string{"Content-Type": problemType},
+				body: problem("405", "method_not_allowed"),
+			},
 			"the header Allow is missing",
 		},
-		"404 with another code":        {reply{path: "/other", status: 404, headers: problemHeaders, body: problem("404", "rate_limited")}, "the code must be not_found"},
-		"a code of another status":     {reply{status: 429, headers: problemHeaders, body: problem("429", "not_found")}, "the document has not_found with the status 404"},
-		"a problem of another status":  {reply{status: 429, headers: problemHeaders, body: problem("400", "rate_limited")}, "the field status is 400"},
-		"a problem of another request": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429", "rate_limited"), "req_1", "req_2", 1)}, "the field requestId is not that of the header"},
-		"a problem with another link":  {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429", "rate_limited"), "#rate", "#", 1)}, "the field type does not link to the code"},
+		"404 with another code": {reply{path: "/other", status: 404, headers: problemHeaders, body: problem("404",
+			"rate_limited")}, "the code must be not_found"},
+		"a code of another status": {
+			reply{status: 429, headers: problemHeaders, body: problem("429", "not_found")},
+			"the documented status of not_found is 404",
+		},
+		"a problem of another status": {
+			reply{status: 429, headers: problemHeaders, body: problem("400", "rate_limited")},
+			"the field status is 400",
+		},
+		"a problem of another request": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429",
+			"rate_limited"), "req_1", "req_2", 1)}, "the field requestId differs from the header"},
+		"a problem with another link": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429",
+			"rate_limited"), "#rate", "#", 1)}, "the field type does not link to the code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +281,7 @@ func TestReplyThatTheDocumentDoesNotHaveIsFound(t *testing.T) {
 	}
 }
 
-func TestWhatWasNeverServedIsReported(t *testing.T) {
+func TestUnseenPartsOfTheDocumentAreReported(t *testing.T) {
 	t.Parallel()
 	c := New(t, []byte(small))
 	reply{body: `{"things": [` + thing + `]}`}.violations(t, c)
@@ -221,14 +299,14 @@ func TestWhatWasNeverServedIsReported(t *testing.T) {
 		"reply listThings 429",
 		"type getThing 200 application/vnd.x+json",
 		"value Thing.kind=blue",
-		`the exception "field Thing.[ps]*" covers nothing: all of it was seen, or it is not in the document`,
+		`the exception "field Thing.[ps]*" matches nothing unseen`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-func TestAnExceptionForWhatWasSeenIsReported(t *testing.T) {
+func TestExceptionForASeenPartIsReported(t *testing.T) {
 	t.Parallel()
 	c := New(t, []byte(small))
 	reply{body: `{"things": []}`}.violations(t, c)
@@ -238,7 +316,7 @@ func TestAnExceptionForWhatWasSeenIsReported(t *testing.T) {
 	}
 }
 
-func TestADocumentThatIsNotUnderstoodIsRefused(t *testing.T) {
+func TestUnsupportedDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string][2]string{
 		"a keyword":              {"minLength: 1", "pattern: a"},
@@ -247,12 +325,15 @@ func TestADocumentThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"a bound":                {"minimum: 1", `minimum: "1"`},
 		"closed objects":         {"additionalProperties: true", "additionalProperties: { type: string }"},
 		"a reference to nowhere": {"#/components/schemas/Thing\" }", "#/components/schemas/Nothing\" }"},
-		"beside a reference":     {`{ $ref: "#/components/headers/ETag" }`, `{ $ref: "#/components/headers/ETag", required: true }`},
-		"a status range":         {`"429":`, `"4XX":`},
-		"a missing id":           {"operationId: getThing", "summary: x"},
-		"a required non-field":   {"required: [things]", "required: [things, other]"},
-		"no schema":              {"{ schema: { type: string } }", "{}"},
-		"no paths":               {"paths:", "webhooks:"},
+		"beside a reference": {
+			`{ $ref: "#/components/headers/ETag" }`,
+			`{ $ref: "#/components/headers/ETag", required: true }`,
+		},
+		"a status range":       {`"429":`, `"4XX":`},
+		"a missing id":         {"operationId: getThing", "summary: x"},
+		"a required non-field": {"required: [things]", "required: [things, other]"},
+		"no schema":            {"{ schema: { type: string } }", "{}"},
+		"no paths":             {"paths:", "webhooks:"},
 	} {
 		edited := strings.Replace(small, edit[0], edit[1], 1)
 		if edited == small {
@@ -264,7 +345,7 @@ func TestADocumentThatIsNotUnderstoodIsRefused(t *testing.T) {
 	}
 }
 
-// recorder is a test that only notes failures.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -274,7 +355,7 @@ func (r *recorder) Helper() {}
 
 func (r *recorder) Errorf(format string, _ ...any) { r.failures = append(r.failures, format) }
 
-func TestTheTransportChecksAndHandsOn(t *testing.T) {
+func TestTransportChecksRepliesAndReturnsThem(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

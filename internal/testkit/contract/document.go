@@ -5,25 +5,28 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 )
 
-// problemType is the media type of every failure.
+// problemType is the media type of error replies.
 const problemType = "application/problem+json"
 
-// document is the part of an OpenAPI document that replies are held against.
+// document is the part of an OpenAPI document that replies are checked against.
 type document struct {
 	root       map[string]any
 	operations []*operation
-	problem    *schema
-	// codes are the problem codes with their statuses, from the table in the description of the schema Problem.
-	codes map[string]int
-	// schemas are those read already, by name, so that a schema may refer to itself.
+	problem    *checked
+	// codes maps problem codes to statuses. It is read from the table in the description of the schema Problem.
+	codes    map[string]int
+	compiler *jsonschema.Compiler
+	// schemas caches schemas by the location of their component.
 	schemas map[string]*schema
 }
 
@@ -34,8 +37,8 @@ type operation struct {
 }
 
 type response struct {
-	headers map[string]*schema
-	content map[string]*schema
+	headers map[string]*checked
+	content map[string]*checked
 }
 
 func parse(source []byte) (*document, error) {
@@ -43,9 +46,13 @@ func parse(source []byte) (*document, error) {
 	if err := yaml.Unmarshal(source, &root); err != nil {
 		return nil, err
 	}
-	d := &document{root: root, schemas: map[string]*schema{}}
-	var err error
-	if d.problem, err = d.schema(map[string]any{"$ref": "#/components/schemas/Problem"}, ""); err != nil {
+	compiler, err := newCompiler(root)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{root: root, compiler: compiler, schemas: map[string]*schema{}}
+	const problemAt = "#/components/schemas/Problem"
+	if d.problem, err = d.checked(map[string]any{"$ref": problemAt}, problemAt); err != nil {
 		return nil, err
 	}
 	d.codes = problemCodes(d.problem.description)
@@ -54,7 +61,7 @@ func parse(source []byte) (*document, error) {
 			if method == "parameters" {
 				continue
 			}
-			o, err := d.operation(strings.ToUpper(method), path, object(op))
+			o, err := d.operation(method, path, object(op))
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
@@ -78,7 +85,9 @@ func problemCodes(description string) map[string]int {
 }
 
 func (d *document) operation(method, path string, op map[string]any) (*operation, error) {
-	out := &operation{method: method, path: path, segments: strings.Split(path, "/"), responses: map[int]*response{}}
+	out := &operation{
+		method: strings.ToUpper(method), path: path, segments: strings.Split(path, "/"), responses: map[int]*response{},
+	}
 	if out.id, _ = op["operationId"].(string); out.id == "" {
 		return nil, errors.New("has no operationId")
 	}
@@ -87,60 +96,80 @@ func (d *document) operation(method, path string, op map[string]any) (*operation
 		if err != nil {
 			return nil, fmt.Errorf("the status %q is not a number", status)
 		}
-		if out.responses[code], err = d.response(object(r)); err != nil {
+		at := "#/paths/" + escape(path) + "/" + method + "/responses/" + status
+		if out.responses[code], err = d.response(object(r), at); err != nil {
 			return nil, fmt.Errorf("%s: %w", status, err)
 		}
 	}
 	return out, nil
 }
 
-func (d *document) response(r map[string]any) (*response, error) {
-	r, _, err := d.resolve(r)
+func (d *document) response(r map[string]any, at string) (*response, error) {
+	r, at, err := d.resolve(r, at)
 	if err != nil {
 		return nil, err
 	}
-	out := &response{headers: map[string]*schema{}, content: map[string]*schema{}}
+	out := &response{headers: map[string]*checked{}, content: map[string]*checked{}}
 	for name, h := range object(r["headers"]) {
-		header, _, err := d.resolve(object(h))
+		header, headerAt, err := d.resolve(object(h), at+"/headers/"+escape(name))
 		if err != nil {
 			return nil, err
 		}
-		if out.headers[name], err = d.schema(object(header["schema"]), ""); err != nil {
+		if out.headers[name], err = d.checked(object(header["schema"]), headerAt+"/schema"); err != nil {
 			return nil, err
 		}
 	}
 	for media, m := range object(r["content"]) {
-		if out.content[media], err = d.schema(object(object(m)["schema"]), ""); err != nil {
+		schemaAt := at + "/content/" + escape(media) + "/schema"
+		if out.content[media], err = d.checked(object(object(m)["schema"]), schemaAt); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// resolve follows a reference inside the document and returns its last part as a name.
-func (d *document) resolve(o map[string]any) (target map[string]any, name string, err error) {
+// checked reads and compiles the schema at a location of the document.
+func (d *document) checked(source map[string]any, at string) (*checked, error) {
+	s, err := d.schema(source, "")
+	if err != nil {
+		return nil, err
+	}
+	validator, err := d.compiler.Compile(documentURL + at)
+	if err != nil {
+		return nil, err
+	}
+	return &checked{s, validator}, nil
+}
+
+// resolve follows a reference inside the document. It returns the target and its location, or o and at if o is not a
+// reference.
+func (d *document) resolve(o map[string]any, at string) (target map[string]any, location string, err error) {
 	ref, ok := o["$ref"].(string)
 	if !ok {
-		return o, "", nil
+		return o, at, nil
 	}
 	if len(o) != 1 {
-		return nil, "", fmt.Errorf("%s: something stands beside the reference", ref)
+		return nil, "", fmt.Errorf("%s: a reference has no other keywords", ref)
 	}
 	target = d.root
 	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 		if target, ok = target[part].(map[string]any); !ok {
-			return nil, "", fmt.Errorf("%s leads nowhere", ref)
+			return nil, "", fmt.Errorf("%s does not exist", ref)
 		}
-		name = part
 	}
-	return target, name, nil
+	return target, ref, nil
 }
 
-// find returns the operation of a request, or nil and whether the path has others. Of several paths that match, the
-// one with the fewest parameters counts (OpenAPI 3.1.0, 4.8.8).
+// escape encodes a name for a JSON pointer in a URL fragment (RFC 6901, section 6).
+func escape(name string) string {
+	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+}
+
+// find returns the operation of a request, or nil, and whether the path has operations of other methods. If several
+// paths match, it prefers the path with the fewest parameters (OpenAPI 3.1.0, section 4.8.8).
 func (d *document) find(method, path string) (op *operation, pathKnown bool) {
 	if method == http.MethodHead {
-		method = http.MethodGet // RFC 9110, 9.3.2
+		method = http.MethodGet // RFC 9110, section 9.3.2
 	}
 	segments := strings.Split(path, "/")
 	fewest := len(segments) + 1
@@ -180,5 +209,4 @@ func object(v any) map[string]any {
 	return o
 }
 
-// sorted returns the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

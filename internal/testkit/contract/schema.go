@@ -6,48 +6,100 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
-// schema is a JSON Schema, of the keywords that our document uses.
+// documentURL is the address of the document inside the schema compiler.
+const documentURL = "carrel://openapi.json"
+
+// milliseconds is the format of times in replies: RFC 3339 in UTC with milliseconds.
+var milliseconds = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+
+// newCompiler returns a compiler of the document's schemas. It adds two rules of our own: objects have no properties
+// but the documented ones, and times are written with milliseconds.
+func newCompiler(root map[string]any) (*jsonschema.Compiler, error) {
+	encoded, err := json.Marshal(root) // the compiler wants the types of JSON, not of YAML
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	closeObjects(doc)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: func(v any) error {
+		text, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		if _, err := time.Parse(time.RFC3339, text); err != nil || !milliseconds.MatchString(text) {
+			return errors.New("not a time in UTC with milliseconds")
+		}
+		return nil
+	}})
+	return c, c.AddResource(documentURL, doc)
+}
+
+// closeObjects sets additionalProperties to false in all schemas that do not set it.
+func closeObjects(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			closeObjects(item)
+		}
+	case map[string]any:
+		types, _ := v["type"].([]any)
+		if _, set := v["additionalProperties"]; !set && (v["type"] == "object" || slices.Contains(types, any("object"))) {
+			v["additionalProperties"] = false
+		}
+		for _, item := range v {
+			closeObjects(item)
+		}
+	}
+}
+
+// checked is the schema of a header or a body, once to validate values and once to record coverage.
+type checked struct {
+	*schema
+	validator *jsonschema.Schema
+}
+
+// schema holds the keywords of a JSON Schema that coverage is recorded for.
 type schema struct {
-	// name is where the schema stands: a component's name, or a place inside one ("Agent.sources[]"). It is what
-	// reports call it, and empty for one that has no component around it.
+	// name is the name of a component, or a place inside one ("Agent.sources[]"). It is empty for inline schemas.
 	name        string
 	description string
 	types       map[string]bool
 	properties  map[string]*schema
-	required    []string
-	open        bool // additionalProperties: true
 	items       *schema
 	enum        []any
-	constant    any
-	isConstant  bool
-	dateTime    bool
 	binary      bool
-	min, max    *float64
-	minLength   int
-	maxLength   int // 0: none
 }
 
-// schema reads a schema. It refuses what it does not know: a keyword that is skipped is a check that is not made.
+// schema reads a schema. It refuses unknown keywords, which the validator would ignore.
 func (d *document) schema(source map[string]any, name string) (*schema, error) {
-	source, ref, err := d.resolve(source)
+	source, at, err := d.resolve(source, "")
 	if err != nil {
 		return nil, err
 	}
 	s := &schema{name: name, types: map[string]bool{}, properties: map[string]*schema{}}
-	if ref != "" {
-		if known := d.schemas[ref]; known != nil {
+	if at != "" {
+		if known := d.schemas[at]; known != nil {
 			return known, nil
 		}
-		s.name = ref
-		d.schemas[ref] = s
+		s.name = at[strings.LastIndex(at, "/")+1:]
+		d.schemas[at] = s // before its properties are read, so that it may refer to itself
 	}
 	if source == nil {
 		return nil, fmt.Errorf("%s: a schema is missing", name)
@@ -57,23 +109,33 @@ func (d *document) schema(source map[string]any, name string) (*schema, error) {
 			return nil, fmt.Errorf("schema %s: %s: %w", s.name, keyword, err)
 		}
 	}
-	for _, name := range s.required {
-		if s.properties[name] == nil {
-			return nil, fmt.Errorf("schema %s: %s is required but is no property", s.name, name)
+	if s.types["array"] && s.items == nil {
+		return nil, fmt.Errorf("schema %s: an array without items", s.name)
+	}
+	required, _ := source["required"].([]any)
+	for _, name := range required {
+		if s.properties[fmt.Sprint(name)] == nil {
+			return nil, fmt.Errorf("schema %s: %v is required but is not a property", s.name, name)
 		}
 	}
 	return s, nil
 }
 
-var errForm = errors.New("has a form that is not known here")
+var errUnknown = errors.New("not supported by this package")
 
 func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 	switch keyword {
-	case "example":
+	case "example", "required", "const", "minimum", "maximum", "minLength", "maxLength":
 	case "description":
 		s.description, _ = v.(string)
 	case "type":
-		return s.setTypes(v)
+		types, ok := v.([]any)
+		if !ok {
+			types = []any{v}
+		}
+		for _, t := range types {
+			s.types[fmt.Sprint(t)] = true
+		}
 	case "properties":
 		for name, p := range object(v) {
 			if s.properties[name], err = d.schema(object(p), s.place("."+name)); err != nil {
@@ -82,41 +144,19 @@ func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 		}
 	case "items":
 		s.items, err = d.schema(object(v), s.place("[]"))
-		return err
-	case "required":
-		list, _ := v.([]any)
-		for _, name := range list {
-			s.required = append(s.required, fmt.Sprint(name))
-		}
 	case "additionalProperties":
-		if v != true {
-			return errForm // false is our own rule everywhere, and a schema is not used
+		if v != true { // false is the default of this package, and schemas are not used
+			return errUnknown
 		}
-		s.open = true
 	case "enum":
 		s.enum, _ = v.([]any)
-	case "const":
-		s.constant, s.isConstant = v, true
 	case "format":
-		switch v {
-		case "date-time":
-			s.dateTime = true
-		case "binary":
-			s.binary = true
-		case "int64": // says how a program keeps it, not what it is
-		default:
-			return errForm
+		s.binary = v == "binary"
+		if v != "date-time" && v != "binary" && v != "int64" {
+			return errUnknown
 		}
-	case "minimum":
-		s.min, err = floatOf(v)
-	case "maximum":
-		s.max, err = floatOf(v)
-	case "minLength":
-		s.minLength, _ = v.(int)
-	case "maxLength":
-		s.maxLength, _ = v.(int)
 	default:
-		return errors.New("this keyword is not known here")
+		return errUnknown
 	}
 	return err
 }
@@ -128,36 +168,7 @@ func (s *schema) place(part string) string {
 	return s.name + part
 }
 
-func (s *schema) setTypes(v any) error {
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	for _, t := range list {
-		switch t {
-		case "string", "integer", "number", "boolean", "array", "object", "null":
-			s.types[t.(string)] = true
-		default:
-			return errForm
-		}
-	}
-	return nil
-}
-
-func floatOf(v any) (*float64, error) {
-	var f float64
-	switch n := v.(type) {
-	case int:
-		f = float64(n)
-	case float64:
-		f = n
-	default:
-		return nil, errForm
-	}
-	return &f, nil
-}
-
-// decode reads one JSON value, keeping numbers as they are written.
+// decode reads one JSON value, with numbers as json.Number.
 func decode(body []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -166,110 +177,82 @@ func decode(body []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the value")
+		return nil, errors.New("data follows the value")
 	}
 	return v, nil
 }
 
-// number is a number out of a header.
-func number(text string) any {
+// headerNumber returns the value of a header of type integer.
+func headerNumber(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.Number(text)
 	}
 	return text
 }
 
-// value checks a value and notes the fields and words that it shows. where is the kind of place, for a schema
-// without a name; at is the pointer to the value.
-func (v *visit) value(s *schema, value any, where, at string) {
+var english = message.NewPrinter(language.English)
+
+// value validates a value and records its coverage. at is the JSON pointer of the value, or the name of a header.
+func (v *visit) value(b *checked, value any, at string) {
+	var invalid *jsonschema.ValidationError
+	if err := b.validator.Validate(value); errors.As(err, &invalid) {
+		v.invalid(invalid, at)
+	}
+	if text, ok := value.(string); ok && !b.binary && !utf8.ValidString(text) {
+		v.fail("%s: invalid UTF-8", pointer(at))
+	}
+	v.record(b.schema, value, at)
+}
+
+// invalid reports the innermost causes of an error, which are the precise ones.
+func (v *visit) invalid(e *jsonschema.ValidationError, at string) {
+	for _, cause := range e.Causes {
+		v.invalid(cause, at)
+	}
+	if len(e.Causes) == 0 {
+		for _, part := range e.InstanceLocation {
+			at += "/" + part
+		}
+		schemaAt := strings.TrimPrefix(e.SchemaURL, documentURL)
+		v.fail("%s: %s (%s)", pointer(at), e.ErrorKind.LocalizedString(english), schemaAt)
+	}
+}
+
+// record notes the fields, types and enum values that a value shows. It also checks that integers are written as such:
+// JSON Schema accepts 1.0, which strict clients do not.
+func (v *visit) record(s *schema, value any, at string) {
 	kind := kindOf(value)
-	if !s.types[kind] && (kind != "integer" || !s.types["number"]) && len(s.types) > 0 {
-		v.fail("%s is %s and should be %s (%s)", pointer(at), kind, strings.Join(sorted(s.types), " or "), s.label(where))
-		return
+	if kind == "number" && s.types["integer"] && !s.types["number"] {
+		v.fail("%s: %v is not written as an integer", pointer(at), value)
 	}
 	if len(s.types) > 1 {
 		v.note("field %s as %s", s.name, kind)
 	}
-	if s.isConstant && !same(s.constant, value) {
-		v.fail("%s is %v and should be %v", pointer(at), value, s.constant)
-	}
 	if s.enum != nil {
-		if !slices.ContainsFunc(s.enum, func(e any) bool { return same(e, value) }) {
-			v.fail("%s is %v, which is not in the document's list", pointer(at), value)
-		}
 		v.note("value %s=%v", s.name, value)
 	}
 	switch value := value.(type) {
-	case string:
-		v.text(s, value, at)
-	case json.Number:
-		v.number(s, value, at)
 	case []any:
-		if s.items == nil {
-			v.fail("%s: the document does not say what the list holds", pointer(at))
-			return
-		}
 		for i, item := range value {
-			v.value(s.items, item, where, fmt.Sprintf("%s/%d", at, i))
+			if s.items != nil {
+				v.record(s.items, item, fmt.Sprintf("%s/%d", at, i))
+			}
 		}
 	case map[string]any:
-		v.object(s, value, where, at)
-	}
-}
-
-func (s *schema) label(where string) string {
-	if s.name != "" {
-		return s.name
-	}
-	return where
-}
-
-// milliseconds is how the document promises times: RFC 3339 in UTC with milliseconds.
-var milliseconds = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
-
-func (v *visit) text(s *schema, text, at string) {
-	if s.dateTime {
-		if _, err := time.Parse(time.RFC3339, text); err != nil || !milliseconds.MatchString(text) {
-			v.fail("%s is %q, which is not a time in UTC with milliseconds", pointer(at), text)
-		}
-	}
-	n := utf8.RuneCountInString(text)
-	if n < s.minLength || s.maxLength > 0 && n > s.maxLength {
-		v.fail("%s has %d characters", pointer(at), n)
-	}
-	if !s.binary && !utf8.ValidString(text) {
-		v.fail("%s is not valid UTF-8", pointer(at))
-	}
-}
-
-func (v *visit) number(s *schema, n json.Number, at string) {
-	f, err := n.Float64()
-	if err != nil || s.min != nil && f < *s.min || s.max != nil && f > *s.max {
-		v.fail("%s is %s, which is out of bounds", pointer(at), n)
-	}
-}
-
-func (v *visit) object(s *schema, fields map[string]any, where, at string) {
-	for _, name := range s.required {
-		if _, there := fields[name]; !there {
-			v.fail("%s/%s is missing (%s)", at, name, s.label(where))
-		}
-	}
-	for _, name := range sorted(fields) {
-		property := s.properties[name]
-		switch {
-		case property != nil:
+		for name, property := range s.properties {
+			field, present := value[name]
+			if !present {
+				continue
+			}
 			if s.name != "" {
 				v.note("field %s.%s", s.name, name)
 			}
-			v.value(property, fields[name], where, at+"/"+name)
-		case !s.open:
-			v.fail("%s/%s is not in the document (%s)", at, name, s.label(where))
+			v.record(property, field, at+"/"+name)
 		}
 	}
 }
 
-// kindOf names the JSON type of a value.
+// kindOf returns the JSON type of a value.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -289,14 +272,6 @@ func kindOf(v any) string {
 		return "integer"
 	}
 	return fmt.Sprintf("%T", v)
-}
-
-// same compares a value of the document, which was YAML, with one of a reply, which was JSON.
-func same(documented, served any) bool {
-	if n, ok := served.(json.Number); ok {
-		return fmt.Sprint(documented) == n.String()
-	}
-	return reflect.DeepEqual(documented, served)
 }
 
 func pointer(at string) string {

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Unseen returns what the document promises and no reply has shown: operations, their replies and content types, and
-// the fields and listed values of what replies are made of. What one of the allowed patterns covers, in which * stands
-// for any text, is left out. A pattern that covers nothing unseen is reported too, so that a list of exceptions can
-// only shrink.
+// Unseen returns the documented operations, replies, content types, fields and enum values that occurred in no reply,
+// except those that match one of the allowed patterns. A * in a pattern matches any text. A pattern that matches
+// nothing is reported too, so that the list of exceptions can only shrink.
 //
 // The lines read "operation listAgents", "reply listAgents 304", "type exportFavourites 200 text/csv",
 // "field Agent.name", "field Thread.lastMessageAt as null" and "value Memory.origin=agent".
 func (c *Checker) Unseen(allowed ...string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	missing := c.doc.promises()
+	missing := c.doc.coverable()
 	for line := range c.seen {
 		delete(missing, line)
 	}
@@ -26,21 +25,21 @@ func (c *Checker) Unseen(allowed ...string) []string {
 	for _, pattern := range allowed {
 		covered := matcher(pattern)
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(missing)), covered) {
-			unseen = append(unseen, fmt.Sprintf("the exception %q covers nothing: all of it was seen, or it is not in the document", pattern))
+			unseen = append(unseen, fmt.Sprintf("the exception %q matches nothing unseen", pattern))
 		}
 		unseen = slices.DeleteFunc(unseen, covered)
 	}
 	return unseen
 }
 
-// matcher returns whether a line is covered by a pattern, in which * stands for any text.
+// matcher returns a function that reports whether a line matches a pattern.
 func matcher(pattern string) func(line string) bool {
 	re := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
 	return re.MatchString
 }
 
-// promises lists all that replies can show of the document.
-func (d *document) promises() map[string]bool {
+// coverable returns all lines that Unseen can report.
+func (d *document) coverable() map[string]bool {
 	out := map[string]bool{}
 	visited := map[*schema]bool{}
 	for _, op := range d.operations {
@@ -49,17 +48,17 @@ func (d *document) promises() map[string]bool {
 			name := fmt.Sprintf("%s %d", op.id, status)
 			out["reply "+name] = true
 			for media, s := range r.content {
-				if len(r.content) > 1 { // else the reply says it
+				if len(r.content) > 1 { // otherwise the reply implies it
 					out["type "+name+" "+media] = true
 				}
-				s.promises(out, visited)
+				s.addCoverable(out, visited)
 			}
 		}
 	}
 	return out
 }
 
-func (s *schema) promises(out map[string]bool, visited map[*schema]bool) {
+func (s *schema) addCoverable(out map[string]bool, visited map[*schema]bool) {
 	if visited[s] {
 		return
 	}
@@ -73,12 +72,12 @@ func (s *schema) promises(out map[string]bool, visited map[*schema]bool) {
 		out[fmt.Sprintf("value %s=%v", s.name, v)] = true
 	}
 	if s.items != nil {
-		s.items.promises(out, visited)
+		s.items.addCoverable(out, visited)
 	}
 	for name, property := range s.properties {
 		if s.name != "" {
 			out["field "+s.name+"."+name] = true
 		}
-		property.promises(out, visited)
+		property.addCoverable(out, visited)
 	}
 }

@@ -1,6 +1,6 @@
-// Package modelfake is a provider of language models for tests, in the wire formats of OpenAI and Anthropic. It is
-// strict: a request that a provider could refuse, or that has anything a test does not know of, fails the test. What it
-// answers is scripted, failures of all kinds included, and every request is kept for inspection.
+// Package modelfake is a fake model provider for tests, in the wire formats of OpenAI and Anthropic. It is strict: a
+// request that a provider could refuse, or that has an unknown field, fails the test. Replies and failures are
+// scripted, and all requests are recorded.
 package modelfake
 
 import (
@@ -19,24 +19,24 @@ import (
 // Format is a wire format.
 type Format string
 
-// The formats.
+// Formats.
 const (
 	OpenAI    Format = "openai"
 	Anthropic Format = "anthropic"
 )
 
-// Server is a provider on this machine.
+// Server is a fake provider.
 type Server struct {
 	Format Format
-	// Key is what it asks for, and answers 401 without; empty means that none may be sent.
+	// Key is the required API key. Empty means that a request must not have one.
 	Key string
-	// Models are those it knows; others are answered with 404.
+	// Models are the known models. The reply for other models is 404.
 	Models []string
-	// Unwelcome are fields of a request that its models do not take, and answer with 400.
-	Unwelcome []string
+	// Unsupported are request fields that are refused with 400.
+	Unsupported []string
 
-	server   *httptest.Server
-	complain func(error)
+	server    *httptest.Server
+	onInvalid func(error)
 
 	mu       sync.Mutex
 	script   []Reply
@@ -44,28 +44,28 @@ type Server struct {
 	requests []Request
 }
 
-// New starts a provider that is closed at the test's end, knows the model "fake-1" and asks for a key.
+// New starts a provider with the model "fake-1" and an API key. It is closed at the end of the test.
 func New(t testing.TB, format Format) *Server {
 	t.Helper()
-	s := Start(format, func(err error) { t.Errorf("a request to the model is wrong: %v", err) })
+	s := Start(format, func(err error) { t.Errorf("invalid request to the model: %v", err) })
 	t.Cleanup(s.Close)
 	return s
 }
 
-// Start is New for programs that are no tests: complain is told of wrong requests, and Close ends it.
-func Start(format Format, complain func(error)) *Server {
-	s := &Server{Format: format, Key: "sk-secret-of-the-test", Models: []string{"fake-1"}, complain: complain}
+// Start is New for programs that are not tests. It calls onInvalid for invalid requests, and the caller calls Close.
+func Start(format Format, onInvalid func(error)) *Server {
+	s := &Server{Format: format, Key: "sk-secret-of-the-test", Models: []string{"fake-1"}, onInvalid: onInvalid}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
 
-// Close ends the server, and streams that still run.
+// Close stops the server and all running streams.
 func (s *Server) Close() {
 	s.server.CloseClientConnections()
 	s.server.Close()
 }
 
-// URL is the base URL that a client is given.
+// URL returns the base URL for clients.
 func (s *Server) URL() string {
 	if s.Format == OpenAI {
 		return s.server.URL + "/v1"
@@ -73,31 +73,31 @@ func (s *Server) URL() string {
 	return s.server.URL
 }
 
-// Script lets the next requests be answered so, in order.
+// Script sets the replies to the next requests, in order.
 func (s *Server) Script(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, replies...)
 }
 
-// Answer lets requests be answered so for which nothing is scripted. Without it, such a request is wrong. The function
-// may be called from several goroutines.
+// Answer sets a function for requests without a scripted reply, which are invalid otherwise. It may be called
+// concurrently.
 func (s *Server) Answer(answer func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// Requests returns every request that was well formed, in the order in which they came, whatever became of them.
+// Requests returns all valid requests in the order of their arrival, whatever the replies were.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Request is what a client asked, the same in both formats.
+// Request is a decoded request, independent of the format.
 type Request struct {
-	// Header and Body are as they came.
+	// Header and Body are the raw request.
 	Header http.Header
 	Body   string
 
@@ -107,11 +107,11 @@ type Request struct {
 	Tools       []string
 	MaxTokens   int
 	Temperature *float64
-	// Schema is the JSON schema that the answer shall have.
+	// Schema is the JSON schema of the answer.
 	Schema json.RawMessage
 }
 
-// Message is a message of a request. An answer to a call has Role "tool".
+// Message is a message of a request. The result of a tool call has the Role "tool".
 type Message struct {
 	Role, Text string
 	Calls      []Call
@@ -127,10 +127,10 @@ func (r Request) Last() string {
 	return r.Messages[len(r.Messages)-1].Text
 }
 
-// Call is a call of a tool. In a Reply, Arguments is sent in pieces of a few bytes.
+// Call is a tool call. In a Reply, Arguments are sent in pieces of a few bytes.
 type Call struct{ ID, Name, Arguments string }
 
-// refusal is an answer with another status than 200.
+// refusal is a reply with a status other than 200.
 type refusal struct {
 	status        int
 	code, message string
@@ -146,26 +146,26 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, Reply{Status: refused.status, Code: refused.code, Message: refused.message})
 		return
 	case err != nil:
-		s.complain(err)
+		s.onInvalid(err)
 		s.refuse(w, Reply{Status: http.StatusBadRequest, Code: "invalid_request_error", Message: err.Error()})
 		return
 	}
 	reply, err := s.next(request)
 	if err != nil {
-		s.complain(err)
+		s.onInvalid(err)
 	}
 	switch {
 	case reply.Status != 0:
 		s.refuse(w, reply)
 	case reply.Body != "":
 		w.Header().Set("Content-Type", reply.ContentType)
-		_, _ = io.WriteString(w, reply.Body) // a client that left does not want it
+		_, _ = io.WriteString(w, reply.Body) // the client may have disconnected
 	default:
 		s.stream(w, r, request, reply)
 	}
 }
 
-// next notes a request and returns what is to be answered.
+// next records a request and returns the reply.
 func (s *Server) next(r Request) (Reply, error) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
@@ -178,12 +178,12 @@ func (s *Server) next(r Request) (Reply, error) {
 	answer := s.answer
 	s.mu.Unlock()
 	if answer == nil {
-		return Reply{Status: http.StatusTeapot}, errors.New("no answer is scripted for it")
+		return Reply{Status: http.StatusTeapot}, errors.New("no reply is scripted")
 	}
 	return answer(r), nil
 }
 
-// read holds a request to its format.
+// read decodes and validates a request.
 func (s *Server) read(r *http.Request) (Request, error) {
 	path, check := "/v1/chat/completions", s.readOpenAI
 	if s.Format == Anthropic {
@@ -198,7 +198,7 @@ func (s *Server) read(r *http.Request) (Request, error) {
 	case r.Header.Get("Content-Type") != "application/json":
 		return Request{}, errors.New("Content-Type " + r.Header.Get("Content-Type"))
 	}
-	if err := s.authorise(r.Header); err != nil {
+	if err := s.authorize(r.Header); err != nil {
 		return Request{}, err
 	}
 	request, err := check(body)
@@ -207,21 +207,23 @@ func (s *Server) read(r *http.Request) (Request, error) {
 	}
 	request.Header, request.Body = r.Header.Clone(), string(body)
 	if strings.ContainsRune(request.Body, 0) || strings.Contains(request.Body, `\u0000`) {
-		return Request{}, errors.New("it has a NUL")
+		return Request{}, errors.New("the body contains NUL")
 	}
 	if !slices.Contains(s.Models, request.Model) {
-		return Request{}, refusal{http.StatusNotFound, "model_not_found", "The model does not exist or you do not have access to it."}
+		return Request{}, refusal{
+			http.StatusNotFound, "model_not_found", "The model does not exist or you do not have access to it.",
+		}
 	}
 	return request, checkOrder(request.Messages)
 }
 
-func (s *Server) authorise(h http.Header) error {
+func (s *Server) authorize(h http.Header) error {
 	given, other := h.Get("Authorization"), "X-Api-Key"
 	want := "Bearer " + s.Key
 	if s.Format == Anthropic {
 		given, other, want = h.Get("X-Api-Key"), "Authorization", s.Key
 		if h.Get("Anthropic-Version") != "2023-06-01" {
-			return errors.New("the wrong anthropic-version")
+			return errors.New("unexpected anthropic-version")
 		}
 	}
 	if s.Key == "" {
@@ -229,22 +231,25 @@ func (s *Server) authorise(h http.Header) error {
 	}
 	switch {
 	case h.Get(other) != "":
-		return errors.New("it has " + other)
+		return errors.New("unexpected header " + other)
 	case given != want:
 		return refusal{http.StatusUnauthorized, "authentication_error", "Incorrect API key provided: " + given}
 	}
 	return nil
 }
 
-// decode reads JSON that may have no fields but those of v, and none that are unwelcome.
+// decode decodes JSON with only the fields of v, and without unsupported ones.
 func (s *Server) decode(body []byte, v any) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return err
 	}
-	for _, name := range s.Unwelcome {
+	for _, name := range s.Unsupported {
 		if _, ok := fields[name]; ok {
-			return refusal{http.StatusBadRequest, "unsupported_parameter", "Unsupported parameter: '" + name + "' is not supported with this model."}
+			return refusal{
+				http.StatusBadRequest, "unsupported_parameter",
+				"Unsupported parameter: '" + name + "' is not supported with this model.",
+			}
 		}
 	}
 	return strict(body, v)
@@ -256,18 +261,18 @@ func strict(body []byte, v any) error {
 	return d.Decode(v)
 }
 
-// checkOrder holds a conversation to the rules: the user first, the assistant never twice, each call answered at once.
+// checkOrder checks that the user is first, roles alternate, and results follow their tool calls.
 func checkOrder(messages []Message) error {
 	var open []string
 	before := ""
 	for i, m := range messages {
 		switch {
 		case i == 0 && m.Role != "user":
-			return errors.New("it does not start with the user")
+			return errors.New("the first message is not the user's")
 		case m.Role != "tool" && len(open) > 0:
-			return fmt.Errorf("message %d comes before the answers to %d calls", i, len(open))
+			return fmt.Errorf("message %d precedes the results of %d tool calls", i, len(open))
 		case m.Role != "tool" && m.Role == before:
-			return fmt.Errorf("message %d is a second one of the %s", i, m.Role)
+			return fmt.Errorf("message %d has the role %s again", i, m.Role)
 		case m.Text == "" && len(m.Calls) == 0 && m.Role != "tool":
 			return fmt.Errorf("message %d is empty", i)
 		}
@@ -275,25 +280,25 @@ func checkOrder(messages []Message) error {
 		for _, call := range m.Calls {
 			var arguments map[string]any
 			if call.ID == "" || call.Name == "" || json.Unmarshal([]byte(call.Arguments), &arguments) != nil {
-				return fmt.Errorf("message %d has a call that is not whole", i)
+				return fmt.Errorf("message %d has an invalid tool call", i)
 			}
 			open = append(open, call.ID)
 		}
 		if m.Role == "tool" {
 			at := slices.Index(open, m.CallID)
 			if at < 0 {
-				return fmt.Errorf("message %d answers no call", i)
+				return fmt.Errorf("message %d is the result of an unknown tool call", i)
 			}
 			open = slices.Delete(open, at, at+1)
 		}
 	}
 	switch {
 	case len(messages) == 0:
-		return errors.New("it has no messages")
+		return errors.New("there are no messages")
 	case len(open) > 0:
-		return fmt.Errorf("%d calls have no answer", len(open))
+		return fmt.Errorf("%d tool calls have no result", len(open))
 	case before == "assistant":
-		return errors.New("it ends with the assistant")
+		return errors.New("the last message is the assistant's")
 	}
 	return nil
 }

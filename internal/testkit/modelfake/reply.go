@@ -9,83 +9,83 @@ import (
 	"time"
 )
 
-// Reply is an answer. The zero value is an empty one that ends well.
+// Reply is a scripted reply. The zero value is an empty, complete answer.
 type Reply struct {
-	// Text is sent piece by piece, as it is: a piece may end within a character, or hold a NUL.
+	// Text is sent in these pieces. A piece may end within a character or contain NUL.
 	Text []string
-	// Calls follow the text.
+	// Calls are sent after the text.
 	Calls []Call
-	// Finish is why the model stopped, in words of the format; empty means the usual ones.
+	// Finish is the finish reason in the words of the format. The default depends on Calls.
 	Finish string
-	// In, Out and Cached are the usage. When In and Out are 0 they are words and pieces; NoUsage leaves it out.
+	// In, Out and Cached are the usage. If In and Out are 0, words and pieces are counted. NoUsage omits the usage.
 	In, Out, Cached int
 	NoUsage         bool
 
-	// Pause is the time before each piece.
+	// Pause is the delay before each piece.
 	Pause time.Duration
-	// KeepAlive puts comments and pings between the pieces, and EmptyChoices chunks without content.
+	// KeepAlive sends comments and pings between the pieces, EmptyChoices sends chunks without content.
 	KeepAlive, EmptyChoices bool
-	// NoIDs leaves out the ids of calls, as some servers of OpenAI's format do.
+	// NoIDs omits the ids of tool calls, like some OpenAI-compatible servers.
 	NoIDs bool
-	// End is how the stream ends after what there is of text and calls.
+	// End is the end of the stream, after text and calls.
 	End End
 
-	// Status other than 0 is an answer without a stream, with a Retry-After unless that is empty, and an error of this
-	// code and message. They are also those of an error in the midst of a stream.
+	// Status, if not 0, is the status of an error reply instead of a stream. RetryAfter is its header, if not empty. Code
+	// and Message belong to this error, or to the error event of End Fails.
 	Status     int
 	RetryAfter string
 	Code       string
 	Message    string
-	// Body, when not empty, is an answer of status 200 that is no stream.
+	// Body, if not empty, is sent with status 200 instead of a stream.
 	Body, ContentType string
 }
 
-// End is how a stream ends.
+// End is the end of a stream.
 type End int
 
-// The ends.
+// Ends of a stream.
 const (
-	// Whole is a stream as it should be.
+	// Whole ends the stream correctly.
 	Whole End = iota
-	// Cut closes the stream cleanly, without the reason to finish and all that follows.
+	// Cut closes the stream cleanly before the finish reason.
 	Cut
-	// Unterminated closes the stream cleanly after the reason to finish and the usage, without the mark of its end.
+	// Unterminated closes the stream cleanly after finish reason and usage, without the final event.
 	Unterminated
-	// NoReason leaves out only the reason to finish.
+	// NoReason omits only the finish reason.
 	NoReason
-	// Broken closes the connection in the midst of the stream.
+	// Broken closes the connection within an event.
 	Broken
-	// BrokenLate closes the connection after the reason to finish and the usage.
+	// BrokenLate closes the connection after finish reason and usage.
 	BrokenLate
-	// Reset resets the connection, which may also lose what was sent before.
+	// Reset resets the connection, which may also lose earlier events.
 	Reset
-	// Fails sends an error.
+	// Fails sends an error event.
 	Fails
-	// Hangs sends nothing more until the client leaves.
+	// Hangs sends nothing more until the client disconnects.
 	Hangs
-	// Garbage sends something that is no JSON.
+	// Garbage sends an event that is not JSON.
 	Garbage
 )
 
-// Say is an answer of this text, word by word.
+// Say returns a reply with a text, sent word by word.
 func Say(text string) Reply { return Reply{Text: strings.SplitAfter(text, " ")} }
 
-// Use is an answer of these calls.
+// Use returns a reply with tool calls.
 func Use(calls ...Call) Reply { return Reply{Calls: calls} }
 
-// Refuse is an answer with a status and a Retry-After.
+// Refuse returns an error reply with a status and a Retry-After header.
 func Refuse(status int, retryAfter string) Reply {
 	return Reply{Status: status, RetryAfter: retryAfter, Code: "error", Message: "scripted"}
 }
 
-// refuse answers with a status and an error in the format.
+// refuse writes an error reply.
 func (s *Server) refuse(w http.ResponseWriter, reply Reply) {
 	if reply.RetryAfter != "" {
 		w.Header().Set("Retry-After", reply.RetryAfter)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(reply.Status)
-	_, _ = fmt.Fprintln(w, s.errorOf(reply)) // a client that left does not want it
+	_, _ = fmt.Fprintln(w, s.errorOf(reply)) // the client may have disconnected
 }
 
 func (s *Server) errorOf(reply Reply) string {
@@ -100,14 +100,14 @@ func (s *Server) errorOf(reply Reply) string {
 	return string(b)
 }
 
-// speaker writes a stream in one of the formats.
-type speaker interface {
+// encoder writes a stream in one of the formats.
+type encoder interface {
 	begin()
 	text(piece string)
 	call(index int, c Call, pieces []string)
 	keepAlive()
 	emptyChoices()
-	// finish gives the reason unless it is empty, and the usage; end is the mark of the end.
+	// finish writes the finish reason, unless it is empty, and the usage. end writes the final event.
 	finish(reason string)
 	end()
 	fail(body string)
@@ -121,11 +121,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, request Request,
 	w.Header().Set("Content-Type", "text/event-stream")
 	wr := &writer{w: w, control: http.NewResponseController(w), gone: r.Context().Done(), pause: reply.Pause}
 	wr.flush()
-	var out speaker = &openAISpeaker{writer: wr, model: request.Model, reply: reply}
+	var out encoder = &openAIEncoder{writer: wr, model: request.Model, reply: reply}
 	if s.Format == Anthropic {
-		out = &anthropicSpeaker{writer: wr, model: request.Model, reply: reply}
+		out = &anthropicEncoder{writer: wr, model: request.Model, reply: reply}
 	}
-	between := func() {
+	sendBetween := func() {
 		if reply.KeepAlive {
 			out.keepAlive()
 		}
@@ -134,17 +134,18 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, request Request,
 		}
 	}
 	if reply.KeepAlive {
-		wr.raw(": still here\n\n")
+		wr.raw(": keep-alive\n\n")
 	}
-	if len(reply.Text)+len(reply.Calls) > 0 || reply.End == Whole || reply.End == Unterminated || reply.End == BrokenLate || reply.End == NoReason {
+	if len(reply.Text)+len(reply.Calls) > 0 || reply.End == Whole || reply.End == Unterminated ||
+		reply.End == BrokenLate || reply.End == NoReason {
 		out.begin()
 	}
 	for _, piece := range reply.Text {
-		between()
+		sendBetween()
 		out.text(piece)
 	}
 	for i, call := range reply.Calls {
-		between()
+		sendBetween()
 		if reply.NoIDs {
 			call.ID = ""
 		}
@@ -153,7 +154,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, request Request,
 	s.finish(wr, out, reply)
 }
 
-func (s *Server) finish(wr *writer, out speaker, reply Reply) {
+func (s *Server) finish(wr *writer, out encoder, reply Reply) {
 	switch reply.End {
 	case Whole, Unterminated, BrokenLate:
 		reason := reply.Finish
@@ -188,7 +189,7 @@ func (s *Server) finish(wr *writer, out speaker, reply Reply) {
 	}
 }
 
-// pieces cuts arguments into pieces of three bytes, through the midst of names and characters.
+// pieces splits arguments into pieces of three bytes, also within characters.
 func pieces(s string) []string {
 	var out []string
 	for len(s) > 3 {
@@ -197,7 +198,7 @@ func pieces(s string) []string {
 	return append(out, s)
 }
 
-// writer sends events at once, each after its pause. Once the client has left it does nothing.
+// writer flushes every event, after the pause. It does nothing once the client has disconnected.
 type writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -205,10 +206,10 @@ type writer struct {
 	pause   time.Duration
 }
 
-func (w *writer) flush() { _ = w.control.Flush() } // a client that left does not want it
+func (w *writer) flush() { _ = w.control.Flush() } // the client may have disconnected
 
 func (w *writer) raw(s string) {
-	_, _ = w.w.Write([]byte(s)) // a client that left does not want it
+	_, _ = w.w.Write([]byte(s)) // the client may have disconnected
 	w.flush()
 }
 
@@ -237,12 +238,12 @@ func (w *writer) reset() {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // closing it is then a reset
+		_ = tcp.SetLinger(0) // Close resets the connection
 	}
 	_ = conn.Close()
 }
 
-// quote writes a JSON string, and leaves bytes that are no UTF-8 as they are, as servers do that send half a character.
+// quote encodes a JSON string. It keeps invalid UTF-8, like servers that split characters between chunks.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -1,6 +1,6 @@
-// Package stripefake is a Stripe account for tests: the few requests that are made to it, and the messages that it sends.
-// It is strict: a request with anything that a test does not know of fails the test. What customers have is set by tests,
-// in the shapes that Stripe has.
+// Package stripefake is a fake Stripe account: the API requests that Carrel makes, and the webhook events that Stripe
+// sends. It is strict: a request with an unknown path or parameter fails the test. Tests set the subscriptions of
+// customers.
 package stripefake
 
 import (
@@ -17,16 +17,16 @@ import (
 	"testing"
 )
 
-// Key is the account's secret key, and Version the one of the API that must be asked for.
+// Key is the secret key of the account, Version the required API version.
 const (
 	Key     = "sk_test_aSecretOfTheTest0123456789"
 	Version = "2026-08-26.dahlia"
 )
 
-// Server is a Stripe account on this machine.
+// Server is a running fake.
 type Server struct {
-	server   *httptest.Server
-	complain func(error)
+	server *httptest.Server
+	fail   func(error)
 
 	mu            sync.Mutex
 	down          bool
@@ -34,67 +34,67 @@ type Server struct {
 	customers     map[string]url.Values
 	subscriptions map[string][]Subscription
 	sessions      []url.Values
-	replies       map[string]remembered
+	replies       map[string]storedReply
 	requests      int
 }
 
-// remembered is what was answered to an Idempotency-Key.
-type remembered struct {
+// storedReply is the reply to a request with an Idempotency-Key.
+type storedReply struct {
 	form string
 	body any
 }
 
-// New starts an account that is closed at the test's end.
+// New starts a fake that stops with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
-		complain:  func(err error) { t.Errorf("a request to Stripe is wrong: %v", err) },
-		customers: map[string]url.Values{}, subscriptions: map[string][]Subscription{}, replies: map[string]remembered{},
+		fail:      func(err error) { t.Errorf("invalid request to Stripe: %v", err) },
+		customers: map[string]url.Values{}, subscriptions: map[string][]Subscription{}, replies: map[string]storedReply{},
 	}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
 	return s
 }
 
-// URL is where its API is.
+// URL returns the base URL of the API.
 func (s *Server) URL() string { return s.server.URL }
 
-// Down makes every request fail, or work again.
+// Down turns an outage on or off.
 func (s *Server) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down = down
 }
 
-// Hold makes the next list of subscriptions wait: after it was read, and before it is answered, f is called.
+// Hold calls f during the next list request, after the subscriptions are read and before they are sent.
 func (s *Server) Hold(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gate = f
 }
 
-// Set says what a customer has and had.
+// Set replaces the subscriptions of a customer.
 func (s *Server) Set(customer string, all ...Subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.subscriptions[customer] = all
 }
 
-// Sessions returns what was sent for pages to pay on, each page once.
+// Sessions returns the forms of the checkout sessions that were created.
 func (s *Server) Sessions() []url.Values {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sessions)
 }
 
-// Customers returns how many customers were made, and Requests how many requests there were.
+// Customers returns the number of customers that were created.
 func (s *Server) Customers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.customers)
 }
 
-// Requests returns how many requests there were.
+// Requests returns the number of requests.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,17 +107,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	down := s.down
 	s.mu.Unlock()
 	if down {
-		answer(w, http.StatusServiceUnavailable, failure("api_error", "", ""))
+		reply(w, http.StatusServiceUnavailable, errorBody("api_error", "", ""))
 		return
 	}
 	if got := r.Header.Get("Stripe-Version"); got != Version {
-		s.complain(fmt.Errorf("version %q", got))
+		s.fail(fmt.Errorf("Stripe-Version %q", got))
 	}
 	if strings.Contains(r.URL.String(), "sk_") {
-		s.complain(fmt.Errorf("the key is in the address %s", r.URL.Path))
+		s.fail(fmt.Errorf("the secret key is in the URL %s", r.URL.Path))
 	}
 	if r.Header.Get("Authorization") != "Bearer "+Key {
-		answer(w, http.StatusUnauthorized, failure("invalid_request_error", "", ""))
+		reply(w, http.StatusUnauthorized, errorBody("invalid_request_error", "", ""))
 		return
 	}
 	form := r.URL.Query()
@@ -127,7 +127,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			form, err = url.ParseQuery(string(b))
 		}
 		if err != nil || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
-			s.complain(fmt.Errorf("%s: the body is no form: %w", r.URL.Path, err))
+			s.fail(fmt.Errorf("%s: the body is not a form: %w", r.URL.Path, err))
 		}
 	}
 	switch r.Method + " " + r.URL.Path {
@@ -137,23 +137,36 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r, form, []string{"metadata[carrel_user]"}, []string{"email"}, s.newCustomer)
 	case "POST /v1/checkout/sessions":
 		s.post(w, r, form, []string{
-			"mode", "customer", "client_reference_id", "line_items[0][price]", "line_items[0][quantity]", "success_url", "cancel_url",
-			"expires_at", "subscription_data[metadata][carrel_user]",
+			"mode",
+			"customer",
+			"client_reference_id",
+			"line_items[0][price]",
+			"line_items[0][quantity]",
+			"success_url",
+			"cancel_url",
+			"expires_at",
+			"subscription_data[metadata][carrel_user]",
 		}, []string{"subscription_data[trial_period_days]"}, s.newSession)
 	case "POST /v1/billing_portal/sessions":
 		s.post(w, r, form, []string{"customer", "return_url"}, nil, func(f url.Values) any {
-			return map[string]any{"id": "bps_1", "object": "billing_portal.session", "customer": f.Get("customer"), "url": "https://billing.stripe.test/p/" + f.Get("customer")}
+			return map[string]any{
+				"id":       "bps_1",
+				"object":   "billing_portal.session",
+				"customer": f.Get("customer"),
+				"url":      "https://billing.stripe.test/p/" + f.Get("customer"),
+			}
 		})
 	default:
-		s.complain(fmt.Errorf("%s %s", r.Method, r.URL.Path))
-		answer(w, http.StatusNotFound, failure("invalid_request_error", "", ""))
+		s.fail(fmt.Errorf("%s %s", r.Method, r.URL.Path))
+		reply(w, http.StatusNotFound, errorBody("invalid_request_error", "", ""))
 	}
 }
 
-// list answers with what a customer has, the newest first.
+// list returns the subscriptions of a customer, newest first.
 func (s *Server) list(w http.ResponseWriter, query url.Values) {
-	if query.Get("status") != "all" || query.Get("limit") != "100" || query.Get("expand[]") != "data.latest_invoice" || len(query) != 4 {
-		s.complain(fmt.Errorf("a list of %v", query))
+	if query.Get("status") != "all" || query.Get("limit") != "100" || query.Get("expand[]") != "data.latest_invoice" ||
+		len(query) != 4 {
+		s.fail(fmt.Errorf("list with the parameters %v", query))
 	}
 	s.mu.Lock()
 	all := slices.Clone(s.subscriptions[query.Get("customer")])
@@ -168,22 +181,24 @@ func (s *Server) list(w http.ResponseWriter, query url.Values) {
 	for i, one := range all {
 		data[i] = one.object(query.Get("customer"), true)
 	}
-	answer(w, http.StatusOK, map[string]any{"object": "list", "url": "/v1/subscriptions", "has_more": false, "data": data})
+	reply(w, http.StatusOK, map[string]any{"object": "list", "url": "/v1/subscriptions", "has_more": false, "data": data})
 }
 
-// post makes something of a form, once for an Idempotency-Key, and refuses a form that it does not know.
-func (s *Server) post(w http.ResponseWriter, r *http.Request, form url.Values, needed, allowed []string, makeIt func(url.Values) any) {
-	for _, name := range needed {
+// post creates an object from a form, once per Idempotency-Key. Missing and unknown parameters fail the test.
+func (s *Server) post(
+	w http.ResponseWriter, r *http.Request, form url.Values, required, optional []string, create func(url.Values) any,
+) {
+	for _, name := range required {
 		if form.Get(name) == "" {
-			answer(w, http.StatusBadRequest, failure("invalid_request_error", "parameter_missing", name))
-			s.complain(fmt.Errorf("%s: %s is missing", r.URL.Path, name))
+			reply(w, http.StatusBadRequest, errorBody("invalid_request_error", "parameter_missing", name))
+			s.fail(fmt.Errorf("%s: %s is missing", r.URL.Path, name))
 			return
 		}
 	}
 	for name := range form {
-		if !slices.Contains(needed, name) && !slices.Contains(allowed, name) {
-			answer(w, http.StatusBadRequest, failure("invalid_request_error", "parameter_unknown", name))
-			s.complain(fmt.Errorf("%s: %s is not known", r.URL.Path, name))
+		if !slices.Contains(required, name) && !slices.Contains(optional, name) {
+			reply(w, http.StatusBadRequest, errorBody("invalid_request_error", "parameter_unknown", name))
+			s.fail(fmt.Errorf("%s: unknown parameter %s", r.URL.Path, name))
 			return
 		}
 	}
@@ -192,16 +207,16 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, form url.Values, n
 	key := r.Header.Get("Idempotency-Key")
 	if before, ok := s.replies[key]; ok && key != "" {
 		if before.form != form.Encode() {
-			answer(w, http.StatusBadRequest, failure("idempotency_error", "", ""))
-			s.complain(fmt.Errorf("%s: the same Idempotency-Key with another form", r.URL.Path))
+			reply(w, http.StatusBadRequest, errorBody("idempotency_error", "", ""))
+			s.fail(fmt.Errorf("%s: Idempotency-Key reused with another form", r.URL.Path))
 			return
 		}
-		answer(w, http.StatusOK, before.body)
+		reply(w, http.StatusOK, before.body)
 		return
 	}
-	body := makeIt(form)
-	s.replies[key] = remembered{form.Encode(), body}
-	answer(w, http.StatusOK, body)
+	body := create(form)
+	s.replies[key] = storedReply{form.Encode(), body}
+	reply(w, http.StatusOK, body)
 }
 
 func (s *Server) newCustomer(form url.Values) any {
@@ -214,17 +229,23 @@ func (s *Server) newSession(form url.Values) any {
 	s.sessions = append(s.sessions, form)
 	id := "cs_test_" + strconv.Itoa(len(s.sessions))
 	return map[string]any{
-		"id": id, "object": "checkout.session", "mode": form.Get("mode"), "status": "open", "payment_status": "unpaid", "customer": form.Get("customer"),
-		"client_reference_id": form.Get("client_reference_id"), "url": "https://checkout.stripe.test/c/pay/" + id,
+		"id":                  id,
+		"object":              "checkout.session",
+		"mode":                form.Get("mode"),
+		"status":              "open",
+		"payment_status":      "unpaid",
+		"customer":            form.Get("customer"),
+		"client_reference_id": form.Get("client_reference_id"),
+		"url":                 "https://checkout.stripe.test/c/pay/" + id,
 	}
 }
 
-func failure(kind, code, param string) map[string]any {
+func errorBody(kind, code, param string) map[string]any {
 	return map[string]any{"error": map[string]any{"type": kind, "code": code, "param": param, "message": "No: " + Key}}
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
