@@ -18,7 +18,7 @@ import (
 )
 
 // Every kind of source runs through the same table of failures.
-func TestFaultsBecomeSentences(t *testing.T) {
+func TestFailuresOfEveryKindHaveASentence(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func flood(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{429, 500, 502, 503, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
+func TestErrorsWithStatus200AreDetected(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{"error":{"code":"maxlag","info":"Waiting for a database server"}}`: source.WarnSourceRateLimited,
@@ -150,7 +150,7 @@ func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
+func TestConfiguredAddressMustBePublic(t *testing.T) {
 	t.Parallel()
 	a := serve(t, text(`{"results":[]}`))
 	for _, kind := range []string{"searxng", "mcp"} {
@@ -186,7 +186,7 @@ func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error
 }
 
 // The owner of a source must not be able to send the requests of a catalogue to another host.
-func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
+func TestSettingsCannotRedirectACatalogue(t *testing.T) {
 	t.Parallel()
 	const evil = "https://evil.example"
 	for kind, k := range kinds {
@@ -234,7 +234,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-func TestRequestsToAHostAreKeptApart(t *testing.T) {
+func TestRequestsToAHostAreRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})

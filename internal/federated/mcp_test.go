@@ -118,7 +118,7 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 	}
 }
 
-func TestAnMCPServerThatIsOfNoUseSaysWhy(t *testing.T) {
+func TestUnusableMCPServerReportsTheReason(t *testing.T) {
 	t.Parallel()
 	broken := textResult("boom")
 	broken.IsError = true

@@ -192,7 +192,7 @@ var shapes = map[string]struct {
 	},
 }
 
-func TestEachKindAsksAndReadsAsItsAPIWants(t *testing.T) {
+func TestRequestsAndRepliesOfEachKindMatchItsAPI(t *testing.T) {
 	t.Parallel()
 	for kind, s := range shapes {
 		t.Run(kind, func(t *testing.T) {

@@ -101,7 +101,7 @@ var bounds = map[string][3]string{
 	"exa":             {`"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"endPublishedDate":"1980-12-31T23:59:59.999Z"`},
 }
 
-func TestYearsGoToTheAPIAndAreCheckedAgain(t *testing.T) {
+func TestYearsAreSentToTheAPIAndCheckedAgain(t *testing.T) {
 	t.Parallel()
 	for kind, answer := range dated {
 		for i, c := range []struct {

@@ -276,7 +276,7 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
+func TestFilesThatAreTooLargeOrUnsupportedAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 9<<20)
@@ -310,7 +310,7 @@ func (w *world) roomFor(bytes int64) {
 	w.must(w.db.SetPlan(w.t.Context(), w.actor.UserID, "small"))
 }
 
-func TestAFileThatThereIsNoRoomForIsRefusedBeforeItComes(t *testing.T) {
+func TestUploadBeyondTheStorageLimitIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.roomFor(30)
@@ -332,7 +332,7 @@ func TestAFileThatThereIsNoRoomForIsRefusedBeforeItComes(t *testing.T) {
 	w.same("documents", w.put("c.txt", "11 letters.").Documents.Added, 1)
 }
 
-func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
+func TestImportStopsAtTheStorageLimitAndKeepsItsDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := t.TempDir()
@@ -361,7 +361,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 	w.same("documents once there is room", len(w.documents(w.imported(src.ID).SourceID)), 3)
 }
 
-func TestAnUploadThatThereIsNoRoomForTakesNone(t *testing.T) {
+func TestUploadBeyondTheStorageLimitIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	// An archive may unpack to more than its size.

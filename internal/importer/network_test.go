@@ -97,7 +97,7 @@ func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
 	w.same("requests that arrived", asked.Load(), int32(0))
 }
 
-func TestNoKindIsLedElsewhereByARedirect(t *testing.T) {
+func TestNoKindFollowsARedirectToARefusedAddress(t *testing.T) {
 	t.Parallel()
 	// Private networks are allowed, so that the first hop succeeds; metadata services never are.
 	site := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
@@ -163,7 +163,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 	w.same("what is there stays", len(w.documents(src.ID)), 2)
 }
 
-func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing.T) {
+func TestTotalsOfAResumedImportCoverAllFiles(t *testing.T) {
 	t.Parallel()
 	const all, last = 250, 210 // more than one step processes, and where the first attempt ends
 	stuck, release := make(chan struct{}), make(chan struct{})

@@ -2,7 +2,7 @@ package importer
 
 import "testing"
 
-func TestWhatAnEarlierAttemptDidIsCountedAndNotDoneAgain(t *testing.T) {
+func TestFilesOfAnEarlierAttemptAreCountedAndSkipped(t *testing.T) {
 	t.Parallel()
 	w := &syncQueue{
 		changed: []localFile{{name: "a", size: 1}, {name: "b", size: 2}, {name: "c", size: 4}},

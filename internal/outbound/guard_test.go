@@ -16,8 +16,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheGuardKnowsAddresses lists addresses that may be reached always, with private networks allowed, or never.
-func TestTheGuardKnowsAddresses(t *testing.T) {
+// TestGuardAllowsPublicAddressesOnly lists addresses that may be reached always, with private networks allowed, or never.
+func TestGuardAllowsPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	const (
 		always  = "always"
@@ -138,7 +138,7 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 }
 
 // DNS rebinding: the name has a public address when it is checked and a private one when it is used.
-func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
+func TestRebindingNameIsCheckedAtConnectionTime(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))

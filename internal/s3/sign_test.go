@@ -10,7 +10,7 @@ import (
 
 // The examples and their key are from Amazon's documentation, "Authenticating Requests: Using the Authorization
 // Header".
-func TestSignaturesAreThoseThatAmazonPublishes(t *testing.T) {
+func TestSignaturesMatchAmazonsExamples(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
