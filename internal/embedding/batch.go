@@ -9,19 +9,19 @@ import (
 	"carrel/internal/model"
 )
 
-// probe is sent to learn how long vectors are, and whether an endpoint that refuses texts takes any.
+// probe is embedded to learn the length of the model's vectors, and to tell a refused text from a failing endpoint.
 const probe = "Carrel"
 
-// putPatience is how long storing may take once the node was told to stop.
-const putPatience = 2 * time.Second
+// stopGrace is how long storing may continue after the node was told to stop.
+const stopGrace = 2 * time.Second
 
-// batch gives one request's worth of texts their vectors and stores them.
-func (s *Service) batch(ctx context.Context, size int) (batch, error) {
+// runBatch computes and stores the vectors of one request's worth of texts.
+func (s *Service) runBatch(ctx context.Context, size int) (batch, error) {
 	space, err := s.space(ctx)
 	if err != nil {
 		return batch{}, err
 	}
-	// Whoever can't pay waits, and holds nobody else up. When there is nobody else, all of it is tried again later.
+	// Documents whose owner has reached a spend cap are skipped. If only those are left, the batch is retried later.
 	var waiting unpaid
 	for {
 		docs, through, err := s.missing(ctx, space, fullSize, waiting.users...)
@@ -53,18 +53,18 @@ func (s *Service) batch(ctx context.Context, size int) (batch, error) {
 		if err != nil {
 			return batch{}, err
 		}
-		err = s.make(ctx, w, held, waiting)
+		err = s.embedAndStore(ctx, w, held, waiting)
 		return w.did, err
 	}
 }
 
-// make asks for the vectors of a step and stores them.
-func (s *Service) make(ctx context.Context, w *work, held string, waiting unpaid) error {
+// embedAndStore requests the vectors of a batch and stores them.
+func (s *Service) embedAndStore(ctx context.Context, w *work, held string, waiting unpaid) error {
 	failure := s.embed(ctx, w, w.texts)
 	failure = errors.Join(failure, s.settle(ctx, w, held, failure != nil))
-	// What was paid for is stored, whatever failed besides.
+	// Vectors that were paid for are stored even if a later request failed.
 	embedded, through := w.result()
-	err := outlasting(ctx, func(ctx context.Context) error {
+	err := withStopGrace(ctx, func(ctx context.Context) error {
 		return s.store.PutEmbeddings(ctx, w.space, embedded, waiting.through(through), s.clock.Now())
 	})
 	if err != nil {
@@ -73,41 +73,41 @@ func (s *Service) make(ctx context.Context, w *work, held string, waiting unpaid
 	return errors.Join(failure, err)
 }
 
-// outlasting does something that is not cut off at once when the node is told to stop.
-func outlasting(ctx context.Context, do func(context.Context) error) error {
+// withStopGrace runs do with a context that outlasts ctx by stopGrace.
+func withStopGrace(ctx context.Context, do func(context.Context) error) error {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		// Without a goroutine that waits: the timer is of no more use once the work is done.
-		timer := time.AfterFunc(putPatience, cancel)
+		// A timer instead of a waiting goroutine, which would outlive the work.
+		timer := time.AfterFunc(stopGrace, cancel)
 		context.AfterFunc(longer, func() { timer.Stop() })
 	})
 	defer stop()
 	return do(longer)
 }
 
-// work is that of one step.
+// work is the state of one batch.
 type work struct {
 	space Space
 	docs  []planned
-	// texts are to be sent, and payer is the first document that has some of them: all are its owner's.
+	// texts are the texts to embed. All belong to the owner of payer, the first document with a missing vector.
 	texts []string
 	payer Document
-	// vectors are those that are known by now, by the hash of their text.
+	// vectors holds the vectors known so far, by the hash of their text.
 	vectors map[string][]byte
 	did     batch
-	// probed says that the endpoint took some text after it had refused others.
+	// probed is set when the endpoint has accepted the probe after it refused a text.
 	probed bool
 }
 
-// planned is a document with its texts, their hashes, and the vectors that it has already.
+// planned is a document with its texts, their hashes, and its stored vectors.
 type planned struct {
 	Document
 	texts, hashes []string
 	has           map[string][]byte
 }
 
-// plan finds out which texts of the documents lack vectors, and picks as many as go into one request.
+// plan determines the texts without vectors and picks as many as fit one request.
 func (s *Service) plan(ctx context.Context, space Space, docs []Document, size int) (*work, error) {
 	ids := make([]string, len(docs))
 	for i, d := range docs {
@@ -138,8 +138,8 @@ func (s *Service) plan(ctx context.Context, space Space, docs []Document, size i
 	return w, nil
 }
 
-// pick chooses the texts to send, in the order of the documents, until a request is full. They are all of one owner, who
-// pays for them. What comes after that is left for the next step.
+// pick chooses the texts to embed, in document order, until the request is full. All belong to one owner, who is
+// charged; the rest is left to the next step.
 func (w *work) pick(size int) {
 	picked := map[string]bool{}
 	for _, d := range w.docs {
@@ -167,12 +167,14 @@ func (w *work) pick(size int) {
 	}
 }
 
-// result returns what is to be stored, and the place in the change log up to which nothing will lack vectors then.
+// result returns the vectors to store, and the position in the change log up to which all documents will be complete.
 func (w *work) result() ([]Embedded, uint64) {
 	through, all := w.docs[0].Seq-1, true
 	out := make([]Embedded, 0, len(w.docs))
 	for _, d := range w.docs {
-		e := Embedded{ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: d.hashes, New: map[string][]byte{}, Complete: true}
+		e := Embedded{
+			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: d.hashes, New: map[string][]byte{}, Complete: true,
+		}
 		for _, hash := range d.hashes {
 			_, has := d.has[hash]
 			v, known := w.vectors[hash]
@@ -197,8 +199,8 @@ func (w *work) result() ([]Embedded, uint64) {
 	return out, through
 }
 
-// embed asks for the vectors of texts. When the endpoint refuses some of them it is asked for fewer at a time, until
-// those are found that it does not take.
+// embed requests the vectors of texts. If the endpoint refuses them, it halves the batch until the refused texts are
+// found.
 func (s *Service) embed(ctx context.Context, w *work, texts []string) error {
 	if len(texts) == 0 {
 		return nil
@@ -212,7 +214,7 @@ func (s *Service) embed(ctx context.Context, w *work, texts []string) error {
 		return err
 	}
 	if !w.probed {
-		// An endpoint that takes nothing at all has another problem than these texts.
+		// An endpoint that refuses the probe has another problem than these texts.
 		if _, probeErr := s.embedder.Embed(ctx, []string{probe}); probeErr != nil {
 			return err
 		}
@@ -228,11 +230,11 @@ func (s *Service) embed(ctx context.Context, w *work, texts []string) error {
 	return s.embed(ctx, w, texts[half:])
 }
 
-// shortest is what a text is not cut below, in code points.
+// shortest is the length in code points below which a refused text is not shortened further.
 const shortest = 200
 
-// embedPart makes the vector of a text that the model does not take of as much of its beginning as it takes: most often
-// a text is refused because it is too long. One that is not taken at all goes without.
+// embedPart embeds the longest accepted beginning of a refused text, because most texts are refused for their length.
+// If no beginning is accepted, the text is marked as refused.
 func (s *Service) embedPart(ctx context.Context, w *work, text string) error {
 	for runes := []rune(text); len(runes) > shortest; {
 		runes = runes[:len(runes)/2]
@@ -245,7 +247,7 @@ func (s *Service) embedPart(ctx context.Context, w *work, text string) error {
 			return err
 		}
 	}
-	// Once more: nothing must be given up because the endpoint broke down on the way.
+	// The probe makes sure that the text is refused and the endpoint has not failed meanwhile.
 	if _, err := s.embedder.Embed(ctx, []string{probe}); err != nil {
 		return err
 	}
@@ -254,14 +256,16 @@ func (s *Service) embedPart(ctx context.Context, w *work, text string) error {
 	return nil
 }
 
-// take notes the vectors of texts.
+// take stores the vectors of texts in w.
 func (w *work) take(texts []string, out model.Embeddings) error {
 	w.did.Passages += len(texts)
 	w.did.Tokens += out.Tokens
 	for i, text := range texts {
 		v := out.Vectors[i]
 		if len(v) != w.space.Dims {
-			return fmt.Errorf("vectors of %s have %d numbers and had %d before", w.space.Model, len(v), w.space.Dims)
+			return fmt.Errorf(
+				"vectors of %s have %d dimensions, stored ones have %d", w.space.Model, len(v), w.space.Dims,
+			)
 		}
 		w.vectors[hashOf(text)] = Pack(v)
 	}

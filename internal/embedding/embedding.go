@@ -1,8 +1,8 @@
-// Package embedding gives the passages of documents vectors, by which texts are found that say the same in other words.
-// It is optional: without an endpoint for embeddings nothing of it runs, and search goes by words alone.
+// Package embedding computes vectors for the passages of documents, by which search finds texts with the same meaning
+// in other words. It is optional: without an embedding endpoint, search uses words alone.
 //
-// Vectors cost money, so they are kept in the database, where every node finds them, and a text that has one is never
-// sent again, whichever document it stands in. What lacks vectors is worked off by a task, one for the installation.
+// Vectors cost money, so they are stored in the database for all nodes, and a text is embedded once even if several
+// documents contain it. One task per installation computes missing vectors.
 package embedding
 
 import (
@@ -16,7 +16,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Space is where vectors can be compared: those of one model and length.
+// Space identifies comparable vectors by model and length.
 type Space struct {
 	Model string
 	Dims  int
@@ -25,59 +25,62 @@ type Space struct {
 // Document is a document whose passages may lack vectors.
 type Document struct {
 	ID, SourceID string
-	// Seq is its place in the change log.
+	// Seq is its position in the change log.
 	Seq         uint64
 	Title, Text string
 	Owner       Owner
 }
 
-// Embedded is what was made of a document.
+// Embedded holds the new vectors of a document.
 type Embedded struct {
 	ID, SourceID string
-	// Seq is the place that it had in the change log when it was read.
+	// Seq is its position in the change log when it was read.
 	Seq uint64
-	// Hashes are those of all its texts.
+	// Hashes are the hashes of all its texts.
 	Hashes []string
-	// New are vectors that the document did not have, as Pack makes them, by the hash of their text.
+	// New are the vectors to add, packed, by the hash of their text.
 	New map[string][]byte
-	// Complete says that with these all its texts have vectors.
+	// Complete is set if all texts of the document then have vectors.
 	Complete bool
 }
 
-// Store keeps vectors. A vector belongs to a document and goes with it.
+// Store persists vectors. A vector belongs to a document and is deleted with it.
 type Store interface {
-	// EmbeddingDims returns how long the model's vectors were when they were last stored, or 0.
+	// EmbeddingDims returns the length of the model's stored vectors, or 0.
 	EmbeddingDims(ctx context.Context, model string) (int, error)
-	// Head returns the newest place in the change log, and EmbeddedThrough the one up to which nothing lacks vectors.
+	// Head returns the last position in the change log, EmbeddedThrough the one up to which all documents are
+	// complete.
 	Head(ctx context.Context) (uint64, error)
 	EmbeddedThrough(ctx context.Context, s Space) (uint64, error)
-	// UnembeddedDocuments returns documents that are to be looked at, in the order of the change log from after
-	// (exclusive) to through, those of some users left out: up to n, and no more after the first that makes their texts
-	// longer than bytes.
-	UnembeddedDocuments(ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string) ([]Document, error)
-	// KnownEmbeddings returns the vectors of texts, by hash, whichever document they stand in.
+	// UnembeddedDocuments returns documents that may lack vectors, in the order of the change log from after
+	// (exclusive) to through, without the documents of some users. It stops after n documents, or after the document
+	// whose text exceeds bytes in total.
+	UnembeddedDocuments(
+		ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string,
+	) ([]Document, error)
+	// KnownEmbeddings returns the stored vectors of texts in any document, by hash.
 	KnownEmbeddings(ctx context.Context, s Space, hashes []string) (map[string][]byte, error)
-	// PutEmbeddings stores vectors and deletes those of texts that a complete document does not have any more. In the
-	// same transaction it moves complete documents with new vectors to a new place in the change log, where indexes find
-	// them, and notes that nothing up to through lacks vectors. A document that was changed or deleted meanwhile is not
-	// taken as complete.
+	// PutEmbeddings stores vectors and deletes the vectors of texts that a complete document no longer has. In the same
+	// transaction it moves complete documents with new vectors to the end of the change log, where indexes find them,
+	// and records that all documents up to through are complete. A document that was changed or deleted meanwhile is
+	// not counted as complete.
 	PutEmbeddings(ctx context.Context, s Space, docs []Embedded, through uint64, now time.Time) error
 	// Embeddings returns the vectors of documents, by id and by the hash of their text.
 	Embeddings(ctx context.Context, s Space, ids []string) (map[string]map[string][]byte, error)
-	// ActiveTask returns the task of a key that runs or, if none does, waits first.
+	// ActiveTask returns the running task of a key, or the first queued one.
 	ActiveTask(ctx context.Context, key string) (task.Task, error)
 }
 
-// Tasks takes work that is to be done.
+// Tasks submits durable tasks.
 type Tasks interface {
 	Submit(ctx context.Context, s task.Spec) (task.Task, error)
 }
 
-// Service makes vectors and gives them out.
+// Service computes and returns vectors.
 type Service struct {
 	store    Store
 	embedder model.Embedder
-	// queries is for those who wait.
+	// queries embeds search queries, with a circuit breaker.
 	queries *model.Breaker
 	tasks   Tasks
 	clock   core.Clock
@@ -86,7 +89,7 @@ type Service struct {
 	// price is in dollars per million tokens.
 	price    float64
 	maxSteps int
-	// failing says that the log has heard of the failure that lasts.
+	// failing is set while a failure lasts, so that it is logged once.
 	failing atomic.Bool
 }
 
@@ -106,7 +109,8 @@ type Deps struct {
 func NewService(d Deps, price float64) *Service {
 	core.RequireDeps(d)
 	return &Service{
-		store: d.Store, embedder: d.Embedder, queries: model.NewBreaker(d.Embedder, d.Clock), tasks: d.Tasks, payer: d.Payer,
+		store: d.Store, embedder: d.Embedder, queries: model.NewBreaker(d.Embedder, d.Clock), tasks: d.Tasks,
+		payer: d.Payer,
 		clock: d.Clock, log: d.Log, price: price, maxSteps: maxSteps,
 	}
 }
@@ -114,7 +118,8 @@ func NewService(d Deps, price float64) *Service {
 // Model returns the name of the model.
 func (s *Service) Model() string { return s.embedder.Model() }
 
-// Query returns the vector of a query, within two seconds. Whoever gets an error searches by words alone, and says so.
+// Query returns the vector of a query within two seconds. On an error the caller searches by words alone and adds a
+// warning.
 func (s *Service) Query(ctx context.Context, text string) ([]float32, error) {
 	out, err := s.queries.Embed(ctx, []string{text})
 	if err != nil {
@@ -123,17 +128,17 @@ func (s *Service) Query(ctx context.Context, text string) ([]float32, error) {
 	return out.Vectors[0], nil
 }
 
-// Text is a document as an index reads it.
+// Text is the part of a document that is embedded.
 type Text struct{ ID, Title, Text string }
 
-// Vectors are those of a document's passages, in order; nil where a passage has none.
+// Vectors are the vectors of a document's passages, in order; nil for a passage without one.
 type Vectors struct {
 	Space
 	Passages [][]float32
 }
 
-// Vectors returns the vectors of documents, by id, as far as there are any. A vector is returned for exactly the text
-// that it was made of: passages that were changed since then have none until the task has been there.
+// Vectors returns the stored vectors of documents, by id. Each belongs to exactly the current text of its passage: a
+// changed passage has none until the task has run.
 func (s *Service) Vectors(ctx context.Context, docs []Text) (map[string]Vectors, error) {
 	space, err := s.space(ctx)
 	if err != nil || space.Dims == 0 || len(docs) == 0 {
@@ -163,8 +168,8 @@ func (s *Service) Vectors(ctx context.Context, docs []Text) (map[string]Vectors,
 	return out, nil
 }
 
-// space returns where the vectors lie: as long as the endpoint has not said how long they are, they are taken to be as
-// they were. Dims is 0 when nobody knows.
+// space returns the model and the length of its vectors. Until the endpoint has replied, it is the length of the
+// stored vectors; 0 means unknown.
 func (s *Service) space(ctx context.Context) (Space, error) {
 	space := Space{Model: s.embedder.Model(), Dims: s.embedder.Dims()}
 	if space.Dims != 0 {

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a database with two sources, and an endpoint.
+// world is a database with two sources, and an embedding endpoint.
 type world struct {
 	t        *testing.T
 	db       *store.DB
@@ -35,7 +35,7 @@ type world struct {
 	payer    embedding.Payer
 }
 
-// onBoth runs a test on an empty database of each kind.
+// onBoth runs a test on an empty SQLite and an empty PostgreSQL database.
 func onBoth(t *testing.T, test func(w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -72,7 +72,9 @@ func newWorld(t *testing.T, o store.Options) *world {
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
 	now := w.clock.Now()
-	w.must(w.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"))
+	w.must(
+		w.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"),
+	)
 	for i, name := range []string{"one", "two"} {
 		w.sources[i] = core.NewID(core.PrefixSource)
 		w.must(w.db.InsertAgent(t.Context(), agent.Agent{
@@ -90,7 +92,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// same fails the test unless the two are printed alike.
+// same fails the test unless both values print alike.
 func (w *world) same(what string, got, want any) {
 	w.t.Helper()
 	if g, h := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != h {
@@ -105,7 +107,8 @@ func (w *world) put(sourceID string, year int, docs ...string) {
 	for i, d := range docs {
 		title, text, _ := strings.Cut(d, ": ")
 		batch[i] = source.Document{
-			ID: core.NewID(core.PrefixDocument), SourceID: sourceID, ExternalID: title, Title: title, Text: text, Year: year,
+			ID: core.NewID(core.PrefixDocument), SourceID: sourceID, ExternalID: title, Title: title, Text: text,
+			Year: year,
 			Hash: fmt.Append(nil, d, year), CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now(),
 		}
 	}
@@ -113,7 +116,7 @@ func (w *world) put(sourceID string, year int, docs ...string) {
 	w.must(err)
 }
 
-// node is a process.
+// node is a process of the server.
 type node struct {
 	*embedding.Service
 	w      *world
@@ -122,15 +125,18 @@ type node struct {
 	stop   func()
 }
 
-// logged returns how often the log holds a text.
+// logged counts the occurrences of a text in the log.
 func (n *node) logged(text string) int { return strings.Count(n.log.String(), text) }
 
-// start runs a process; alone means that those before it are dead. The store is the database, or something before it.
+// start runs a node; alone means that earlier nodes are dead. change may wrap the store and set options.
 func (w *world) start(alone bool, change ...func(embedding.Store, *model.EmbeddingOptions) embedding.Store) *node {
 	w.t.Helper()
 	n := &node{w: w, log: &testkit.Log{}}
 	log := slog.New(slog.NewTextHandler(n.log, nil))
-	n.engine = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond})
+	n.engine = task.New(
+		task.Deps{Store: w.db, Clock: w.clock, Log: log},
+		task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond},
+	)
 	o := model.EmbeddingOptions{URL: w.endpoint.URL(), Key: w.endpoint.Key, Model: w.endpoint.Model}
 	var db embedding.Store = w.db
 	for _, f := range change {
@@ -143,7 +149,7 @@ func (w *world) start(alone bool, change ...func(embedding.Store, *model.Embeddi
 	n.engine.Register(n.Kind())
 	w.must(n.engine.Start(w.t.Context()))
 	n.stop = sync.OnceFunc(func() {
-		_ = n.engine.Stop(context.Background()) // what can't be given back is another's already
+		_ = n.engine.Stop(context.Background()) // tasks that can't be released are taken over by another node
 		client.Close()
 	})
 	w.t.Cleanup(n.stop)
@@ -155,7 +161,7 @@ func (w *world) start(alone bool, change ...func(embedding.Store, *model.Embeddi
 	return n
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
@@ -165,7 +171,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	}
 }
 
-// active returns the task that runs or waits.
+// active returns the running or queued task.
 func (w *world) active() (task.Task, bool) {
 	w.t.Helper()
 	t, err := w.db.ActiveTask(w.t.Context(), "embed")
@@ -175,7 +181,7 @@ func (w *world) active() (task.Task, bool) {
 	return t, err == nil
 }
 
-// settle has what lacks vectors looked for and waits until nothing is left to do.
+// settle submits a task if vectors are missing and waits until none is active.
 func (n *node) settle() {
 	n.w.t.Helper()
 	n.w.must(n.Check(n.w.t.Context()))
@@ -185,7 +191,7 @@ func (n *node) settle() {
 	})
 }
 
-// paid returns what the endpoint was paid for, sorted, without the probes.
+// paid returns the texts that were embedded, sorted, without probes.
 func (w *world) paid() []string {
 	paid := slices.DeleteFunc(w.endpoint.Paid(), func(s string) bool { return s == "Carrel" })
 	slices.Sort(paid)
@@ -235,7 +241,9 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		before, err := w.db.Head(t.Context())
 		w.must(err)
 		n.settle()
-		w.same("paid", w.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"})
+		w.same(
+			"paid", w.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"},
+		)
 		w.same("found", n.found(), map[string]string{"Bridges": "1/1", "Bread": "1/1", "Empty": "1/1", "": "0/1"})
 		head, err := w.db.Head(t.Context())
 		w.must(err)
@@ -247,7 +255,9 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		w.must(err)
 		score := map[string]float64{}
 		for _, c := range changes {
-			v, err := n.Vectors(t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}})
+			v, err := n.Vectors(
+				t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}},
+			)
 			w.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
 				w.same("space", v[c.ID].Space, embedding.Space{Model: "words-64", Dims: 64})
@@ -259,7 +269,7 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		if score["Bridges"] < score["Bread"]+0.2 {
 			t.Errorf("cosines with the query: %v", score)
 		}
-		w.same("logged", n.logged("every document has its vectors"), 1)
+		w.same("logged", n.logged("all documents have vectors"), 1)
 	})
 }
 
@@ -312,7 +322,7 @@ func TestAChangedTextGetsAnotherVector(t *testing.T) {
 		n.settle()
 		w.same("paid", w.paid(), []string{"a\nnew", "a\nold", "b\ny"})
 		w.same("then", n.found(), map[string]string{"a": "1/1", "b": "1/1"})
-		w.put(w.sources[0], 2, "a: old") // whose vector went with it
+		w.put(w.sources[0], 2, "a: old") // its vector was deleted with the text
 		n.settle()
 		w.same("paid later", w.paid(), []string{"a\nnew", "a\nold", "a\nold", "b\ny"})
 	})
@@ -354,7 +364,7 @@ func TestALongListTakesManyRequests(t *testing.T) {
 		n.settle()
 		w.same("paid", len(w.paid()), 250)
 		w.same("different", len(slices.Compact(w.paid())), 250)
-		w.same("requests", w.endpoint.Calls(), 4) // one to learn the length
+		w.same("requests", w.endpoint.Calls(), 4) // one is the probe
 		w.same("found", len(n.found()), 250)
 		done, err := w.db.Tasks(t.Context(), task.StateComplete, 10)
 		w.must(err)
@@ -367,7 +377,8 @@ func TestALongListTakesManyRequests(t *testing.T) {
 			}
 		}
 		w.same("told", told, []string{
-			`{"documents":96,"passages":96,"tokens":288}`, `{"documents":192,"passages":192,"tokens":576}`, `{"documents":250,"passages":250,"tokens":750}`,
+			`{"documents":96,"passages":96,"tokens":288}`, `{"documents":192,"passages":192,"tokens":576}`,
+			`{"documents":250,"passages":250,"tokens":750}`,
 		})
 	})
 }
@@ -376,7 +387,11 @@ func TestALongDocumentTakesManyRequests(t *testing.T) {
 	onBoth(t, func(w *world) {
 		var long strings.Builder
 		for i := range 3000 {
-			fmt.Fprintf(&long, "Paragraph %d tells of %d things that nobody has counted before, and of the %d people who did not.\n\n", i, i*7, i*13)
+			fmt.Fprintf(
+				&long,
+				"Paragraph %d tells of %d things that nobody has counted before, and of the %d people who did not.\n\n",
+				i, i*7, i*13,
+			)
 		}
 		w.put(w.sources[0], 1, "Long: "+long.String(), "Short: text")
 		n := w.start(true)

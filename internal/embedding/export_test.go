@@ -1,4 +1,4 @@
 package embedding
 
-// LimitSteps lets tasks of the service end after fewer steps than they would.
+// LimitSteps reduces the steps of a task.
 func (s *Service) LimitSteps(n int) { s.maxSteps = n }

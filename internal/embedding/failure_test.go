@@ -34,7 +34,7 @@ func TestADeadEndpointIsWaitedForAndLoggedOnce(t *testing.T) {
 			if wait := active.RunAt.Sub(w.clock.Now()); wait < least || wait > least+least/10 {
 				t.Errorf("after try %d it waits %v", try, wait)
 			}
-			w.must(n.Check(t.Context())) // makes no other one
+			w.must(n.Check(t.Context())) // submits no second task
 			last = active.RunAt
 			w.clock.Set(active.RunAt)
 		}
@@ -49,7 +49,7 @@ func TestADeadEndpointIsWaitedForAndLoggedOnce(t *testing.T) {
 			return !ok
 		})
 		w.same("found", n.found(), map[string]string{"a": "1/1"})
-		w.same("logged at the end", n.logged("get their vectors again"), 1)
+		w.same("logged at the end", n.logged("computing vectors works again"), 1)
 	})
 }
 
@@ -103,7 +103,7 @@ func TestTextsThatAreNotTakenHoldUpNobody(t *testing.T) {
 func TestAnEndpointThatTakesNothingIsNotTheTextsFault(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.put(w.sources[0], 1, "a: x", "b: y")
-		w.endpoint.Fail(nil) // to learn the length
+		w.endpoint.Fail(nil) // for the probe of the length
 		w.endpoint.Break(testkit.EmbeddingsStatus(400, "", "no"))
 		n := w.start(true)
 		w.must(n.Check(t.Context()))
@@ -111,7 +111,7 @@ func TestAnEndpointThatTakesNothingIsNotTheTextsFault(t *testing.T) {
 			active, ok := w.active()
 			return ok && active.RunAt.After(w.clock.Now())
 		})
-		w.same("calls", w.endpoint.Calls(), 3) // the length, the batch, a probe
+		w.same("calls", w.endpoint.Calls(), 3) // length probe, batch, probe
 		w.endpoint.Break(nil)
 		w.clock.Advance(time.Minute)
 		n.settle()
@@ -122,7 +122,7 @@ func TestAnEndpointThatTakesNothingIsNotTheTextsFault(t *testing.T) {
 func TestAnEndpointThatBreaksDownOnTheWayTakesNoTextAlong(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.put(w.sources[0], 1, "a: x")
-		w.endpoint.Fail(nil, testkit.EmbeddingsStatus(400, "", "no"), nil) // the length, the text, and a probe that goes well
+		w.endpoint.Fail(nil, testkit.EmbeddingsStatus(400, "", "no"), nil) // length probe, text, successful probe
 		w.endpoint.Break(testkit.EmbeddingsStatus(400, "", "no"))
 		n := w.start(true)
 		w.must(n.Check(t.Context()))
@@ -137,13 +137,15 @@ func TestAnEndpointThatBreaksDownOnTheWayTakesNoTextAlong(t *testing.T) {
 	})
 }
 
-// gate stands before a store and is told of vectors before and after they are stored.
+// gate wraps a store and is called before and after vectors are stored.
 type gate struct {
 	embedding.Store
 	before, after func(ctx context.Context, docs []embedding.Embedded) error
 }
 
-func (g *gate) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time) error {
+func (g *gate) PutEmbeddings(
+	ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time,
+) error {
 	if g.before != nil {
 		if err := g.before(ctx, docs); err != nil {
 			return err
@@ -161,7 +163,7 @@ func (g *gate) use(db embedding.Store, _ *model.EmbeddingOptions) embedding.Stor
 	return g
 }
 
-// manyDocuments puts three requests' worth of documents and returns their texts.
+// manyDocuments stores documents for three requests and returns their texts.
 func (w *world) manyDocuments() (texts []string) {
 	w.t.Helper()
 	var docs []string
@@ -173,7 +175,7 @@ func (w *world) manyDocuments() (texts []string) {
 	return texts
 }
 
-// hang returns a function that stops a process at the n-th call for good, and tells when it has.
+// hang returns a function that blocks forever at its n-th call, and a channel that is closed then.
 func (w *world) hang(n int32) (at func(context.Context, []embedding.Embedded) error, hung chan struct{}) {
 	var calls atomic.Int32
 	hung = make(chan struct{})
@@ -197,7 +199,7 @@ func TestACrashBetweenRequestAndCommitPaysForThatRequestAgainAndNoOther(t *testi
 		w.must(first.Check(t.Context()))
 		<-hung
 		w.same("paid before", len(w.paid()), 2*96)
-		first.stop() // without the run, which does nothing more
+		first.stop() // stops without the blocked run
 		second := w.start(true)
 		w.eventually("the end", func() bool { _, busy := w.active(); return !busy })
 		want := append(slices.Clone(texts), texts[96:2*96]...)
@@ -235,7 +237,7 @@ func TestAShutdownBetweenRequestAndCommitKeepsWhatWasPaidFor(t *testing.T) {
 						defer close(stopping)
 						first.stop()
 					}()
-					// The run has been told to stop when nothing more is taken on.
+					// The engine gives up its ownership after the run was told to stop.
 					for first.engine.Owner() != "" {
 						time.Sleep(time.Millisecond)
 					}
@@ -260,7 +262,7 @@ func TestAnAnswerThatGotLostIsAskedForAgain(t *testing.T) {
 		w.endpoint.Fail(nil, w.endpoint.Cut())
 		n := w.start(true)
 		n.settle()
-		// Nobody can know what a provider charges for an answer that did not arrive.
+		// A provider may charge for a reply that did not arrive.
 		w.same("paid", w.paid(), []string{"a\nx", "a\nx", "b\ny", "b\ny"})
 		w.same("found", n.found(), map[string]string{"a": "1/1", "b": "1/1"})
 	})
@@ -268,7 +270,7 @@ func TestAnAnswerThatGotLostIsAskedForAgain(t *testing.T) {
 
 func TestTwoNodesShareTheWork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, onPostgres(t)) // which several nodes can share
+	w := newWorld(t, onPostgres(t)) // SQLite has one node
 	texts := w.manyDocuments()
 	nodes := []*node{w.start(false), w.start(false)}
 	var wg sync.WaitGroup

@@ -7,24 +7,24 @@ import (
 	"carrel/internal/core"
 )
 
-// Owner is who documents belong to, and by which agent.
+// Owner is the user and agent that documents belong to.
 type Owner struct{ UserID, AgentID string }
 
-// Payer holds owners of documents to what they may spend. Money is in micro-dollars.
+// Payer enforces the spend caps of document owners. Amounts are in micro-dollars.
 type Payer interface {
-	// HoldVectors puts aside what vectors may cost at most, before they are asked for; beyond a cap it is a refusal. It
-	// returns the id to settle it by.
+	// HoldVectors reserves the maximum cost of vectors before they are requested; beyond a cap it returns a refusal.
+	// It returns the id to settle.
 	HoldVectors(ctx context.Context, owner Owner, model string, price float64, micros int64) (id string, err error)
-	// SettleVectors puts what they have cost in its place.
+	// SettleVectors replaces the hold with the actual cost.
 	SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error
 }
 
-// unpaid are owners whose documents have to wait, because they have reached a cap.
+// unpaid collects owners who have reached a spend cap. Their documents wait.
 type unpaid struct {
 	users []string
-	// before is the place in the change log of the first document that waits.
+	// before is the position in the change log of the first waiting document.
 	before uint64
-	// why is what the last of them was told.
+	// why is the refusal of the last owner.
 	why error
 }
 
@@ -35,7 +35,7 @@ func (u *unpaid) add(d Document, why error) {
 	u.users, u.why = append(u.users, d.Owner.UserID), why
 }
 
-// through is how far everything has its vectors, given how far it would be without those who wait.
+// through limits a position to the documents before the first waiting one.
 func (u *unpaid) through(all uint64) uint64 {
 	if u.before == 0 {
 		return all
@@ -43,10 +43,10 @@ func (u *unpaid) through(all uint64) uint64 {
 	return min(all, u.before-1)
 }
 
-// charBytes is how many bytes of text a token has, about; no token has less than one.
+// charBytes is the average number of bytes of a token.
 const charBytes = 4
 
-// hold puts aside the most that the texts of a step can cost.
+// hold reserves the maximum cost of a batch, one token per byte.
 func (s *Service) hold(ctx context.Context, w *work) (id string, err error) {
 	if len(w.texts) == 0 {
 		return "", nil
@@ -54,7 +54,7 @@ func (s *Service) hold(ctx context.Context, w *work) (id string, err error) {
 	return s.payer.HoldVectors(ctx, w.payer.Owner, s.Model(), s.price, s.micros(w.bytes()))
 }
 
-// settle puts in its place what they have cost: what the endpoint has counted, or a guess where it did not.
+// settle replaces the hold with the tokens that the endpoint counted, or with an estimate.
 func (s *Service) settle(ctx context.Context, w *work, id string, failed bool) error {
 	if id == "" {
 		return nil
@@ -63,10 +63,12 @@ func (s *Service) settle(ctx context.Context, w *work, id string, failed bool) e
 	if tokens == 0 && w.did.Passages > 0 {
 		tokens, estimated = w.bytes()/charBytes, true
 	}
-	return outlasting(ctx, func(ctx context.Context) error { return s.payer.SettleVectors(ctx, id, s.micros(tokens), estimated) })
+	return withStopGrace(
+		ctx, func(ctx context.Context) error { return s.payer.SettleVectors(ctx, id, s.micros(tokens), estimated) },
+	)
 }
 
-// micros is what tokens cost: a dollar for a million of them is a micro-dollar for each.
+// micros converts tokens to micro-dollars: a dollar per million tokens is a micro-dollar per token.
 func (s *Service) micros(tokens int) int64 { return int64(math.Ceil(s.price * float64(tokens))) }
 
 func (w *work) bytes() (n int) {
@@ -76,5 +78,5 @@ func (w *work) bytes() (n int) {
 	return n
 }
 
-// isCap reports whether a refusal is that of a cap.
+// isCap reports whether an error is the refusal of a spend cap.
 func isCap(err error) bool { return core.IsKind(err, core.KindPaymentRequired) }

@@ -23,11 +23,18 @@ func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64
 
 func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
 
-// purse pays from the accounts of the database, as the server does.
+// purse charges the accounts in the database, as the server does.
 type purse struct{ *billing.Spending }
 
-func (p purse) HoldVectors(ctx context.Context, o embedding.Owner, model string, _ float64, micros int64) (string, error) {
-	return p.Hold(ctx, billing.Purchase{UserID: o.UserID, AgentID: o.AgentID, Kind: billing.MeteredEmbedding, Model: model, Micros: micros})
+func (p purse) HoldVectors(
+	ctx context.Context, o embedding.Owner, model string, _ float64, micros int64,
+) (string, error) {
+	return p.Hold(
+		ctx,
+		billing.Purchase{
+			UserID: o.UserID, AgentID: o.AgentID, Kind: billing.MeteredEmbedding, Model: model, Micros: micros,
+		},
+	)
 }
 
 func (p purse) SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error {
@@ -56,7 +63,10 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		through, err := w.db.EmbeddedThrough(ctx, embedding.Space{Model: w.endpoint.Model, Dims: 64})
 		w.must(err)
 		w.same("places up to which nothing lacks vectors", through, 0)
-		w.eventually("it is tried again later", func() bool { waits, ok := w.active(); return ok && waits.RunAt.After(w.clock.Now()) })
+		w.eventually("it is tried again later", func() bool {
+			waits, ok := w.active()
+			return ok && waits.RunAt.After(w.clock.Now())
+		})
 
 		w.must(w.db.SetSpendCap(ctx, "usr", nil))
 		w.clock.Advance(time.Hour)
@@ -65,9 +75,10 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		day := core.Day(now)
 		lines, err := w.db.UsageLines(ctx, "other", day, day)
 		w.must(err)
-		// A million tokens cost 2 cents, and a part of a micro-dollar is one.
+		// A million tokens cost 2 cents; fractions of a micro-dollar are rounded up.
 		w.same("the ledger", lines, []billing.UsageLine{{
-			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: billing.MeteredEmbedding, Usage: billing.Usage{Name: "", Calls: 1, Spent: 1},
+			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: billing.MeteredEmbedding,
+			Usage: billing.Usage{Name: "", Calls: 1, Spent: 1},
 		}})
 		differences, err := w.db.SpendDifferences(ctx)
 		w.must(err)

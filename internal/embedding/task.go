@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// kindName is the name of this work among the tasks, and taskKey what makes it one at a time in the installation.
+	// kindName is the task kind; taskKey is shared by all tasks, so that one runs at a time.
 	kindName = "embed"
 	taskKey  = "embed"
-	// deadline is how long a task may wait for an endpoint that does not answer. The next one goes on then.
+	// deadline limits how long a task waits for a failing endpoint. The next task continues.
 	deadline = 30 * 24 * time.Hour
-	// maxSteps bounds the journal of a task. What is left then is another task's.
+	// maxSteps bounds the journal of a task. A task with more work submits another one.
 	maxSteps = 500
-	// checkEvery is how often a server looks whether something lacks vectors.
+	// checkEvery is how often a node checks for missing vectors.
 	checkEvery = time.Minute
 )
 
-// Kind is the kind of task that makes vectors, to be registered with the engine.
+// Kind returns the task kind to register with the engine.
 func (s *Service) Kind() task.Kind { return task.Kind{Name: kindName, Run: s.run, Deadline: deadline} }
 
-// Run looks for work at once and then every minute, until the context ends. Imports call Check besides, so that nobody
-// waits for that minute.
+// Run checks for missing vectors at once and then every minute, until the context ends. Imports call Check as well,
+// so that new documents need not wait.
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
 		if err := s.Check(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not see whether documents lack vectors; it is tried again", "error", err)
+			s.log.WarnContext(ctx, "checking for documents without vectors failed; retrying later", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -45,12 +45,11 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Check has a task made when something lacks vectors and there is none yet. It costs next to nothing when nothing has
-// changed.
+// Check submits a task if vectors are missing and none is active. It is cheap if nothing has changed.
 func (s *Service) Check(ctx context.Context) error {
 	_, err := s.store.ActiveTask(ctx, taskKey)
 	if !core.IsKind(err, core.KindNotFound) {
-		return err // nil where one is at it
+		return err // nil if a task is active
 	}
 	space, err := s.space(ctx)
 	if err != nil {
@@ -63,13 +62,13 @@ func (s *Service) Check(ctx context.Context) error {
 	case len(docs) > 0:
 		return s.submit(ctx)
 	case space.Dims == 0:
-		return nil // nothing there, and nothing known to note it for
+		return nil // no documents, and no space to record that for
 	}
 	after, err := s.store.EmbeddedThrough(ctx, space)
 	if err != nil || after >= through {
 		return err
 	}
-	// What changed needs no new vectors. The next look starts here.
+	// The changed documents need no new vectors. The next check starts here.
 	return s.store.PutEmbeddings(ctx, space, nil, through, s.clock.Now())
 }
 
@@ -78,11 +77,11 @@ func (s *Service) submit(ctx context.Context) error {
 	return err
 }
 
-// maxRead bounds how much text of documents is read at once.
+// maxRead limits the text of documents that is read at once.
 const maxRead = 4 << 20
 
-// missing returns up to n documents that are to be looked at, those of some users left out, and the place in the change
-// log up to which it looked.
+// missing returns up to n documents that may lack vectors, without the documents of some users, and the last position
+// in the change log that it covers.
 func (s *Service) missing(ctx context.Context, space Space, n int, without ...string) ([]Document, uint64, error) {
 	after, err := s.store.EmbeddedThrough(ctx, space)
 	if err != nil {
@@ -96,33 +95,33 @@ func (s *Service) missing(ctx context.Context, space Space, n int, without ...st
 	return docs, head, err
 }
 
-// batch is what one step did, as the journal keeps it.
+// batch is the result of one step. The journal stores it as JSON.
 type batch struct {
-	// Documents are complete with this step. Passages were paid for, Reused had a vector in another document, and
-	// Refused are not taken by the model.
+	// Documents became complete in this step. Passages were embedded, Reused had a vector in another document, and
+	// Refused were not accepted by the model.
 	Documents int `json:"documents,omitempty"`
 	Passages  int `json:"passages,omitempty"`
 	Reused    int `json:"reused,omitempty"`
 	Refused   int `json:"refused,omitempty"`
 	Tokens    int `json:"tokens,omitempty"`
-	// Done says that nothing was left to do.
+	// Done is set when no work is left.
 	Done bool `json:"done,omitempty"`
-	// Retry is when to go on after a failure.
+	// Retry is the time of the next attempt after a failure.
 	Retry *time.Time `json:"retry,omitempty"`
 }
 
-// progress is what a task has done so far. It follows from the journal alone, so that it is the same in every attempt.
+// progress is the state of a task. It is derived from the journal alone, so that every attempt computes the same.
 type progress struct {
 	batch
-	// size is how many texts the next request may have: halved when one fails, and slowly grown again.
+	// size is the number of texts of the next request: halved on failure, increased slowly on success.
 	size int
-	// failures counts the failures in a row.
+	// failures counts consecutive failures.
 	failures int
 }
 
 const (
 	fullSize = 96
-	moreSize = 8 // after a request that went well
+	moreSize = 8 // added after each success
 )
 
 func (p *progress) add(b batch) {
@@ -140,8 +139,8 @@ func (p *progress) add(b batch) {
 	p.size = min(fullSize, p.size+moreSize)
 }
 
-// run makes vectors, a batch a step, until nothing lacks one. What a step pays for is stored within it: one that is cut
-// off and done again finds what it had stored.
+// run is the body of the task: one batch per step until no vectors are missing. Each step stores what it paid for, so
+// that a repeated step finds its vectors.
 func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	p := progress{size: fullSize}
 	for range s.maxSteps {
@@ -158,22 +157,22 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			return task.RetryAt(*b.Retry), nil
 		}
 	}
-	// Another one that a crash between here and the end may bring finds nothing to do.
+	// A duplicate task, submitted again after a crash at this point, finds nothing to do.
 	return task.Outcome{}, s.submit(ctx)
 }
 
-// step does one batch in a step of the task. A failure of the endpoint, or of the database, is part of what the step
-// returns: it is tried again in another step.
+// step runs one batch as a step of the task. A failure of the endpoint or the database is a result of the step, and
+// another step retries.
 func (s *Service) step(ctx context.Context, r *task.Run, p progress) (batch, error) {
 	label := fmt.Sprintf("Vectors for %d passages so far", p.Passages+p.Reused)
 	out, err := r.Step(ctx, "batch", label, func(ctx context.Context, _ *task.Step) ([]byte, error) {
-		b, err := s.batch(ctx, p.size)
+		b, err := s.runBatch(ctx, p.size)
 		if err != nil && ctx.Err() != nil {
-			return nil, context.Cause(ctx) // cut off; another run goes on
+			return nil, context.Cause(ctx) // interrupted; another attempt repeats the step
 		}
-		s.tell(ctx, err)
+		s.logFailure(ctx, err)
 		if err != nil {
-			at := s.clock.Now().Add(pause(p.failures+1, err)).Truncate(time.Millisecond) // as exact as the queue keeps it
+			at := s.clock.Now().Add(backoff(p.failures+1, err)).Truncate(time.Millisecond) // the precision of the queue
 			b.Done, b.Retry = false, &at
 		}
 		return json.Marshal(b)
@@ -183,49 +182,50 @@ func (s *Service) step(ctx context.Context, r *task.Run, p progress) (batch, err
 	}
 	var b batch
 	if err := json.Unmarshal(out, &b); err != nil {
-		return batch{}, fmt.Errorf("read a step of embedding: %w", err)
+		return batch{}, fmt.Errorf("decode a step of embedding: %w", err)
 	}
 	return b, nil
 }
 
 const (
-	// firstPause is doubled with every failure in a row, up to maxPause. An endpoint may ask for up to maxRetryAfter.
+	// The backoff doubles from firstPause to maxPause with consecutive failures. An endpoint may request up to
+	// maxRetryAfter.
 	firstPause    = 5 * time.Second
 	maxPause      = 15 * time.Minute
 	maxRetryAfter = 6 * time.Hour
 )
 
-// pause returns how long to wait after so many failures in a row: up to a tenth longer than planned, so that
-// installations that failed together do not come back together.
-func pause(failures int, err error) time.Duration {
+// backoff returns the wait after consecutive failures, with up to 10 % jitter, so that installations that failed
+// together do not retry together.
+func backoff(failures int, err error) time.Duration {
 	wait := min(firstPause<<min(failures-1, 10), maxPause)
 	var failure *model.EmbeddingError
 	if errors.As(err, &failure) {
 		wait = max(wait, min(failure.RetryAfter, maxRetryAfter))
 	}
-	return wait + rand.N(wait/10) //nolint:gosec // nobody gains by guessing it
+	return wait + rand.N(wait/10) //nolint:gosec // not a secret
 }
 
-// tell logs that something began to fail, or works again: once, not at every try.
-func (s *Service) tell(ctx context.Context, err error) {
+// logFailure logs the start and the end of a failure, not every attempt.
+func (s *Service) logFailure(ctx context.Context, err error) {
 	switch {
 	case err != nil && s.failing.CompareAndSwap(false, true):
-		s.log.WarnContext(ctx, "documents wait for their vectors and are found by words alone; it is tried again until it works",
+		s.log.WarnContext(ctx, "computing vectors failed; new documents are found by words alone until a retry succeeds",
 			"model", s.Model(), "error", err)
 	case err == nil && s.failing.CompareAndSwap(true, false):
-		s.log.InfoContext(ctx, "documents get their vectors again", "model", s.Model())
+		s.log.InfoContext(ctx, "computing vectors works again", "model", s.Model())
 	}
 }
 
-// emit tells the readers of the task how far it is.
+// emit publishes the progress of the task.
 func (s *Service) emit(r *task.Run, p progress) {
 	sum := p.batch
 	sum.Retry = nil
-	payload, _ := json.Marshal(sum) // numbers always marshal
+	payload, _ := json.Marshal(sum) // has only numbers
 	r.Emit("progress", payload)
 }
 
-// done ends the task and says what it did, if it did anything.
+// done returns the outcome of the task.
 func (s *Service) done(ctx context.Context, p progress) (task.Outcome, error) {
 	p.Done = true
 	result, err := json.Marshal(p.batch)
@@ -233,7 +233,7 @@ func (s *Service) done(ctx context.Context, p progress) (task.Outcome, error) {
 		return task.Outcome{}, err
 	}
 	if p.Documents > 0 {
-		s.log.InfoContext(ctx, "every document has its vectors", "model", s.Model(), "documents", p.Documents, "passages", p.Passages,
+		s.log.InfoContext(ctx, "all documents have vectors", "model", s.Model(), "documents", p.Documents, "passages", p.Passages,
 			"reused", p.Reused, "refused", p.Refused, "tokens", p.Tokens, "dollars", s.price*float64(p.Tokens)/1e6)
 	}
 	return task.Outcome{Result: result}, nil

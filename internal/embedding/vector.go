@@ -11,9 +11,8 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Pack returns a vector as it is stored: a scale and one byte a number. That is a quarter of the size and good enough:
-// a number is off by at most 1/254 of the largest, which moves the cosine of two vectors of a few hundred numbers by
-// less than a thousandth or so, and an index rounds in the same way.
+// Pack encodes a vector as a scale and one byte per component, a quarter of the size. A component is off by at most
+// 1/254 of the largest, which changes the cosine of two vectors by about a thousandth; indexes round in the same way.
 func Pack(v []float32) []byte {
 	var largest float32
 	for _, x := range v {
@@ -31,7 +30,7 @@ func Pack(v []float32) []byte {
 	return out
 }
 
-// Unpack returns the vector that was packed, or nil where there is none.
+// Unpack decodes a packed vector. It returns nil for none.
 func Unpack(packed []byte) []float32 {
 	if len(packed) <= 4 {
 		return nil
@@ -44,14 +43,14 @@ func Unpack(packed []byte) []float32 {
 	return v
 }
 
-// refused is stored in place of a vector for a text that the model does not take, so that it is not sent again.
+// refused is stored for a text that the model does not accept, so that it is not sent again.
 var refused = []byte{}
 
-// passageTexts returns what is sent of a document: its passages, each below the title, which says what it is about.
+// passageTexts returns the texts to embed: the passages of a document, each preceded by its title for context.
 func passageTexts(title, text string) []string {
 	passages := analysis.Passages(text)
 	out := make([]string, len(passages))
-	place, from := 0, 0 // the code point and the byte at which the last passage started
+	place, from := 0, 0 // code point and byte offset of the previous passage
 	for i, p := range passages {
 		if p.Start < place {
 			place, from = 0, 0
@@ -63,7 +62,7 @@ func passageTexts(title, text string) []string {
 	return out
 }
 
-// bytesOf returns the number of bytes of the text's first n code points.
+// bytesOf returns the number of bytes of the first n code points of text.
 func bytesOf(text string, n int) int {
 	i := 0
 	for ; n > 0 && i < len(text); n-- {
@@ -73,11 +72,11 @@ func bytesOf(text string, n int) int {
 	return i
 }
 
-// hashOf names a text. A hash that somebody could find a second text for would give that the first one's vector.
+// hashOf identifies a text. The hash must resist collisions, else an attacker could give a text the vector of
+// another.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
-// blank reports whether there is nothing in a text to make a vector of.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

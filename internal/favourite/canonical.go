@@ -6,12 +6,12 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Canonical returns the canonical form of a JSON text (RFC 8785, JCS), the one text that all spellings of the same
-// value share: keys in the order of their UTF-16 code units, numbers as ECMAScript prints them, no white space.
+// Canonical returns the canonical form of a JSON text (RFC 8785, JCS), which is the same for all spellings of a
+// value: keys ordered by UTF-16 code units, numbers as ECMAScript prints them, no white space.
 //
-// What RFC 8785 can't give a form is an error: invalid JSON or UTF-8, lone surrogates, a key twice in one object,
-// numbers past a double, nesting past 10,000. Whole numbers past 2^53 are rounded to doubles, as the RFC has it.
-// The library was tried on each of these, and the tests here hold it to them when its version moves.
+// It returns an error for input without a canonical form: invalid JSON or UTF-8, lone surrogates, duplicate keys,
+// numbers beyond a double, nesting beyond 10,000. Whole numbers beyond 2^53 are rounded to doubles, as the RFC
+// requires. The tests check each of these, so that an update of the library can't change them unnoticed.
 func Canonical(json []byte) ([]byte, error) {
 	out, err := jcs.Transform(json)
 	if err != nil {

@@ -12,32 +12,35 @@ import (
 	"carrel/internal/core"
 )
 
-// MaxCard is the size of the largest card that is kept, in bytes of JSON as it was sent.
+// MaxCard is the maximum size of a card, in bytes of JSON as sent.
 const MaxCard = 64 << 10
 
 const (
-	// maxCardID bounds a card's own id, in code points.
+	// maxCardID limits the id of a card, in code points.
 	maxCardID = 200
-	// maxCardDepth is the nesting that SQLite's JSON functions still read; PostgreSQL's and most clients' readers
-	// go somewhat further. A card that one of them chokes on later is better refused now.
+	// maxCardDepth is the maximum nesting that SQLite's JSON functions accept. PostgreSQL and most clients accept
+	// somewhat more.
 	maxCardDepth = 1000
-	// derivedPrefix marks an id that was made from a card's content.
+	// derivedPrefix marks an id derived from the content of a card.
 	derivedPrefix = "card_"
 )
 
-// CardID checks a card and returns the id under which it is a favourite: its own cardId, else its own id, else one
-// made from its content, so that saving the same card twice is one favourite however the JSON was spelled.
+// CardID validates a card and returns the id of its favourite: its cardId, else its id, else one derived from its
+// content, so that the same card in another spelling is the same favourite.
 //
-// A card that has an id of its own must still have a canonical form. Otherwise whether a card is accepted would hang
-// on an unrelated field, and a lone surrogate in a title would reach databases and exports that can't hold it.
+// A card with its own id must have a canonical form as well. Otherwise acceptance would depend on an unrelated field,
+// and a lone surrogate in a title would reach databases and exports that can't store it.
 func CardID(card []byte) (string, error) {
 	if len(card) > MaxCard {
 		return "", core.InvalidField("/card", "Must be at most 65536 bytes of JSON.")
 	}
 	canonical, err := Canonical(card)
 	if err != nil {
-		// The library's message quotes the card, and what users save does not belong in logs: it is dropped.
-		return "", core.InvalidField("/card", "Must be a JSON object in valid UTF-8, without lone surrogates, repeated keys or numbers past a double.")
+		// The library's error quotes the card, which must not be logged, so it is dropped.
+		return "", core.InvalidField(
+			"/card",
+			"Must be a JSON object in valid UTF-8, without lone surrogates, repeated keys or numbers past a double.",
+		)
 	}
 	if canonical[0] != '{' {
 		return "", core.InvalidField("/card", "Must be a JSON object.")
@@ -56,9 +59,9 @@ func CardID(card []byte) (string, error) {
 	return derivedPrefix + base58(sum[:]), nil
 }
 
-// ValidCardID reports whether s can be a favourite's id. The id stands percent-encoded in a path, so it may hold a slash,
-// as a DOI does. It must not be a dot segment, which browsers resolve away even when it is encoded (URL Standard, 4.4),
-// nor hold control characters, which proxies refuse.
+// ValidCardID reports whether s can be the id of a favourite. The id is percent-encoded in paths, so it may contain a
+// slash, as DOIs do. It must not be a dot segment, which browsers remove even if encoded (URL Standard, section 4.4),
+// and must not contain control characters, which proxies reject.
 func ValidCardID(s string) bool {
 	switch n := utf8.RuneCountInString(s); {
 	case n < 1 || n > maxCardID, s == ".", s == "..", !utf8.ValidString(s):
@@ -67,8 +70,8 @@ func ValidCardID(s string) bool {
 	return !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// inspect returns how deep canonical JSON is nested and whether any of its strings or keys holds a NUL, which the
-// canonical form always writes as the escape \u0000.
+// inspect returns the nesting of canonical JSON, and whether a string or key contains NUL, which the canonical form
+// writes as \u0000.
 func inspect(canonical []byte) (depth int, nul bool) {
 	level, inString := 0, false
 	for i := 0; i < len(canonical); i++ {
@@ -79,7 +82,7 @@ func inspect(canonical []byte) (depth int, nul bool) {
 			if strings.HasPrefix(string(canonical[i+1:min(i+6, len(canonical))]), "u0000") {
 				return depth, true
 			}
-			i++ // the escaped character is none of the others
+			i++ // skip the escaped character
 		case !inString && (c == '{' || c == '['):
 			level++
 			depth = max(depth, level)
@@ -90,8 +93,8 @@ func inspect(canonical []byte) (depth int, nul bool) {
 	return depth, false
 }
 
-// ownID returns the id that the card brings along. Keys are compared exactly, unlike encoding/json, which would
-// take CARDID for cardId.
+// ownID returns the id in the card. Keys are compared exactly, unlike in encoding/json, which accepts CARDID for
+// cardId.
 func ownID(object []byte) (string, bool) {
 	d := jx.DecodeBytes(object)
 	var cardID, id string
@@ -119,10 +122,10 @@ func ownID(object []byte) (string, bool) {
 	return id, ValidCardID(id)
 }
 
-// base58Alphabet is Bitcoin's: no 0, O, I or l, which are misread.
+// base58Alphabet is Bitcoin's, without the easily confused 0, O, I and l.
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// base58 encodes bytes as Bitcoin does: the number they form in base 58, and a 1 for each leading zero byte.
+// base58 encodes bytes as Bitcoin does: as a base-58 number, with a 1 for each leading zero byte.
 func base58(b []byte) string {
 	n, radix, digit := new(big.Int).SetBytes(b), big.NewInt(58), new(big.Int)
 	var reversed []byte

@@ -8,10 +8,10 @@ import (
 	"carrel/internal/core"
 )
 
-// Format is a way to write a bibliography.
+// Format is a bibliography format.
 type Format string
 
-// The formats of an export.
+// The export formats.
 const (
 	FormatBibTeX   Format = "bibtex"
 	FormatRIS      Format = "ris"
@@ -20,20 +20,20 @@ const (
 	FormatMarkdown Format = "markdown"
 )
 
-// Card is a favourite's card on its way into an export.
+// Card is a card to be exported.
 type Card struct {
 	ID   string
 	JSON []byte
 }
 
-// formatInfo is what is known of a format.
+// formatInfo describes a format.
 type formatInfo struct {
 	contentType string
 	filename    string
 	write       func(w *bufio.Writer, refs []reference) error
 }
 
-// info is the table of the formats; ok is false for what is none. A function, so that the table can't be changed.
+// info returns the description of a format. It is a function, so that the table can't be modified.
 func (f Format) info() (info formatInfo, ok bool) {
 	switch f {
 	case FormatBibTeX:
@@ -50,7 +50,7 @@ func (f Format) info() (info formatInfo, ok bool) {
 	return formatInfo{}, false
 }
 
-// ParseFormat returns the format that a request names.
+// ParseFormat parses the format of a request.
 func ParseFormat(s string) (Format, error) {
 	f := Format(s)
 	if _, ok := f.info(); !ok {
@@ -59,20 +59,20 @@ func ParseFormat(s string) (Format, error) {
 	return f, nil
 }
 
-// ContentType returns the media type of an export in this format.
+// ContentType returns the media type of the format.
 func (f Format) ContentType() string {
 	info, _ := f.info()
 	return info.contentType
 }
 
-// Filename returns the name under which a browser saves an export in this format.
+// Filename returns the file name of a download in this format.
 func (f Format) Filename() string {
 	info, _ := f.info()
 	return info.filename
 }
 
-// Export writes cards as a bibliography: one entry per card, in the order given. A card is anybody's JSON, so what
-// can't be read in it is left out of its entry and is never an error; errors are the writer's.
+// Export writes cards as a bibliography, one entry per card in the given order. Cards are arbitrary JSON: unreadable
+// parts are left out of the entry and are not an error; errors come from the writer.
 func Export(w io.Writer, f Format, cards []Card) error {
 	info, ok := f.info()
 	if !ok {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// bibMonths are BibTeX's own names of the months; styles print them in their language.
+// bibMonths are BibTeX's month macros, which styles print in their language.
 var bibMonths = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
-// writeBibTeX, like the writers of the other formats, leaves errors to the Flush of its bufio.Writer, which keeps
-// the first one.
+// writeBibTeX, like the other writers, relies on bufio.Writer to keep the first error until Flush.
 func writeBibTeX(w *bufio.Writer, refs []reference) error {
 	keys := citationKeys(refs)
 	for i := range refs {
@@ -32,7 +31,7 @@ func writeBibEntry(w *bufio.Writer, key string, r *reference) {
 	}
 	_, _ = w.WriteString("@" + r.kind.bibtex + "{" + key + ",\n")
 	if r.title != "" {
-		// The second pair of braces keeps styles from lower-casing names and acronyms.
+		// The second pair of braces prevents styles from lower-casing names and acronyms.
 		field("title", "{"+bibText(r.title)+"}")
 	}
 	field("author", bibAuthors(r.authors))
@@ -53,23 +52,24 @@ func writeBibEntry(w *bufio.Writer, key string, r *reference) {
 	_, _ = w.WriteString("}\n")
 }
 
-// bibEscapes writes text so that TeX prints it. A brace can't be written \{: BibTeX counts braces without looking
-// at backslashes, and one without its partner would swallow the rest of the file. Letters beyond ASCII stay: every
-// BibTeX in use today reads UTF-8.
+// bibEscapes escapes text for TeX. A brace can't be written as \{, because BibTeX counts braces without regard to
+// backslashes, and an unmatched one would swallow the rest of the file. Letters beyond ASCII are kept, because
+// current BibTeX reads UTF-8.
 var bibEscapes = strings.NewReplacer(
-	`\`, `{\textbackslash}`, `{`, `{\textbraceleft}`, `}`, `{\textbraceright}`, `~`, `{\textasciitilde}`, `^`, `{\textasciicircum}`,
+	`\`, `{\textbackslash}`, `{`, `{\textbraceleft}`, `}`, `{\textbraceright}`, `~`, `{\textasciitilde}`, `^`,
+	`{\textasciicircum}`,
 	`%`, `\%`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `_`, `\_`,
 )
 
 func bibText(s string) string { return bibEscapes.Replace(s) }
 
-// bibVerbatim is for addresses, which styles print verbatim: an escape would become part of the link. What would
-// break the entry itself is percent-encoded.
+// bibVerbatim percent-encodes the characters that would break an entry. Addresses are printed verbatim, so an escape
+// would become part of the link.
 func bibVerbatim(s string) string {
 	return percentEncode(s, func(c byte) bool { return c != '{' && c != '}' && c != '\\' })
 }
 
-// bibPages writes a range of pages with the two hyphens that TeX makes a dash of.
+// bibPages writes a page range with the double hyphen that TeX prints as a dash.
 func bibPages(pages string) string {
 	first, last, ok := pageRange(pages)
 	if !ok {
@@ -78,9 +78,11 @@ func bibPages(pages string) string {
 	return first + "--" + last
 }
 
-// pageRange splits "12-34", with whatever dash.
+// pageRange splits "12-34", with any dash.
 func pageRange(pages string) (first, last string, ok bool) {
-	parts := strings.FieldsFunc(pages, func(r rune) bool { return r == '-' || r == '–' || r == '—' || r == '‐' || r == '‑' || r == ' ' })
+	parts := strings.FieldsFunc(
+		pages, func(r rune) bool { return r == '-' || r == '–' || r == '—' || r == '‐' || r == '‑' || r == ' ' },
+	)
 	if len(parts) != 2 || !strings.ContainsAny(pages, "-–—‐‑") {
 		return "", "", false
 	}
@@ -102,7 +104,7 @@ func bibAuthors(authors []name) string {
 	return strings.Join(list, " and ")
 }
 
-// bibNamePart puts braces around a part that holds what separates names: a comma, or the word "and".
+// bibNamePart puts braces around a part that contains a name separator: a comma, or the word "and".
 func bibNamePart(s string) string {
 	isAnd := func(word string) bool { return strings.EqualFold(word, "and") }
 	if strings.Contains(s, ",") || slices.ContainsFunc(strings.Fields(s), isAnd) {
@@ -111,9 +113,9 @@ func bibNamePart(s string) string {
 	return bibText(s)
 }
 
-// citationKeys gives every reference a key of its own: family name, year and first word of the title, as in
-// turing1950computing. Of those that share one the oldest keeps it and the later ones get a letter. References come
-// newest first, so saving another card never moves a key that somebody's manuscript already cites.
+// citationKeys returns a unique key for every reference: family name, year and first word of the title, as in
+// turing1950computing. Of equal keys the oldest reference keeps the plain one and later ones get a letter. References
+// come newest first, so saving a card never changes a key that a manuscript already cites.
 func citationKeys(refs []reference) []string {
 	keys := make([]string, len(refs))
 	taken := make(map[string]bool, len(refs))
@@ -125,7 +127,7 @@ func citationKeys(refs []reference) []string {
 		}
 		taken[keys[i]] = true
 	}
-	// Letters come only now, since a key with a letter may be the plain key of another reference.
+	// Letters are added last, because a key with a letter may be the plain key of another reference.
 	next := map[string]int{}
 	for _, i := range sharing {
 		base := keys[i]
@@ -138,7 +140,7 @@ func citationKeys(refs []reference) []string {
 	return keys
 }
 
-// letters counts a, b, … z, aa, ab, …
+// letters counts a, b, …, z, aa, ab, …
 func letters(n int) string {
 	if n < 26 {
 		return string(rune('a' + n))
@@ -160,12 +162,12 @@ func citationKey(r *reference) string {
 	}
 	key := author + year + firstKeyWord(r.title)
 	if key == "" || key[0] < 'a' {
-		return "ref" + key // some readers want a letter first
+		return "ref" + key // some programs require a letter first
 	}
 	return key
 }
 
-// firstKeyWord is the first word that says something, in ASCII: "The Art of …" is known by its art.
+// firstKeyWord returns the first significant word of a title in ASCII, without articles.
 func firstKeyWord(s string) string {
 	first := ""
 	for _, word := range strings.Fields(s) {
@@ -182,10 +184,10 @@ func firstKeyWord(s string) string {
 	return first
 }
 
-// maxKeyPart keeps a citation key short enough to type.
+// maxKeyPart keeps citation keys short enough to type.
 const maxKeyPart = 30
 
-// asciiKey keeps the letters and digits of a text that are ASCII once folded.
+// asciiKey returns the folded ASCII letters and digits of a text.
 func asciiKey(s string) string {
 	key := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// cslItem is an item of CSL-JSON, the input of citation processors. Names are those of its schema.
+// cslItem is a CSL-JSON item, the input of citation processors. The names are defined by its schema.
 type cslItem struct {
 	ID             string    `json:"id"`
 	Type           string    `json:"type"`
@@ -29,7 +29,7 @@ type cslName struct {
 	Literal string `json:"literal,omitempty"`
 }
 
-// cslDate holds one date: [year], [year, month] or [year, month, day].
+// cslDate is one date: [year], [year, month] or [year, month, day].
 type cslDate struct {
 	DateParts [][]int `json:"date-parts"`
 }
@@ -40,7 +40,7 @@ func writeCSL(w *bufio.Writer, refs []reference) error {
 		items[i] = newCSLItem(&refs[i])
 	}
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // this is no HTML, and people read it
+	e.SetEscapeHTML(false) // not HTML, and people read it
 	e.SetIndent("", "  ")
 	return e.Encode(items)
 }
@@ -51,7 +51,9 @@ func newCSLItem(r *reference) cslItem {
 		Page: r.pages, Publisher: r.publisher, DOI: r.doi, URL: r.url, Abstract: r.abstract,
 	}
 	for _, n := range r.authors {
-		item.Author = append(item.Author, cslName{Family: n.family, Given: n.given, Suffix: n.suffix, Literal: n.literal})
+		item.Author = append(
+			item.Author, cslName{Family: n.family, Given: n.given, Suffix: n.suffix, Literal: n.literal},
+		)
 	}
 	if r.year != 0 {
 		date := []int{r.year}

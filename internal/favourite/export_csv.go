@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// csvHeader names the columns as a card names its fields.
+// csvHeader names the columns after the fields of a card.
 var csvHeader = []string{
-	"cardId", "type", "title", "authors", "year", "venue", "volume", "issue", "pages", "publisher", "doi", "url", "abstract",
+	"cardId", "type", "title", "authors", "year", "venue", "volume", "issue", "pages", "publisher", "doi", "url",
+	"abstract",
 }
 
-// writeCSV writes a table as RFC 4180 has it. There is no byte order mark: it would become part of the first name
-// for every reader but Excel.
+// writeCSV writes RFC 4180. There is no byte order mark, which every reader but Excel would take for a part of the
+// first column name.
 func writeCSV(w *bufio.Writer, refs []reference) error {
 	table := csv.NewWriter(w)
 	table.UseCRLF = true
@@ -32,7 +33,8 @@ func writeCSV(w *bufio.Writer, refs []reference) error {
 			authors[i] = n.inverted()
 		}
 		row := []string{
-			r.id, r.rawType, r.title, strings.Join(authors, "; "), year, r.venue, r.volume, r.issue, r.pages, r.publisher,
+			r.id, r.rawType, r.title, strings.Join(authors, "; "), year, r.venue, r.volume, r.issue, r.pages,
+			r.publisher,
 			r.doi, r.url, r.abstract,
 		}
 		for i := range row {
@@ -46,8 +48,8 @@ func writeCSV(w *bufio.Writer, refs []reference) error {
 	return table.Error()
 }
 
-// csvCell keeps a spreadsheet from running a cell as a formula: what starts like one gets an apostrophe, which
-// spreadsheets take for "this is text". The wide forms are taken for the narrow ones by some of them.
+// csvCell prevents spreadsheets from evaluating a cell as a formula: a cell that starts like one is prefixed with an
+// apostrophe, which marks text. Some spreadsheets also accept the full-width forms.
 func csvCell(s string) string {
 	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + s

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/markdown"
 )
 
-// maxNamed is how many authors are named before "et al.".
+// maxNamed is the number of authors before "et al.".
 const maxNamed = 10
 
 // writeMarkdown writes a numbered bibliography: Authors (Year). *Title*. Venue. Link.
@@ -23,7 +23,7 @@ func writeMarkdown(w *bufio.Writer, refs []reference) error {
 	return nil
 }
 
-// MarkdownEntry writes the entry of a card in a bibliography, as an export has it.
+// MarkdownEntry returns the bibliography entry of a card, as in an export.
 func MarkdownEntry(c Card) string {
 	r := parseReference(c)
 	return markdownEntry(&r)
@@ -40,7 +40,9 @@ func markdownEntry(r *reference) string {
 		year = strconv.Itoa(r.year)
 	}
 	if authors := markdownAuthors(r.authors); authors != "" {
-		parts = append(parts, markdown.Start(markdown.Text(authors))+" ("+year+").", sentence("*"+markdown.Text(title)+"*", title))
+		parts = append(
+			parts, markdown.Start(markdown.Text(authors))+" ("+year+").", sentence("*"+markdown.Text(title)+"*", title),
+		)
 	} else {
 		parts = append(parts, "*"+markdown.Text(title)+"* ("+year+").")
 	}
@@ -56,7 +58,7 @@ func markdownEntry(r *reference) string {
 	return strings.Join(parts, " ")
 }
 
-// sentence ends a part with a full stop unless its text already ends with a mark.
+// sentence adds a full stop unless the text ends with a punctuation mark.
 func sentence(written, text string) string {
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {
 		return written
@@ -78,7 +80,7 @@ func markdownAuthors(authors []name) string {
 	return strings.Join(names, "")
 }
 
-// markdownWhere is where a work appeared: "Mind 59(236), pp. 433-460, Oxford University Press".
+// markdownWhere returns the place of publication: "Mind 59(236), pp. 433-460, Oxford University Press".
 func markdownWhere(r *reference) string {
 	where := r.venue
 	if r.volume != "" {
@@ -104,9 +106,10 @@ func markdownWhere(r *reference) string {
 	return where
 }
 
-// doiURL is the address that resolves a DOI. A DOI may hold characters that mean something in an address.
+// doiURL returns the resolver address of a DOI, with its reserved characters encoded.
 func doiURL(doi string) string {
 	return "https://doi.org/" + percentEncode(doi, func(c byte) bool {
-		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._/:;,@!$'*+=", c) >= 0
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.IndexByte("-._/:;,@!$'*+=", c) >= 0
 	})
 }

@@ -8,15 +8,13 @@ import (
 	"carrel/internal/core"
 )
 
-// name is an author's. A name that can't be split into family and given names, such as an institution's or one of
-// a single word, is literal.
+// name is the name of an author. An institution's name, or a single word, can't be split and is literal.
 type name struct {
 	family, given, suffix string
 	literal               string
 }
 
-// parseAuthors reads a list of names, each a string or an object; a single string is a list of names between
-// semicolons.
+// parseAuthors parses a list of names, each a string or an object, or one string of names separated by semicolons.
 func parseAuthors(v any) []name {
 	var list []any
 	switch v := v.(type) {
@@ -55,8 +53,8 @@ func parseAuthor(v any) name {
 	return name{}
 }
 
-// splitName takes a name apart as BibTeX does: "Family, Given", or the last word is the family name, together with
-// particles in lower case before it ("Ludwig van Beethoven").
+// splitName splits a name as BibTeX does: "Family, Given", or the last word is the family name, with preceding
+// lower-case particles ("Ludwig van Beethoven").
 func splitName(s string) name {
 	if s == "" {
 		return name{}
@@ -79,7 +77,7 @@ func splitName(s string) name {
 	return name{family: strings.Join(words[family:], " "), given: strings.Join(words[:family], " "), suffix: suffix}
 }
 
-// splitAtCommas reads "Family, Given", "Family, Jr., Given" (BibTeX) and "Family, Given, Jr." (RIS).
+// splitAtCommas parses "Family, Given", "Family, Jr., Given" (BibTeX) and "Family, Given, Jr." (RIS).
 func splitAtCommas(s string) name {
 	parts := strings.Split(s, ",")
 	for i := range parts {
@@ -111,8 +109,8 @@ func isSuffix(word string) bool {
 	return false
 }
 
-// isPersonal reports whether words without a comma are a person's name of which we know the order. In scripts of
-// East Asia the family name comes first more often than not, so these stay whole.
+// isPersonal reports whether words without a comma are a personal name with a known order. In East Asian scripts the
+// family name usually comes first, so such names are not split.
 func isPersonal(words []string) bool {
 	if isCorporate(words) {
 		return false
@@ -127,13 +125,16 @@ func isPersonal(words []string) bool {
 	return true
 }
 
-// corporateWords are words that a person's name does not have.
+// corporateWords are words that occur in names of institutions only.
 var corporateWords = map[string]bool{
 	"the": true, "of": true, "for": true, "and": true, "&": true,
-	"agency": true, "association": true, "authority": true, "board": true, "bureau": true, "center": true, "centre": true,
+	"agency": true, "association": true, "authority": true, "board": true, "bureau": true, "center": true,
+	"centre":        true,
 	"collaboration": true, "college": true, "commission": true, "committee": true, "company": true, "consortium": true,
-	"corp": true, "corporation": true, "council": true, "department": true, "foundation": true, "gmbh": true, "group": true,
-	"inc": true, "institute": true, "laboratories": true, "laboratory": true, "labs": true, "limited": true, "llc": true,
+	"corp": true, "corporation": true, "council": true, "department": true, "foundation": true, "gmbh": true,
+	"group": true,
+	"inc":   true, "institute": true, "laboratories": true, "laboratory": true, "labs": true, "limited": true,
+	"llc": true,
 	"ltd": true, "ministry": true, "network": true, "office": true, "organisation": true, "organization": true,
 	"press": true, "project": true, "society": true, "team": true, "university": true, "working": true,
 }
@@ -151,7 +152,7 @@ func startsLower(s string) bool {
 	return false
 }
 
-// natural is the name in the order in which it is spoken.
+// natural returns the name in spoken order.
 func (n name) natural() string {
 	if n.literal != "" {
 		return n.literal
@@ -162,7 +163,7 @@ func (n name) natural() string {
 	return n.given + " " + n.family
 }
 
-// inverted is the name with the family name first: "King, Martin Luther, Jr.".
+// inverted returns the name with the family name first: "King, Martin Luther, Jr.".
 func (n name) inverted() string {
 	if n.literal != "" {
 		return n.literal

@@ -14,8 +14,8 @@ import (
 	"carrel/internal/core"
 )
 
-// reference is what a bibliography says of a card. Every text in it is one line of valid UTF-8 without control
-// characters, so no format has to think of line breaks.
+// reference is the bibliographic content of a card. All texts are single lines of valid UTF-8 without control
+// characters, so that formats need not handle line breaks.
 type reference struct {
 	id        string
 	kind      kind
@@ -23,19 +23,19 @@ type reference struct {
 	title     string
 	authors   []name
 	year      int
-	month     int // 0 when only the year is known
-	day       int // 0 when only the month is known
+	month     int // 0 if only the year is known
+	day       int // 0 if only the month is known
 	venue     string
 	volume    string
 	issue     string
 	pages     string
 	publisher string
-	doi       string // bare, as in 10.1000/182
+	doi       string // without a prefix, as in 10.1000/182
 	url       string // http or https, or empty
 	abstract  string
 }
 
-// kind is a sort of publication in the words of each format; venueField is the BibTeX field for where it appeared.
+// kind is a publication type in the terms of each format; venueField is the BibTeX field of the venue.
 type kind struct {
 	bibtex, ris, csl, venueField string
 }
@@ -52,28 +52,30 @@ var (
 	kindOther      = kind{"misc", "GEN", "document", "howpublished"}
 )
 
-// kinds maps the words that indexes use for a card's type, letters only, in lower case.
+// kinds maps the types that indexes use, reduced to lower-case letters.
 var kinds = map[string]kind{
 	"article": kindArticle, "journalarticle": kindArticle, "articlejournal": kindArticle, "journal": kindArticle,
 	"journalpaper": kindArticle, "review": kindArticle, "jour": kindArticle,
 	"conferencepaper": kindConference, "paperconference": kindConference, "conference": kindConference,
-	"inproceedings": kindConference, "proceedings": kindConference, "proceedingsarticle": kindConference, "conf": kindConference,
+	"inproceedings": kindConference, "proceedings": kindConference, "proceedingsarticle": kindConference,
+	"conf": kindConference,
 	"book": kindBook, "monograph": kindBook, "editedbook": kindBook,
-	"chapter": kindChapter, "bookchapter": kindChapter, "incollection": kindChapter, "inbook": kindChapter, "booksection": kindChapter,
-	"report": kindReport, "techreport": kindReport, "technicalreport": kindReport, "workingpaper": kindReport,
+	"chapter": kindChapter, "bookchapter": kindChapter, "incollection": kindChapter, "inbook": kindChapter,
+	"booksection": kindChapter,
+	"report":      kindReport, "techreport": kindReport, "technicalreport": kindReport, "workingpaper": kindReport,
 	"thesis": kindThesis, "phdthesis": kindThesis, "mastersthesis": kindThesis, "dissertation": kindThesis,
 	"dataset": kindDataset, "data": kindDataset,
 	"webpage": kindWebPage, "website": kindWebPage, "web": kindWebPage, "blogpost": kindWebPage,
 	"preprint": kindOther, "postedcontent": kindOther, "misc": kindOther, "other": kindOther,
 }
 
-// parseReference reads what it knows in a card. Anything of a type it does not expect is passed over.
+// parseReference reads the known fields of a card and ignores values of unexpected types.
 func parseReference(c Card) reference {
 	var card map[string]any
 	d := json.NewDecoder(bytes.NewReader(c.JSON))
 	d.UseNumber()
 	if err := d.Decode(&card); err != nil {
-		card = nil // a card that is no object still gets its entry, an empty one
+		card = nil // a card that is not an object gets an empty entry
 	}
 	r := reference{
 		id:        core.OneLine(c.ID),
@@ -94,7 +96,7 @@ func parseReference(c Card) reference {
 	return r
 }
 
-// kindOf goes by the type that the card names, else by where the work appeared.
+// kindOf uses the type of the card, else the venue.
 func kindOf(rawType, venue string) kind {
 	letters := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -123,7 +125,7 @@ func text(v any) string {
 	return core.OneLine(s)
 }
 
-// textOrNumber is for volumes, issues and pages, which come as either.
+// textOrNumber accepts volumes, issues and pages, which may be strings or numbers.
 func textOrNumber(v any) string {
 	if n, ok := v.(json.Number); ok {
 		if whole, err := n.Int64(); err == nil {
@@ -133,14 +135,14 @@ func textOrNumber(v any) string {
 	return text(v)
 }
 
-// dateLayouts are the forms of publishedAt, with how much each says: 3 a day, 2 a month, 1 a year.
+// dateLayouts are the formats of publishedAt with their precision: 3 day, 2 month, 1 year.
 var dateLayouts = []struct {
 	layout string
 	parts  int
 }{{time.RFC3339, 3}, {time.DateOnly, 3}, {"2006-01", 2}, {"2006", 1}}
 
-// parseDate returns the date of publication as far as it is known. The card's year wins over publishedAt: it is
-// what the user saw. Month and day are then only taken from the same year.
+// parseDate returns the known parts of the publication date. The card's year takes precedence over publishedAt,
+// because it was displayed; month and day are used only if they belong to the same year.
 func parseDate(rawYear any, publishedAt string) (year, month, day int) {
 	year = parseYear(rawYear)
 	for _, l := range dateLayouts {
@@ -163,7 +165,7 @@ func parseDate(rawYear any, publishedAt string) (year, month, day int) {
 	return year, month, day
 }
 
-// parseYear takes a whole number or a string of digits; 0 is undated.
+// parseYear accepts a whole number or a string of digits; 0 means undated.
 func parseYear(v any) int {
 	var s string
 	switch v := v.(type) {
@@ -172,17 +174,19 @@ func parseYear(v any) int {
 	case string:
 		s = strings.TrimSpace(v)
 	}
-	n, err := strconv.ParseFloat(s, 64) // a number of JSON may be written 1950.0 or 1.95e3
+	n, err := strconv.ParseFloat(s, 64) // JSON numbers may be written 1950.0 or 1.95e3
 	if err != nil || n != math.Trunc(n) || n < 1 || n > 9999 {
 		return 0
 	}
 	return int(n)
 }
 
-// parseDOI returns a bare DOI from the ways it is written, or nothing when it is none.
+// parseDOI returns a DOI without prefixes, or "".
 func parseDOI(s string) string {
 	lower := strings.ToLower(s)
-	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/"} {
+	for _, prefix := range []string{
+		"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/",
+	} {
 		if strings.HasPrefix(lower, prefix) {
 			s = s[len(prefix):]
 			if plain, err := url.PathUnescape(s); err == nil {
@@ -200,8 +204,8 @@ func parseDOI(s string) string {
 	return s
 }
 
-// parseURL returns an address that is safe to make a link of, or nothing. Only http and https are: an export ends up
-// in other programs, and some of them would run what a javascript or file address says.
+// parseURL returns an http or https address, or "". Exports are opened by other programs, some of which would execute
+// javascript or file addresses.
 func parseURL(s string) string {
 	escaped := percentEncode(s, func(c byte) bool { return c > ' ' && !strings.ContainsRune("\"<>\\^`{|}\x7f", rune(c)) })
 	u, err := url.Parse(escaped)
@@ -211,7 +215,7 @@ func parseURL(s string) string {
 	return escaped
 }
 
-// percentEncode writes every byte that is not to be kept as %XX.
+// percentEncode encodes every byte that keep rejects as %XX.
 func percentEncode(s string, keep func(byte) bool) string {
 	const digits = "0123456789ABCDEF"
 	out := make([]byte, 0, len(s))

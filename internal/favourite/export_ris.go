@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// writeRIS writes records of two-letter tags, a tag a line, as reference managers have exchanged them since the
-// 1980s. Lines end in CRLF, and no value can hold a line break, so no text can start a tag of its own.
+// writeRIS writes RIS records, one tag per line. Lines end in CRLF, and values contain no line break, so no text can
+// start a tag.
 func writeRIS(w *bufio.Writer, refs []reference) error {
 	for i := range refs {
 		writeRISRecord(w, &refs[i])
@@ -39,7 +39,7 @@ func writeRISRecord(w *bufio.Writer, r *reference) {
 	}
 	tag("T2", r.venue)
 	if r.kind == kindArticle {
-		tag("JO", r.venue) // older programs look for a journal here only
+		tag("JO", r.venue) // older programs read the journal from here only
 	}
 	tag("VL", r.volume)
 	tag("IS", r.issue)
@@ -53,6 +53,6 @@ func writeRISRecord(w *bufio.Writer, r *reference) {
 	tag("DO", r.doi)
 	tag("UR", r.url)
 	tag("AB", r.abstract)
-	// The end has a value that is empty, and the blank line after it is for people.
+	// The end tag has an empty value; the blank line is for readability.
 	_, _ = w.WriteString("ER  - \r\n\r\n")
 }

@@ -1,5 +1,4 @@
-// Package favourite holds favourites: result cards that a user saved, found again by their words and taken away as
-// a bibliography.
+// Package favourite manages favourites: result cards that users save, search by words and export as bibliographies.
 package favourite
 
 import (
@@ -23,17 +22,17 @@ type Favourite struct {
 	UpdatedAt time.Time
 }
 
-// Key is where a page of favourites goes on.
+// Key is the position of a page of favourites.
 type Key struct {
 	CreatedAt time.Time
 	CardID    string
 }
 
-// Store keeps favourites. Everything is scoped to a user and an agent; what lies outside is not_found.
+// Store persists favourites. All methods are scoped to a user and an agent; anything else is not_found.
 type Store interface {
-	// SaveFavourite stores a card; one with the same card id is updated and keeps its time of creation.
+	// SaveFavourite stores a card. A card with the same id is updated and keeps its creation time.
 	SaveFavourite(ctx context.Context, userID, agentID string, f Favourite) (Favourite, error)
-	// Favourites returns up to n favourites (all of them for n < 0), newest first, after the key unless it is nil.
+	// Favourites returns up to n favourites (all if n < 0), newest first, after a key unless it is nil.
 	Favourites(ctx context.Context, userID, agentID string, after *Key, n int) ([]Favourite, error)
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
 }
@@ -82,8 +81,10 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 	return s.agents.Allow(ctx, actor, op, agentID)
 }
 
-// Save keeps a card, with the thread it came from where one is given.
-func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string) (Favourite, error) {
+// Save saves a card, with its thread if one is given.
+func (s *Service) Save(
+	ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string,
+) (Favourite, error) {
 	if err := s.allow(ctx, actor, core.OpSaveFavourite, agentID); err != nil {
 		return Favourite{}, err
 	}
@@ -113,9 +114,11 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 	})
 }
 
-// List returns a page of favourites and the cursor of the next page: newest first, or, with words in q, those that
-// hold them all, best first.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]Favourite, string, error) {
+// List returns a page of favourites and the cursor of the next page: newest first, or with words in q the cards that
+// contain all of them, best first.
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID, q string, page core.Page,
+) ([]Favourite, string, error) {
 	if err := s.allow(ctx, actor, core.OpListFavourites, agentID); err != nil {
 		return nil, "", err
 	}
@@ -146,13 +149,16 @@ type match struct {
 	score int
 }
 
-// compare is the order of matches: best first, then newest, then by id.
+// compare orders matches by score, then newest first, then by id.
 func (m match) compare(o match) int {
 	return cmp.Or(cmp.Compare(o.score, m.score), o.CreatedAt.Compare(m.CreatedAt), cmp.Compare(m.CardID, o.CardID))
 }
 
-// find scores every favourite of the agent. A person keeps hundreds, so a scan is quicker than keeping an index.
-func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int) ([]Favourite, string, error) {
+// find scores all favourites of the agent. A user has hundreds at most, so a scan is faster than maintaining an
+// index.
+func (s *Service) find(
+	ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int,
+) ([]Favourite, string, error) {
 	key, err := core.DecodeCursor("favourites.q", cursor, 3)
 	if err != nil {
 		return nil, "", err
@@ -204,7 +210,7 @@ func (s *Service) Export(ctx context.Context, actor core.Actor, agentID string, 
 	return Export(w, format, cards)
 }
 
-// Delete removes a favourite.
+// Delete deletes a favourite.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error {
 	if err := s.allow(ctx, actor, core.OpDeleteFavourite, agentID); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"carrel/internal/core"
 )
 
-// linkFields are the members of a card that clients show as links.
+// linkFields are the fields of a card that clients display as links.
 var linkFields = []string{"url", "openAccessUrl"}
 
-// unsafeLinks returns the names of the card's links that are not web addresses. Empty and null ones are no links. A
-// value of another type is unsafe too: a script that puts an array into a link makes a text of it.
+// unsafeLinks returns the names of links that are not web addresses. Empty and null values are not links. A value of
+// another type is unsafe as well, because JavaScript converts an array to a string.
 func unsafeLinks(card []byte) []string {
 	var unsafe []string
 	err := jx.DecodeBytes(card).ObjBytes(func(d *jx.Decoder, key []byte) error {
@@ -34,12 +34,12 @@ func unsafeLinks(card []byte) []string {
 		return d.Skip()
 	})
 	if err != nil {
-		return nil // CardID has refused what is no object
+		return nil // CardID has rejected it
 	}
 	return unsafe
 }
 
-// checkLinks returns an error that points to the links of a card which are not web addresses.
+// checkLinks returns an error with the fields of unsafe links.
 func checkLinks(card []byte) error {
 	var bad []core.FieldError
 	for _, name := range unsafeLinks(card) {
@@ -51,7 +51,7 @@ func checkLinks(card []byte) error {
 	return nil
 }
 
-// withoutUnsafeLinks returns a card without the links that Save would refuse. Cards from before that rule have them.
+// withoutUnsafeLinks removes links that Save would reject from a card. Cards saved by earlier versions may have them.
 func withoutUnsafeLinks(card json.RawMessage) json.RawMessage {
 	names := unsafeLinks(card)
 	if len(names) == 0 {

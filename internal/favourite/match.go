@@ -8,7 +8,7 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// field is where in a card a word was found.
+// field is a part of a card in which a word was found.
 type field uint8
 
 const (
@@ -20,33 +20,33 @@ const (
 	fieldCount
 )
 
-// fieldWeights says how much a word in each field counts.
+// fieldWeights are the scores of a word per field.
 var fieldWeights = [fieldCount]int{fieldTitle: 4, fieldAuthors: 3, fieldVenue: 2, fieldSnippet: 1, fieldOther: 1}
 
-// maxMatchDepth bounds the recursion into a card. No card of ours nests deeper than three levels; what lies below
-// this in others is passed over.
+// maxMatchDepth limits the recursion into a card. Carrel's own cards have at most three levels; deeper values of
+// others are ignored.
 const maxMatchDepth = 64
 
-// Matcher finds cards by words. It is made once per search and may be used by many goroutines.
+// Matcher finds cards by words. It is safe for concurrent use.
 type Matcher struct {
 	terms []term
-	// scans holds *scan between cards: a search over thousands of them should not feed the garbage collector.
+	// scans pools *scan values, because a search over thousands of cards should not burden the garbage collector.
 	scans *sync.Pool
 }
 
-// term is one word of a search, folded as the words of cards are.
+// term is a folded word of the query.
 type term struct {
 	word  string
 	bytes []byte
-	// prefix is set on the last word, which may still be in the middle of being typed.
+	// prefix is set for the last word, which may be incomplete.
 	prefix bool
-	// anywhere is set on words of a script that puts no spaces between words: there, what we take for one word of
-	// a card is a whole clause, and the term may stand anywhere in it.
+	// anywhere is set for words of scripts without spaces: there, a word of a card is a whole clause, and the term
+	// may occur anywhere in it.
 	anywhere bool
 }
 
-// NewMatcher returns a matcher for the words of q: a card matches when it holds all of them, the last one perhaps
-// only as the beginning of a word. Case, accents and punctuation do not count.
+// NewMatcher returns a matcher for the words of q. A card matches if it contains all of them, the last one possibly
+// as a prefix. Case, accents and punctuation are ignored.
 func NewMatcher(q string) Matcher {
 	var m Matcher
 	folded := []byte(fold(q))
@@ -61,12 +61,12 @@ func NewMatcher(q string) Matcher {
 	return m
 }
 
-// Empty reports whether there is nothing to search for: no text, or punctuation alone. Everything is listed then.
+// Empty reports whether the query has no words. All cards are listed then.
 func (m Matcher) Empty() bool { return len(m.terms) == 0 }
 
-// Score returns how well a card matches and whether it does. A word counts once for each field it stands in, by the
-// field's weight, and twice that when it stands there whole: a long snippet can't outdo a title by repetition.
-// An empty matcher matches every card, with score 0; what is not JSON matches nothing else.
+// Score returns the score of a card and whether it matches. A word counts once for each field that contains it, by
+// the field's weight, and twice for a whole word, so that a long snippet can't outweigh a title by repetition. An
+// empty matcher matches every card with score 0; otherwise invalid JSON does not match.
 func (m Matcher) Score(card []byte) (score int, ok bool) {
 	if m.Empty() {
 		return 0, true
@@ -87,7 +87,7 @@ func (m Matcher) Score(card []byte) (score int, ok bool) {
 	return score, true
 }
 
-// hit holds the fields in which a term was found, a bit for each.
+// hit holds the fields that contain a term, as a bit set.
 type hit struct {
 	whole, part uint8
 }
@@ -105,7 +105,7 @@ func (h hit) score() int {
 	return sum
 }
 
-// scan is one walk over a card.
+// scan is one pass over a card.
 type scan struct {
 	terms   []term
 	hits    []hit
@@ -115,8 +115,8 @@ type scan struct {
 	folded  []byte
 }
 
-// value takes the words of every string in a JSON value. What stands anywhere below a field counts for that field,
-// so authors may be strings or objects.
+// value takes the words of all strings in a JSON value. Nested values count for their field, so authors may be
+// strings or objects.
 func (s *scan) value(d *jx.Decoder, f field, depth int) error {
 	if depth > maxMatchDepth {
 		return d.Skip()
@@ -155,7 +155,7 @@ func (s *scan) object(d *jx.Decoder, f field, depth int) error {
 		below := f
 		if depth == 0 {
 			below = fieldOf(iter.Key())
-			// The year is the one number that people search by ("turing 1950").
+			// The year is the one number that users search for ("turing 1950").
 			if string(iter.Key()) == "year" && d.Next() == jx.Number {
 				year, err := d.Num()
 				if err != nil {
@@ -203,7 +203,7 @@ func (s *scan) take(f field) {
 	}
 }
 
-// nextWord returns the first word of a folded text and what follows it; no word is nil.
+// nextWord returns the first word of a folded text and the rest, or nil without a word.
 func nextWord(folded []byte) (word, rest []byte) {
 	folded = bytes.TrimLeft(folded, " ")
 	if len(folded) == 0 {
@@ -215,7 +215,9 @@ func nextWord(folded []byte) (word, rest []byte) {
 	return folded, nil
 }
 
-// unspaced reports whether a character belongs to a script that is written without spaces between words.
+// unspaced reports whether a character belongs to a script without spaces between words.
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	)
 }

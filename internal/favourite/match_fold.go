@@ -10,23 +10,25 @@ import (
 	"carrel/internal/core"
 )
 
-// plainLetters are the letters that people type without their stroke or ligature, which Unicode does not decompose.
-var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ς", "σ")
+// plainLetters replaces letters with strokes and ligatures that Unicode does not decompose by what people type.
+var plainLetters = strings.NewReplacer(
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ς", "σ",
+)
 
-// fold returns the form in which words are compared: core.Fold, accents removed, and spaces for all that is not
-// part of a word.
+// fold returns the form in which words are compared: core.Fold without accents, with spaces for everything outside
+// words.
 func fold(s string) string {
 	var f folder
 	return string(f.append(nil, []byte(s)))
 }
 
-// folder folds text a character at a time and remembers the characters it has met: normalising whole texts took
-// most of the time of a search over cards that are not in English.
+// folder folds text by character and caches the results, because normalizing whole texts took most of the time of a
+// search over cards that are not in English.
 type folder struct {
 	known map[rune]string
 }
 
-// foldASCII is what foldRune gives for ASCII.
+// foldASCII is the result of foldRune for ASCII.
 var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch {
@@ -41,7 +43,7 @@ var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// maxKnown bounds what a folder remembers; it is more than the characters that any one language uses.
+// maxKnown limits the cache; it exceeds the characters of any one language.
 const maxKnown = 1 << 14
 
 // append folds text onto dst.
@@ -70,11 +72,12 @@ func (f *folder) append(dst, text []byte) []byte {
 	return dst
 }
 
-// foldRune folds one character. It gives the same for a letter with an accent and
-// for the letter followed by the accent, since the accent alone folds to nothing. Marks of a combining class below
-// 10 stay: they are no accents but make another letter (Indic vowel signs, the kana voicing mark).
+// foldRune folds one character. A letter with an accent and a letter followed by the accent fold alike, because the
+// accent alone folds to nothing. Marks of a combining class below 10 are kept: they form another letter (Indic vowel
+// signs, the kana voicing mark).
 func foldRune(r rune) string {
-	// Between dots, as white space at the ends would be trimmed and some characters begin with a space ("¨").
+	// Enclosed in dots, because white space at the ends would be trimmed and some characters begin with a space
+	// ("¨").
 	const dot = "."
 	folded := strings.TrimSuffix(strings.TrimPrefix(core.Fold(dot+string(r)+dot), dot), dot)
 	decomposed := norm.NFKD.String(folded)

@@ -17,7 +17,9 @@ func arXiv(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.
 		return nil, nil
 	}
 	if q.bounded() {
-		terms += " AND submittedDate:[" + yearOr(q.FromYear, firstYear) + "01010000 TO " + yearOr(q.ToYear, lastYear) + "12312359]"
+		terms += " AND submittedDate:[" + yearOr(
+			q.FromYear, firstYear,
+		) + "01010000 TO " + yearOr(q.ToYear, lastYear) + "12312359]"
 	}
 	v := url.Values{
 		"search_query": {terms}, "start": {strconv.Itoa(offset)}, "max_results": {strconv.Itoa(n)},
@@ -70,8 +72,10 @@ type arXivEntry struct {
 
 func (e arXivEntry) document() source.Document {
 	d := source.Document{
-		ExternalID: arXivID(e.ID), Title: plainText(e.Title), Text: plainText(e.Summary), Year: leadingYear(e.Published), PublishedAt: normalizeDate(e.Published),
-		DOI: normalizeDOI(e.DOI), Venue: firstNonEmpty(plainText(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
+		ExternalID: arXivID(e.ID), Title: plainText(e.Title), Text: plainText(e.Summary),
+		Year: leadingYear(e.Published), PublishedAt: normalizeDate(e.Published),
+		DOI: normalizeDOI(e.DOI), Venue: firstNonEmpty(plainText(e.Journal), "arXiv"), Type: "preprint",
+		URL: strings.Replace(e.ID, "http://", "https://", 1),
 	}
 	d.Authors = authorNames(e.Authors)
 	for _, l := range e.Links {

@@ -46,7 +46,8 @@ type coreWork struct {
 
 func (w coreWork) document() source.Document {
 	d := source.Document{
-		ExternalID: w.ID.String(), Title: plainText(w.Title), Text: plainText(w.Abstract), Year: w.Year, PublishedAt: normalizeDate(w.Date), DOI: normalizeDOI(w.DOI),
+		ExternalID: w.ID.String(), Title: plainText(w.Title), Text: plainText(w.Abstract), Year: w.Year,
+		PublishedAt: normalizeDate(w.Date), DOI: normalizeDOI(w.DOI),
 		Type: w.Type, CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.Download, Venue: plainText(w.Publisher),
 	}
 	if d.Year == 0 {

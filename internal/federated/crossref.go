@@ -59,7 +59,8 @@ type crossrefWork struct {
 func (w crossrefWork) document() source.Document {
 	id := normalizeDOI(w.DOI)
 	d := source.Document{
-		ExternalID: id, DOI: id, Title: plainText(firstNonEmpty(w.Title...)), Venue: plainText(firstNonEmpty(w.Container...)), Text: plainText(w.Abstract),
+		ExternalID: id, DOI: id, Title: plainText(firstNonEmpty(w.Title...)),
+		Venue: plainText(firstNonEmpty(w.Container...)), Text: plainText(w.Abstract),
 		Type: w.Type, CitationCount: nonNegative(w.CitedBy), URL: firstNonEmpty(w.URL, doiURL(id)),
 	}
 	var authors []string

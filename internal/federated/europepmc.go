@@ -16,7 +16,9 @@ func europePMC(ctx context.Context, c *apiClient, q Query, offset, n int) ([]sou
 	}
 	terms := q.Text
 	if q.bounded() {
-		terms = "(" + terms + ") AND (PUB_YEAR:[" + yearOr(q.FromYear, firstYear) + " TO " + yearOr(q.ToYear, lastYear) + "])"
+		terms = "(" + terms + ") AND (PUB_YEAR:[" + yearOr(
+			q.FromYear, firstYear,
+		) + " TO " + yearOr(q.ToYear, lastYear) + "])"
 	}
 	v := url.Values{"query": {terms}, "format": {"json"}, "resultType": {"core"}, "pageSize": {strconv.Itoa(n)}}
 	if c.options.Contact != "" {
@@ -68,9 +70,11 @@ type europePMCResult struct {
 
 func (r europePMCResult) document() source.Document {
 	d := source.Document{
-		ExternalID: r.Source + ":" + r.ID, Title: plainText(r.Title), Text: plainText(r.Abstract), Year: leadingYear(r.Year), PublishedAt: normalizeDate(r.Date),
-		DOI: normalizeDOI(r.DOI), Venue: plainText(r.Journal.Journal.Title), CitationCount: nonNegative(r.CitedBy), Type: firstNonEmpty(r.Types.List...),
-		URL: "https://europepmc.org/article/" + r.Source + "/" + r.ID,
+		ExternalID: r.Source + ":" + r.ID, Title: plainText(r.Title), Text: plainText(r.Abstract),
+		Year: leadingYear(r.Year), PublishedAt: normalizeDate(r.Date),
+		DOI: normalizeDOI(r.DOI), Venue: plainText(r.Journal.Journal.Title), CitationCount: nonNegative(r.CitedBy),
+		Type: firstNonEmpty(r.Types.List...),
+		URL:  "https://europepmc.org/article/" + r.Source + "/" + r.ID,
 	}
 	if r.ID == "" {
 		d.ExternalID = ""

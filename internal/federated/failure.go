@@ -19,18 +19,27 @@ func (c *apiClient) failure(ctx context.Context, err error) *source.Failure {
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil:
-		return &source.Failure{Code: source.WarnSourceTimeout, Detail: "The source did not reply in time. Try again, or search without it."}
+		return &source.Failure{
+			Code:   source.WarnSourceTimeout,
+			Detail: "The source did not reply in time. Try again, or search without it.",
+		}
 	case errors.Is(err, outbound.ErrTooLarge):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results."}
+		return &source.Failure{
+			Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results.",
+		}
 	case errors.As(err, &s):
 		return s.failure()
 	case errors.Is(err, errUnexpected):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply has an unknown format. Check for a newer version of Carrel."}
+		return &source.Failure{
+			Code:   source.WarnSourceUnexpected,
+			Detail: "The reply has an unknown format. Check for a newer version of Carrel.",
+		}
 	}
 	// An unknown name and a private one fail alike: the difference would map the private network (see
 	// outbound.ErrNotPublic).
 	return &source.Failure{
-		Code: source.WarnSourceUnavailable, Detail: "The source can't be reached. Check its address, or try again later.",
+		Code:   source.WarnSourceUnavailable,
+		Detail: "The source can't be reached. Check its address, or try again later.",
 	}
 }
 
@@ -49,7 +58,8 @@ func (s statusError) Error() string { return fmt.Sprintf("federated: status %d",
 // retryable reports whether the same request may succeed later.
 func (s statusError) retryable() bool {
 	switch s.status {
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return false
@@ -58,11 +68,22 @@ func (s statusError) retryable() bool {
 func (s statusError) failure() *source.Failure {
 	switch {
 	case s.status == http.StatusTooManyRequests:
-		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "The source's rate limit is reached. Try again later, or set your own API key."}
+		return &source.Failure{
+			Code:   source.WarnSourceRateLimited,
+			Detail: "The source's rate limit is reached. Try again later, or set your own API key.",
+		}
 	case s.status == http.StatusUnauthorized, s.status == http.StatusForbidden, s.status == http.StatusPaymentRequired:
-		return &source.Failure{Code: source.WarnSourceRefused, Detail: "The source rejects the API key or requires one. Check the key in the settings of the source."}
+		return &source.Failure{
+			Code:   source.WarnSourceRefused,
+			Detail: "The source rejects the API key or requires one. Check the key in the settings of the source.",
+		}
 	case s.status >= http.StatusInternalServerError:
-		return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "The source reports an internal error. Try again later."}
+		return &source.Failure{
+			Code: source.WarnSourceUnavailable, Detail: "The source reports an internal error. Try again later.",
+		}
 	}
-	return &source.Failure{Code: source.WarnSourceUnexpected, Detail: fmt.Sprintf("The source rejects the query (status %d). Rephrase it.", s.status)}
+	return &source.Failure{
+		Code:   source.WarnSourceUnexpected,
+		Detail: fmt.Sprintf("The source rejects the query (status %d). Rephrase it.", s.status),
+	}
 }

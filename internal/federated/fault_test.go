@@ -18,7 +18,7 @@ import (
 )
 
 // Every kind of source runs through the same table of failures.
-func TestFaultsBecomeSentences(t *testing.T) {
+func TestFailuresOfEveryKindHaveASentence(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func flood(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{429, 500, 502, 503, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
+func TestErrorsWithStatus200AreDetected(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{"error":{"code":"maxlag","info":"Waiting for a database server"}}`: source.WarnSourceRateLimited,
@@ -137,7 +137,12 @@ func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	a := serve(t, text(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/api/errors#x</id><title>Error</title></entry></feed>`))
+	a := serve(
+		t,
+		text(
+			`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/api/errors#x</id><title>Error</title></entry></feed>`,
+		),
+	)
 	_, err := search(t.Context(), "arxiv", a, Query{Text: "x"})
 	var f *source.Failure
 	if !errors.As(err, &f) || f.Code != source.WarnSourceUnexpected {
@@ -145,22 +150,26 @@ func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
+func TestConfiguredAddressMustBePublic(t *testing.T) {
 	t.Parallel()
 	a := serve(t, text(`{"results":[]}`))
 	for _, kind := range []string{"searxng", "mcp"} {
 		c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second}), Version: "test"})
 		// A name may resolve to any address, so the check happens when the connection is made.
 		for address, want := range map[string]string{
-			a.URL: "invalid_request", "https://10.0.0.1/": "invalid_request", "https://[::1]/x": "invalid_request", "ftp://example.org": "invalid_request",
-			"": "invalid_request", "https://user:pass@example.org/": "invalid_request",
+			a.URL: "invalid_request", "https://10.0.0.1/": "invalid_request", "https://[::1]/x": "invalid_request",
+			"ftp://example.org": "invalid_request",
+			"":                  "invalid_request", "https://user:pass@example.org/": "invalid_request",
 		} {
 			_, err := c.searchKind(t.Context(), kind, Settings{Address: address}, Query{Text: "x", Limit: 1})
 			if e := core.AsError(err); e == nil || e.Code != want {
 				t.Errorf("%s %s: %v", kind, address, err)
 			}
 		}
-		_, err := c.searchKind(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
+		_, err := c.searchKind(
+			t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)},
+			Query{Text: "x", Limit: 1},
+		)
 		var f *source.Failure
 		if !errors.As(err, &f) || a.asked.Load() != 0 {
 			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
@@ -177,7 +186,7 @@ func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error
 }
 
 // The owner of a source must not be able to send the requests of a catalogue to another host.
-func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
+func TestSettingsCannotRedirectACatalogue(t *testing.T) {
 	t.Parallel()
 	const evil = "https://evil.example"
 	for kind, k := range kinds {
@@ -187,12 +196,18 @@ func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
 		r := &recordingTransport{}
 		c := New(Options{Client: &http.Client{Transport: r}, Version: "test", Private: true})
 		for _, s := range []Settings{
-			settingsOf(kind, ""), {Key: settingsOf(kind, "").Key, Address: evil}, {Key: settingsOf(kind, "").Key, Language: "evil.example/"}, {Key: evil + "/?"},
+			settingsOf(kind, ""),
+			{Key: settingsOf(kind, "").Key, Address: evil},
+			{Key: settingsOf(kind, "").Key, Language: "evil.example/"},
+			{Key: evil + "/?"},
 		} {
-			_, _ = c.searchKind(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
+			_, _ = c.searchKind(
+				t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1},
+			)
 		}
 		want := strings.Replace(k.host, "{language}", "en", 1)
-		if len(r.hosts) == 0 || !strings.HasPrefix(want, "https://") || slices.ContainsFunc(r.hosts, func(h string) bool { return h != want }) {
+		if len(r.hosts) == 0 || !strings.HasPrefix(want, "https://") ||
+			slices.ContainsFunc(r.hosts, func(h string) bool { return h != want }) {
 			t.Errorf("%s reaches %v, not %s", kind, r.hosts, want)
 		}
 	}
@@ -202,14 +217,16 @@ func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	c := New(Options{})
 	for kind, s := range map[string]Settings{
-		"brave": {}, "arxiv": {Key: "k"}, "openalex": {Address: "https://example.org"}, "wikipedia": {Language: "en/../x"}, "core": {Key: "a b"}, "nonsense": {},
+		"brave": {}, "arxiv": {Key: "k"}, "openalex": {Address: "https://example.org"},
+		"wikipedia": {Language: "en/../x"}, "core": {Key: "a b"}, "nonsense": {},
 	} {
 		if err := c.Check(kind, s); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	for kind, s := range map[string]Settings{
-		"brave": {Key: "k"}, "arxiv": {}, "openalex": {}, "wikipedia": {Language: "zh-min-nan"}, "searxng": {Address: "https://example.org"},
+		"brave": {Key: "k"}, "arxiv": {}, "openalex": {}, "wikipedia": {Language: "zh-min-nan"},
+		"searxng": {Address: "https://example.org"},
 	} {
 		if err := c.Check(kind, s); err != nil {
 			t.Errorf("%s: %v", kind, err)
@@ -217,7 +234,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-func TestRequestsToAHostAreKeptApart(t *testing.T) {
+func TestRequestsToAHostAreRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})

@@ -91,19 +91,53 @@ type kind struct {
 
 // kinds are the kinds of federated sources by name.
 var kinds = map[string]kind{
-	"openalex":        {host: "https://api.openalex.org", interval: 100 * time.Millisecond, pageSize: 100, key: optional, search: openAlex},
-	"crossref":        {host: "https://api.crossref.org", interval: 100 * time.Millisecond, pageSize: 100, search: crossref},
-	"arxiv":           {host: "https://export.arxiv.org", interval: 3 * time.Second, pageSize: 100, search: arXiv},
-	"semanticscholar": {host: "https://api.semanticscholar.org", interval: time.Second, pageSize: 100, key: optional, search: semanticScholar},
-	"pubmed":          {host: "https://eutils.ncbi.nlm.nih.gov", interval: 350 * time.Millisecond, keyedInterval: 100 * time.Millisecond, pageSize: 100, key: optional, search: pubMed},
-	"europepmc":       {host: "https://www.ebi.ac.uk", interval: 100 * time.Millisecond, pageSize: 100, search: europePMC},
-	"core":            {host: "https://api.core.ac.uk", interval: 6 * time.Second, keyedInterval: time.Second, pageSize: 100, key: required, search: coreWorks},
-	"wikipedia":       {host: "https://{language}.wikipedia.org", interval: 100 * time.Millisecond, pageSize: 20, language: true, search: wikipedia},
-	"searxng":         {interval: 100 * time.Millisecond, pageSize: 10, address: required, language: true, search: searXNG},
-	"brave":           {host: "https://api.search.brave.com", interval: time.Second, pageSize: 20, key: required, paid: true, search: brave},
-	"tavily":          {host: "https://api.tavily.com", interval: 100 * time.Millisecond, pageSize: 20, key: required, paid: true, search: tavily},
-	"exa":             {host: "https://api.exa.ai", interval: 200 * time.Millisecond, pageSize: 100, key: required, paid: true, search: exa},
-	"mcp":             {interval: 50 * time.Millisecond, pageSize: 100, key: optional, address: required, tool: true, search: mcpServer},
+	"openalex": {
+		host: "https://api.openalex.org", interval: 100 * time.Millisecond, pageSize: 100, key: optional,
+		search: openAlex,
+	},
+	"crossref": {
+		host: "https://api.crossref.org", interval: 100 * time.Millisecond, pageSize: 100, search: crossref,
+	},
+	"arxiv": {
+		host: "https://export.arxiv.org", interval: 3 * time.Second, pageSize: 100, search: arXiv,
+	},
+	"semanticscholar": {
+		host: "https://api.semanticscholar.org", interval: time.Second, pageSize: 100, key: optional,
+		search: semanticScholar,
+	},
+	"pubmed": {
+		host: "https://eutils.ncbi.nlm.nih.gov", interval: 350 * time.Millisecond,
+		keyedInterval: 100 * time.Millisecond, pageSize: 100, key: optional, search: pubMed,
+	},
+	"europepmc": {
+		host: "https://www.ebi.ac.uk", interval: 100 * time.Millisecond, pageSize: 100, search: europePMC,
+	},
+	"core": {
+		host: "https://api.core.ac.uk", interval: 6 * time.Second, keyedInterval: time.Second, pageSize: 100,
+		key: required, search: coreWorks,
+	},
+	"wikipedia": {
+		host: "https://{language}.wikipedia.org", interval: 100 * time.Millisecond, pageSize: 20, language: true,
+		search: wikipedia,
+	},
+	"searxng": {
+		interval: 100 * time.Millisecond, pageSize: 10, address: required, language: true, search: searXNG,
+	},
+	"brave": {
+		host: "https://api.search.brave.com", interval: time.Second, pageSize: 20, key: required, paid: true,
+		search: brave,
+	},
+	"tavily": {
+		host: "https://api.tavily.com", interval: 100 * time.Millisecond, pageSize: 20, key: required, paid: true,
+		search: tavily,
+	},
+	"exa": {
+		host: "https://api.exa.ai", interval: 200 * time.Millisecond, pageSize: 100, key: required, paid: true,
+		search: exa,
+	},
+	"mcp": {
+		interval: 50 * time.Millisecond, pageSize: 100, key: optional, address: required, tool: true, search: mcpServer,
+	},
 }
 
 // searchKind searches a source of a kind. Its error is a *source.Failure unless the settings are invalid.
@@ -166,7 +200,9 @@ const (
 // sanitize makes fields of a foreign reply safe to store and display: web links only, valid UTF-8 without NUL,
 // limited length.
 func sanitize(d source.Document) source.Document {
-	d.ExternalID, d.Title, d.Venue = truncate(core.OneLine(d.ExternalID), maxExternalID), truncate(core.OneLine(d.Title), maxField), truncate(d.Venue, maxField)
+	d.ExternalID, d.Title, d.Venue = truncate(
+		core.OneLine(d.ExternalID), maxExternalID,
+	), truncate(core.OneLine(d.Title), maxField), truncate(d.Venue, maxField)
 	d.URL, d.OpenAccessURL = webAddress(d.URL), webAddress(d.OpenAccessURL)
 	d.Text = truncate(strings.ReplaceAll(strings.ToValidUTF8(d.Text, "\ufffd"), "\x00", ""), maxText)
 	d.Type = strings.ToLower(truncate(core.OneLine(d.Type), maxField))
@@ -193,8 +229,9 @@ func (c *Searcher) caller(name string, k kind, s Settings) *apiClient {
 		pause = k.keyedInterval
 	}
 	return &apiClient{
-		kind: name, host: strings.Replace(host, "{language}", language, 1), language: language, settings: s, options: c.options,
-		limit: c.rateLimit(host+" "+s.Key, pause),
+		kind: name, host: strings.Replace(host, "{language}", language, 1), language: language, settings: s,
+		options: c.options,
+		limit:   c.rateLimit(host+" "+s.Key, pause),
 	}
 }
 

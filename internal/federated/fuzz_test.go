@@ -12,7 +12,9 @@ import (
 type cannedReply string
 
 func (c cannedReply) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c))),
+	}, nil
 }
 
 // FuzzAnswers feeds any reply to every kind: the result must be documents that can be stored, or a failure.
@@ -21,19 +23,25 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(s.answer)
 	}
 	f.Add(`{"esearchresult":{"idlist":["1"]}}`)
-	f.Add(`{"results":[{"id":"https://openalex.org/W1","display_name":"x","abstract_inverted_index":{"a":[999999999,-1]}}]}`)
+	f.Add(
+		`{"results":[{"id":"https://openalex.org/W1","display_name":"x","abstract_inverted_index":{"a":[999999999,-1]}}]}`,
+	)
 	f.Fuzz(func(t *testing.T, answer string) {
 		for kind := range kinds {
 			if kind == "mcp" {
 				continue // the SDK parses the replies; FuzzMCPResults covers its output
 			}
 			c := New(Options{Client: &http.Client{Transport: cannedReply(answer)}})
-			found, err := c.searchKind(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
+			found, err := c.searchKind(
+				t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5},
+			)
 			if err != nil {
 				continue
 			}
 			for _, d := range found.Documents {
-				for _, s := range []string{d.ExternalID, d.Title, d.Text, d.URL, d.Venue, d.DOI, d.Type, d.OpenAccessURL} {
+				for _, s := range []string{
+					d.ExternalID, d.Title, d.Text, d.URL, d.Venue, d.DOI, d.Type, d.OpenAccessURL,
+				} {
 					if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 						t.Errorf("%s: %q can't be stored", kind, s)
 					}

@@ -21,7 +21,9 @@ func (c *Searcher) Kinds() []source.Kind {
 	for _, name := range Names() {
 		k := source.Kind{
 			Name: name, Federated: true, Paid: kinds[name].paid,
-			Check: func(set *source.Settings, secret string) []core.FieldError { return c.checkSource(name, set, secret) },
+			Check: func(set *source.Settings, secret string) []core.FieldError {
+				return c.checkSource(name, set, secret)
+			},
 		}
 		if kinds[name].key != forbidden {
 			k.SecretScope = kinds[name].secretScope
@@ -46,7 +48,9 @@ func (c *Searcher) Search(ctx context.Context, r source.FederatedRequest) (sourc
 		Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear,
 	})
 	if core.IsKind(err, core.KindInvalid) { // the rules of the installation have changed since the settings were saved
-		err = &source.Failure{Code: source.WarnSourceRefused, Detail: "The settings of the source are no longer allowed. Change them."}
+		err = &source.Failure{
+			Code: source.WarnSourceRefused, Detail: "The settings of the source are no longer allowed. Change them.",
+		}
 	}
 	return found, err
 }
@@ -59,11 +63,16 @@ func settings(set source.Settings, secret string) Settings {
 // checkSource trims the settings of a source and validates them. Settings without effect are rejected rather than
 // ignored.
 func (c *Searcher) checkSource(kind string, set *source.Settings, secret string) []core.FieldError {
-	set.URL, set.Language, set.Tool = strings.TrimSpace(set.URL), strings.TrimSpace(set.Language), strings.TrimSpace(set.Tool)
+	set.URL, set.Language, set.Tool = strings.TrimSpace(set.URL), strings.TrimSpace(
+		set.Language,
+	), strings.TrimSpace(set.Tool)
 	bad := c.settingsErrors(kind, settings(*set, secret))
 	ours := source.Settings{URL: set.URL, Language: set.Language, Tool: set.Tool, SyncMinutes: set.SyncMinutes}
 	if !reflect.DeepEqual(*set, ours) {
-		bad = append(bad, core.FieldError{Pointer: "/settings", Detail: "Contains settings that this kind of source does not have."})
+		bad = append(
+			bad,
+			core.FieldError{Pointer: "/settings", Detail: "Contains settings that this kind of source does not have."},
+		)
 	}
 	return bad
 }
@@ -110,7 +119,8 @@ func (c *Searcher) settingsErrors(kind string, s Settings) []core.FieldError {
 	switch {
 	case !k.language && s.Language != "":
 		add("/settings/language", "This kind of source searches in all languages.")
-	case len(s.Language) > maxLanguage || strings.ContainsFunc(s.Language, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' }):
+	case len(s.Language) > maxLanguage ||
+		strings.ContainsFunc(s.Language, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' }):
 		add("/settings/language", "Must be a language code, such as en or de.")
 	}
 	switch {

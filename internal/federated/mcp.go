@@ -41,7 +41,12 @@ func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]sou
 		return nil, mcpFailure(err)
 	}
 	if result.IsError {
-		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The tool " + strconv.Quote(tool.Name) + " reports an error. Rephrase the query, or set another tool."}
+		return nil, &source.Failure{
+			Code: source.WarnSourceUnexpected,
+			Detail: "The tool " + strconv.Quote(
+				tool.Name,
+			) + " reports an error. Rephrase the query, or set another tool.",
+		}
 	}
 	return mcpDocuments(result), nil
 }
@@ -101,7 +106,9 @@ func mcpFailure(err error) error {
 	case errors.As(err, &s):
 		return s
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results."}
+		return &source.Failure{
+			Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results.",
+		}
 	}
 	return withoutURL(err)
 }
@@ -128,7 +135,12 @@ func (c *apiClient) searchTool(ctx context.Context, session *mcp.ClientSession) 
 	}
 	if best == nil {
 		slices.Sort(names)
-		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "The server has no such search tool. Set one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
+		return nil, &source.Failure{
+			Code: source.WarnSourceRefused,
+			Detail: "The server has no such search tool. Set one of its tools in the settings: " + strings.Join(
+				names[:min(len(names), 10)], ", ",
+			) + ".",
+		}
 	}
 	return best, nil
 }
@@ -166,7 +178,7 @@ func queryArgument(tool *mcp.Tool) string {
 	return ""
 }
 
-// mcpArguments sets those of the tool's arguments whose names we recognize.
+// mcpArguments sets the arguments of the tool whose names we recognize.
 func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	has := argumentNames(tool)
 	arguments := map[string]any{firstNonEmpty(queryArgument(tool), "query"): q.Text}
@@ -179,7 +191,10 @@ func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	for _, bound := range []struct {
 		year  int
 		names []string
-	}{{q.FromYear, []string{"fromYear", "from_year", "year_from"}}, {q.ToYear, []string{"toYear", "to_year", "year_to"}}} {
+	}{
+		{q.FromYear, []string{"fromYear", "from_year", "year_from"}},
+		{q.ToYear, []string{"toYear", "to_year", "year_to"}},
+	} {
 		for _, name := range bound.names {
 			if has[name] && bound.year != 0 {
 				arguments[name] = bound.year
@@ -206,10 +221,22 @@ func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 				out = append(out, list...)
 			} else if text := strings.TrimSpace(content.Text); text != "" {
 				title, _, _ := strings.Cut(text, "\n")
-				out = append(out, source.Document{ExternalID: "text:" + strconv.Itoa(i) + ":" + shortHash(text), Title: truncate(plainText(title), maxTitle), Text: text})
+				out = append(
+					out,
+					source.Document{
+						ExternalID: "text:" + strconv.Itoa(i) + ":" + shortHash(text),
+						Title:      truncate(plainText(title), maxTitle), Text: text,
+					},
+				)
 			}
 		case *mcp.ResourceLink:
-			out = append(out, source.Document{ExternalID: content.URI, Title: firstNonEmpty(content.Title, content.Name), Text: content.Description, URL: webAddress(content.URI)})
+			out = append(
+				out,
+				source.Document{
+					ExternalID: content.URI, Title: firstNonEmpty(content.Title, content.Name),
+					Text: content.Description, URL: webAddress(content.URI),
+				},
+			)
 		}
 	}
 	return out
@@ -266,8 +293,10 @@ func mcpResults(b []byte) ([]source.Document, bool) {
 
 func (r mcpResult) document() source.Document {
 	d := source.Document{
-		Title: plainText(firstNonEmpty(r.Title, r.Name)), URL: webAddress(firstNonEmpty(r.URL, r.Link)), DOI: normalizeDOI(r.DOI), Venue: plainText(r.Venue), Year: max(0, r.Year),
-		Text: plainText(firstNonEmpty(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)), PublishedAt: normalizeDate(firstNonEmpty(r.Published, r.Date)), Authors: cleanNames(r.Authors),
+		Title: plainText(firstNonEmpty(r.Title, r.Name)), URL: webAddress(firstNonEmpty(r.URL, r.Link)),
+		DOI: normalizeDOI(r.DOI), Venue: plainText(r.Venue), Year: max(0, r.Year),
+		Text:        plainText(firstNonEmpty(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)),
+		PublishedAt: normalizeDate(firstNonEmpty(r.Published, r.Date)), Authors: cleanNames(r.Authors),
 	}
 	if d.Year == 0 {
 		d.Year = leadingYear(d.PublishedAt)

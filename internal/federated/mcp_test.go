@@ -26,7 +26,9 @@ func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(searc
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)
 	for name, result := range tools {
-		mcp.AddTool(server, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in searchCall) (*mcp.CallToolResult, any, error) {
+		mcp.AddTool(server, &mcp.Tool{
+			Name: name,
+		}, func(_ context.Context, _ *mcp.CallToolRequest, in searchCall) (*mcp.CallToolResult, any, error) {
 			asked(in)
 			return result, nil, nil
 		})
@@ -48,14 +50,26 @@ func textResult(text string) *mcp.CallToolResult {
 func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 	t.Parallel()
 	structured := &mcp.CallToolResult{StructuredContent: map[string]any{"results": []any{
-		map[string]any{"id": 7, "title": "One", "url": "https://example.org/1", "text": "First.", "year": 1975, "authors": []any{"Ada"}},
-		map[string]any{"documentId": "doc_2", "title": "Two", "snippet": "Second.", "publishedAt": "1976-05-04", "url": "javascript:alert(1)"},
+		map[string]any{
+			"id": 7, "title": "One", "url": "https://example.org/1", "text": "First.", "year": 1975,
+			"authors": []any{"Ada"},
+		},
+		map[string]any{
+			"documentId": "doc_2", "title": "Two", "snippet": "Second.", "publishedAt": "1976-05-04",
+			"url": "javascript:alert(1)",
+		},
 		map[string]any{"title": "Odd", "year": "many"},
 		map[string]any{"title": "Late", "id": "x", "year": 1999},
 	}}}
 	two := []source.Document{
-		{ExternalID: "7", Title: "One", Text: "First.", URL: "https://example.org/1", Year: 1975, Authors: []string{"Ada"}},
-		{ExternalID: "doc_2", Title: "Two", Text: "Second.", Year: 1976, PublishedAt: "1976-05-04", Authors: []string{}},
+		{
+			ExternalID: "7", Title: "One", Text: "First.", URL: "https://example.org/1", Year: 1975,
+			Authors: []string{"Ada"},
+		},
+		{
+			ExternalID: "doc_2", Title: "Two", Text: "Second.", Year: 1976, PublishedAt: "1976-05-04",
+			Authors: []string{},
+		},
 	}
 	for name, c := range map[string]struct {
 		tools map[string]*mcp.CallToolResult
@@ -65,23 +79,38 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 		asked searchCall
 	}{
 		"structured, with bounds": {
-			tools: map[string]*mcp.CallToolResult{"add": textResult("no"), "search": structured}, q: Query{Text: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
-			want: two, asked: searchCall{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
+			tools: map[string]*mcp.CallToolResult{"add": textResult("no"), "search": structured},
+			q:     Query{Text: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
+			want:  two, asked: searchCall{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
 		},
 		"JSON in a text, by name": {
-			tools: map[string]*mcp.CallToolResult{"search": textResult("no"), "lookup": textResult(`{"results":[{"id":"a","title":"A","text":"B"}]}`)}, tool: "lookup",
-			q: Query{Text: "x", Limit: 5}, want: []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}}, asked: searchCall{Query: "x", Limit: 5},
+			tools: map[string]*mcp.CallToolResult{
+				"search": textResult("no"), "lookup": textResult(`{"results":[{"id":"a","title":"A","text":"B"}]}`),
+			},
+			tool:  "lookup",
+			q:     Query{Text: "x", Limit: 5},
+			want:  []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}},
+			asked: searchCall{Query: "x", Limit: 5},
 		},
 		"plain text": {
-			tools: map[string]*mcp.CallToolResult{"docs_search": textResult("A title\nand a text")}, q: Query{Text: "x", Limit: 5},
-			want: []source.Document{{ExternalID: "text:0:" + shortHash("A title\nand a text"), Title: "A title", Text: "A title\nand a text"}}, asked: searchCall{Query: "x", Limit: 5},
+			tools: map[string]*mcp.CallToolResult{"docs_search": textResult("A title\nand a text")},
+			q:     Query{Text: "x", Limit: 5},
+			want: []source.Document{
+				{
+					ExternalID: "text:0:" + shortHash("A title\nand a text"), Title: "A title",
+					Text: "A title\nand a text",
+				},
+			},
+			asked: searchCall{Query: "x", Limit: 5},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got searchCall
 			a := mcpAPI(t, c.tools, func(in searchCall) { got = in })
-			found, err := catalogue("", "").searchKind(t.Context(), "mcp", Settings{Address: a.URL, Key: secret, Tool: c.tool}, c.q)
+			found, err := catalogue("", "").searchKind(
+				t.Context(), "mcp", Settings{Address: a.URL, Key: secret, Tool: c.tool}, c.q,
+			)
 			if err != nil || !reflect.DeepEqual(found.Documents, c.want) || got != c.asked {
 				t.Errorf("%v\ngot  %+v\nwant %+v\nasked %+v", err, found.Documents, c.want, got)
 			}
@@ -89,7 +118,7 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 	}
 }
 
-func TestAnMCPServerThatIsOfNoUseSaysWhy(t *testing.T) {
+func TestUnusableMCPServerReportsTheReason(t *testing.T) {
 	t.Parallel()
 	broken := textResult("boom")
 	broken.IsError = true

@@ -51,8 +51,10 @@ type openAlexWork struct {
 
 func (w openAlexWork) document() source.Document {
 	d := source.Document{
-		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plainText(w.Title), Text: plainText(textFromInvertedIndex(w.Abstract)),
-		Year: w.Year, DOI: normalizeDOI(w.DOI), Type: w.Type, PublishedAt: normalizeDate(w.Date), CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
+		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plainText(w.Title),
+		Text: plainText(textFromInvertedIndex(w.Abstract)),
+		Year: w.Year, DOI: normalizeDOI(w.DOI), Type: w.Type, PublishedAt: normalizeDate(w.Date),
+		CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
 	}
 	var authors []string
 	for _, a := range w.Authorships {

@@ -14,7 +14,8 @@ import (
 // pubMed searches with E-utilities: esearch returns the ids of articles, efetch the articles.
 func pubMed(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := c.entrez(url.Values{
-		"retmode": {"json"}, "sort": {"relevance"}, "term": {q.Text}, "retstart": {strconv.Itoa(offset)}, "retmax": {strconv.Itoa(n)},
+		"retmode": {"json"}, "sort": {"relevance"}, "term": {q.Text}, "retstart": {strconv.Itoa(offset)},
+		"retmax": {strconv.Itoa(n)},
 	})
 	if q.bounded() {
 		v.Set("datetype", "pdat")
@@ -122,8 +123,9 @@ func (d pubMedDate) read() (y int, day string) {
 
 func (a pubMedArticle) document() source.Document {
 	d := source.Document{
-		ExternalID: a.PMID, Title: plainText(a.Article.Title.Inner), Venue: plainText(a.Article.Journal), Type: strings.ToLower(firstNonEmpty(a.Article.Types...)),
-		URL: "https://pubmed.ncbi.nlm.nih.gov/" + a.PMID + "/",
+		ExternalID: a.PMID, Title: plainText(a.Article.Title.Inner), Venue: plainText(a.Article.Journal),
+		Type: strings.ToLower(firstNonEmpty(a.Article.Types...)),
+		URL:  "https://pubmed.ncbi.nlm.nih.gov/" + a.PMID + "/",
 	}
 	var parts []string
 	for _, p := range a.Article.Abstract {

@@ -26,7 +26,9 @@ func (p *rateLimit) wait(ctx context.Context) error {
 	}
 	if deadline, ok := ctx.Deadline(); ok && at.After(deadline) {
 		p.mu.Unlock()
-		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "The source's rate limit is reached. Try again later."}
+		return &source.Failure{
+			Code: source.WarnSourceRateLimited, Detail: "The source's rate limit is reached. Try again later.",
+		}
 	}
 	p.next = at.Add(p.interval)
 	p.mu.Unlock()

@@ -25,7 +25,9 @@ func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 			t.Run(kind+" "+strconv.Itoa(status), func(t *testing.T) {
 				t.Parallel()
 				var elsewhere atomic.Int64
-				other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+				other := httptest.NewServer(
+					http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }),
+				)
 				t.Cleanup(other.Close)
 				a := serve(t, answerWith(status, "Location", other.URL+"/"))
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -45,10 +47,13 @@ func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	t.Parallel()
 	r := &recordingTransport{}
-	c := New(Options{Client: &http.Client{Transport: r}, Version: "test"}).caller("mcp", kinds["mcp"], Settings{Address: "https://wiki.example.org/mcp", Key: secret})
+	c := New(Options{Client: &http.Client{Transport: r}, Version: "test"}).caller(
+		"mcp", kinds["mcp"], Settings{Address: "https://wiki.example.org/mcp", Key: secret},
+	)
 	for address, want := range map[string]int{
 		"https://wiki.example.org/other": 1, "https://WIKI.example.org:443/mcp": 1, "http://wiki.example.org/mcp": 0,
-		"https://wiki.example.org:8443/mcp": 0, "https://evil.example/mcp": 0, "https://wiki.example.org@evil.example/mcp": 0,
+		"https://wiki.example.org:8443/mcp": 0, "https://evil.example/mcp": 0,
+		"https://wiki.example.org@evil.example/mcp": 0,
 	} {
 		r.hosts = nil
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
@@ -76,13 +81,22 @@ func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 		var lookups []int
 		for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
 			names, asked := testkit.CountingResolver(t, answers...)
-			c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}), Version: "test"})
-			_, err := c.searchKind(t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1})
+			c := New(
+				Options{
+					Client:  outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}),
+					Version: "test",
+				},
+			)
+			_, err := c.searchKind(
+				t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1},
+			)
 			failures, lookups = append(failures, err), append(lookups, asked())
 		}
 		for i := range failures {
 			if failures[i] == nil || failures[i].Error() != failures[0].Error() || lookups[i] != lookups[0] {
-				t.Errorf("%s: %v (%d lookups) and %v (%d lookups)", kind, failures[0], lookups[0], failures[i], lookups[i])
+				t.Errorf(
+					"%s: %v (%d lookups) and %v (%d lookups)", kind, failures[0], lookups[0], failures[i], lookups[i],
+				)
 			}
 		}
 	}

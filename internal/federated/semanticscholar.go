@@ -21,7 +21,9 @@ func semanticScholar(ctx context.Context, c *apiClient, q Query, offset, n int) 
 		Total *int           `json:"total"`
 		Data  []scholarPaper `json:"data"`
 	}
-	if err := c.getJSON(ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyHeader("X-Api-Key")}, &reply); err != nil {
+	if err := c.getJSON(
+		ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyHeader("X-Api-Key")}, &reply,
+	); err != nil {
 		return nil, err
 	}
 	if reply.Total != nil && reply.Data == nil {
@@ -59,7 +61,8 @@ type scholarPaper struct {
 
 func (p scholarPaper) document() source.Document {
 	d := source.Document{
-		ExternalID: p.ID, Title: plainText(p.Title), Text: plainText(p.Abstract), Year: p.Year, PublishedAt: normalizeDate(p.Date), Venue: plainText(p.Venue),
+		ExternalID: p.ID, Title: plainText(p.Title), Text: plainText(p.Abstract), Year: p.Year,
+		PublishedAt: normalizeDate(p.Date), Venue: plainText(p.Venue),
 		DOI: normalizeDOI(p.ExternalIDs.DOI), CitationCount: nonNegative(p.CitedBy), Type: firstNonEmpty(p.Types...),
 	}
 	d.URL = firstNonEmpty(p.URL, doiURL(d.DOI))

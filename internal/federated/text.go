@@ -43,7 +43,9 @@ var inlineElements = map[string]bool{
 // normalizeDOI returns a DOI in lower case without the address of a resolver, or "" for any other text.
 func normalizeDOI(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
-	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
+	for _, prefix := range []string{
+		"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:",
+	} {
 		s = strings.TrimPrefix(s, prefix)
 	}
 	if !strings.HasPrefix(s, "10.") {
@@ -82,7 +84,10 @@ func leadingYear(date string) int {
 }
 
 // dateLayouts are the formats that the APIs use.
-var dateLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
+var dateLayouts = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly,
+	time.RFC1123, time.RFC1123Z,
+}
 
 // normalizeDate returns a date as 2006-01-02, or "" if it can't be parsed.
 func normalizeDate(s string) string {

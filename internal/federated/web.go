@@ -17,7 +17,8 @@ type webPage struct {
 func (p webPage) document() source.Document {
 	published := normalizeDate(p.date)
 	return source.Document{
-		ExternalID: firstNonEmpty(p.id, p.url), Title: firstNonEmpty(plainText(p.title), p.url), Text: plainText(p.text), URL: p.url, Type: "webpage",
+		ExternalID: firstNonEmpty(p.id, p.url), Title: firstNonEmpty(plainText(p.title), p.url),
+		Text: plainText(p.text), URL: p.url, Type: "webpage",
 		PublishedAt: published, Year: leadingYear(published), Authors: cleanNames([]string{p.author}),
 	}
 }

@@ -14,7 +14,8 @@ import (
 func wikipedia(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"action": {"query"}, "format": {"json"}, "formatversion": {"2"}, "maxlag": {"5"},
-		"generator": {"search"}, "gsrsearch": {q.Text}, "gsrlimit": {strconv.Itoa(n)}, "gsroffset": {strconv.Itoa(offset)}, "gsrnamespace": {"0"},
+		"generator": {"search"}, "gsrsearch": {q.Text}, "gsrlimit": {strconv.Itoa(n)},
+		"gsroffset": {strconv.Itoa(offset)}, "gsrnamespace": {"0"},
 		"prop": {"extracts|info"}, "exintro": {"1"}, "explaintext": {"1"}, "exlimit": {"max"}, "inprop": {"url"},
 	}
 	var reply struct {
@@ -43,7 +44,8 @@ func wikipedia(ctx context.Context, c *apiClient, q Query, offset, n int) ([]sou
 	out := make([]source.Document, len(reply.Query.Pages))
 	for i, p := range reply.Query.Pages {
 		out[i] = source.Document{
-			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plainText(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
+			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plainText(p.Title), Text: p.Extract, URL: p.URL,
+			Type: "encyclopedia-article", Venue: "Wikipedia",
 		}
 	}
 	return out, nil

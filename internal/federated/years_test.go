@@ -15,10 +15,16 @@ import (
 // dated are replies with documents of 1969, 1970, 1980, 1981 and one without a year, in the format of each API.
 var dated = map[string]func() string{
 	"openalex": func() string {
-		return list(`{"results":[%s]}`, `{"id":"%[1]s","display_name":"%[1]s","publication_year":%[1]s}`, `{"id":"u","display_name":"u"}`)
+		return list(
+			`{"results":[%s]}`, `{"id":"%[1]s","display_name":"%[1]s","publication_year":%[1]s}`,
+			`{"id":"u","display_name":"u"}`,
+		)
 	},
 	"crossref": func() string {
-		return list(`{"message":{"items":[%s]}}`, `{"DOI":"10.1/%[1]s","title":["%[1]s"],"issued":{"date-parts":[[%[1]s]]}}`, `{"DOI":"10.1/u","title":["u"],"issued":{"date-parts":[[null]]}}`)
+		return list(
+			`{"message":{"items":[%s]}}`, `{"DOI":"10.1/%[1]s","title":["%[1]s"],"issued":{"date-parts":[[%[1]s]]}}`,
+			`{"DOI":"10.1/u","title":["u"],"issued":{"date-parts":[[null]]}}`,
+		)
 	},
 	"arxiv": func() string {
 		return strings.ReplaceAll(list(`<feed xmlns="http://www.w3.org/2005/Atom">%s</feed>`,
@@ -26,25 +32,49 @@ var dated = map[string]func() string{
 			`<entry><id>http://arxiv.org/abs/u</id><title>u</title></entry>`), "</entry>,", "</entry>")
 	},
 	"semanticscholar": func() string {
-		return list(`{"data":[%s]}`, `{"paperId":"%[1]s","title":"%[1]s","year":%[1]s}`, `{"paperId":"u","title":"u","year":null}`)
+		return list(
+			`{"data":[%s]}`, `{"paperId":"%[1]s","title":"%[1]s","year":%[1]s}`,
+			`{"paperId":"u","title":"u","year":null}`,
+		)
 	},
 	"europepmc": func() string {
-		return list(`{"resultList":{"result":[%s]}}`, `{"id":"%[1]s","source":"MED","title":"%[1]s","pubYear":"%[1]s"}`, `{"id":"u","source":"MED","title":"u"}`)
+		return list(
+			`{"resultList":{"result":[%s]}}`, `{"id":"%[1]s","source":"MED","title":"%[1]s","pubYear":"%[1]s"}`,
+			`{"id":"u","source":"MED","title":"u"}`,
+		)
 	},
 	"core": func() string {
-		return list(`{"results":[%s]}`, `{"id":%[1]s,"title":"%[1]s","yearPublished":%[1]s}`, `{"id":1,"title":"u","yearPublished":null}`)
+		return list(
+			`{"results":[%s]}`, `{"id":%[1]s,"title":"%[1]s","yearPublished":%[1]s}`,
+			`{"id":1,"title":"u","yearPublished":null}`,
+		)
 	},
 	"searxng": func() string {
-		return list(`{"results":[%s]}`, `{"url":"https://example.org/%[1]s","title":"%[1]s","publishedDate":"%[1]s-06-01T00:00:00"}`, `{"url":"https://example.org/u","title":"u","publishedDate":null}`)
+		return list(
+			`{"results":[%s]}`,
+			`{"url":"https://example.org/%[1]s","title":"%[1]s","publishedDate":"%[1]s-06-01T00:00:00"}`,
+			`{"url":"https://example.org/u","title":"u","publishedDate":null}`,
+		)
 	},
 	"brave": func() string {
-		return list(`{"web":{"results":[%s]}}`, `{"url":"https://example.org/%[1]s","title":"%[1]s","page_age":"%[1]s-06-01T00:00:00"}`, `{"url":"https://example.org/u","title":"u"}`)
+		return list(
+			`{"web":{"results":[%s]}}`,
+			`{"url":"https://example.org/%[1]s","title":"%[1]s","page_age":"%[1]s-06-01T00:00:00"}`,
+			`{"url":"https://example.org/u","title":"u"}`,
+		)
 	},
 	"tavily": func() string {
-		return list(`{"results":[%s]}`, `{"url":"https://example.org/%[1]s","title":"%[1]s","published_date":"%[1]s-06-01"}`, `{"url":"https://example.org/u","title":"u"}`)
+		return list(
+			`{"results":[%s]}`, `{"url":"https://example.org/%[1]s","title":"%[1]s","published_date":"%[1]s-06-01"}`,
+			`{"url":"https://example.org/u","title":"u"}`,
+		)
 	},
 	"exa": func() string {
-		return list(`{"results":[%s]}`, `{"id":"%[1]s","url":"https://example.org/%[1]s","title":"%[1]s","publishedDate":"%[1]s-06-01T00:00:00.000Z"}`, `{"id":"u","url":"https://example.org/u","title":"u"}`)
+		return list(
+			`{"results":[%s]}`,
+			`{"id":"%[1]s","url":"https://example.org/%[1]s","title":"%[1]s","publishedDate":"%[1]s-06-01T00:00:00.000Z"}`,
+			`{"id":"u","url":"https://example.org/u","title":"u"}`,
+		)
 	},
 }
 
@@ -71,7 +101,7 @@ var bounds = map[string][3]string{
 	"exa":             {`"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"endPublishedDate":"1980-12-31T23:59:59.999Z"`},
 }
 
-func TestYearsGoToTheAPIAndAreCheckedAgain(t *testing.T) {
+func TestYearsAreSentToTheAPIAndCheckedAgain(t *testing.T) {
 	t.Parallel()
 	for kind, answer := range dated {
 		for i, c := range []struct {
@@ -102,7 +132,8 @@ func TestYearsGoToTheAPIAndAreCheckedAgain(t *testing.T) {
 					_, _ = io.WriteString(w, answer())
 				})
 				found, err := search(t.Context(), kind, a, Query{Text: "x", FromYear: c.from, ToYear: c.to})
-				if err != nil || !reflect.DeepEqual(titles(found.Documents), c.want) || found.UndatedExcluded != c.undated {
+				if err != nil || !reflect.DeepEqual(titles(found.Documents), c.want) ||
+					found.UndatedExcluded != c.undated {
 					t.Errorf("%v, %d undated, %v", titles(found.Documents), found.UndatedExcluded, err)
 				}
 			})
@@ -126,10 +157,14 @@ func TestPagesAreReadUntilThereAreEnough(t *testing.T) {
 					results := []any{}
 					for n := start; n < min(start+size, 45); n++ {
 						results = append(results, map[string]any{
-							"url": fmt.Sprint("https://example.org/", n), "title": strconv.Itoa(n), "pageid": n + 1, "index": n - start,
+							"url": fmt.Sprint("https://example.org/", n), "title": strconv.Itoa(n), "pageid": n + 1,
+							"index": n - start,
 						})
 					}
-					reply := map[string]any{"results": results, "web": map[string]any{"results": results}, "query": map[string]any{"pages": results}}
+					reply := map[string]any{
+						"results": results, "web": map[string]any{"results": results},
+						"query": map[string]any{"pages": results},
+					}
 					if kind == "searxng" {
 						reply["query"] = "x"
 					}

@@ -36,9 +36,11 @@ func (a archiveFiles) Open(name string, b *budget.Budget) (io.ReadCloser, error)
 	}{b.Reader(r), r}, nil
 }
 
-// openArchive lists the files of a zip archive like those of a folder.
+// openArchive lists the files of a zip archive as a folder.
 func openArchive(ctx context.Context, path string, size int64, l Limits) (reader, error) {
-	f := &folder{archive: size, open: func(b *budget.Budget) (opener, func() error, error) { return unzip(path, size, b) }}
+	f := &folder{
+		archive: size, open: func(b *budget.Budget) (opener, func() error, error) { return unzip(path, size, b) },
+	}
 	files, done, err := unzip(path, size, budget.New(ctx, l.Limits, size, nil))
 	if err != nil {
 		return nil, err
@@ -154,7 +156,8 @@ func (f *folder) listEntry(name string, entry *zip.File) {
 
 // broken turns an error of a damaged archive into a fault of one file.
 func broken(err error) error {
-	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrAlgorithm) ||
+		errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault("can't be unpacked: it is damaged or packed in an unknown way")
 	}
 	return err

@@ -44,7 +44,11 @@ func BenchmarkJSONL(b *testing.B) {
 
 // BenchmarkMarkdown parses an ordinary page of notes.
 func BenchmarkMarkdown(b *testing.B) {
-	content := []byte("---\ntitle: T\n---\n" + strings.Repeat("## Heading\n\nSome *text* with a [link](https://x.org) and `code`.\n\n- a\n- b\n\n", 40))
+	content := []byte(
+		"---\ntitle: T\n---\n" + strings.Repeat(
+			"## Heading\n\nSome *text* with a [link](https://x.org) and `code`.\n\n- a\n- b\n\n", 40,
+		),
+	)
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -56,7 +60,11 @@ func BenchmarkMarkdown(b *testing.B) {
 
 // BenchmarkHTML parses an ordinary page.
 func BenchmarkHTML(b *testing.B) {
-	content := []byte("<title>T</title><nav>x</nav>" + strings.Repeat("<h2>Heading</h2><p>Some <i>text</i> with a <a href='https://x.org'>link</a>.</p><ul><li>a<li>b</ul>", 40))
+	content := []byte(
+		"<title>T</title><nav>x</nav>" + strings.Repeat(
+			"<h2>Heading</h2><p>Some <i>text</i> with a <a href='https://x.org'>link</a>.</p><ul><li>a<li>b</ul>", 40,
+		),
+	)
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -239,7 +239,8 @@ func (p *bibParser) delimited(open byte) (string, bool) {
 	for i := p.pos; i < len(p.s); i++ {
 		c := p.s[i]
 		if (i-p.pos)&1023 == 1023 {
-			p.b.Work(workTable * 1024) // charged even if the value is not closed, because its text is parsed again for the next entry
+			// Charged even if the value is not closed, because its text is parsed again for the next entry.
+			p.b.Work(workTable * 1024)
 		}
 		switch {
 		case c == '\\':
@@ -279,7 +280,8 @@ func bibReference(key, kind string, f map[string]string) reference {
 		return ""
 	}
 	r := reference{
-		id: key, title: text("title"), abstract: text("abstract"), url: f["url"], doi: f["doi"], kind: kindOfReference(kind),
+		id: key, title: text("title"), abstract: text("abstract"), url: f["url"], doi: f["doi"],
+		kind:  kindOfReference(kind),
 		venue: text("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished"),
 		year:  yearOfDate(text("year", "date", "issued")), date: text("date"),
 	}
@@ -311,7 +313,8 @@ func splitAtAnd(s string) []string {
 			depth--
 		case ' ', '\n', '\t':
 			rest := strings.TrimLeft(s[i:], " \n\t")
-			if depth == 0 && len(rest) > 4 && strings.EqualFold(rest[:3], "and") && strings.IndexByte(" \n\t", rest[3]) >= 0 {
+			if depth == 0 && len(rest) > 4 && strings.EqualFold(rest[:3], "and") &&
+				strings.IndexByte(" \n\t", rest[3]) >= 0 {
 				out = append(out, s[start:i])
 				i = len(s) - len(rest) + 3
 				start = i

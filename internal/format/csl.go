@@ -222,15 +222,19 @@ func cslDocument(b *budget.Budget, raw []byte) (source.Document, error) {
 		return source.Document{}, fault("is not a reference in CSL-JSON")
 	}
 	r := reference{
-		id: string(item.ID), title: string(item.Title), abstract: stripTags(b, string(item.Abstract)), url: string(item.URL), doi: string(item.DOI),
-		venue: firstOf(string(item.Container), string(item.Publisher)), kind: kindOfReference(item.Type), date: item.date(),
+		id: string(item.ID), title: string(item.Title), abstract: stripTags(b, string(item.Abstract)),
+		url: string(item.URL), doi: string(item.DOI),
+		venue: firstOf(string(item.Container), string(item.Publisher)), kind: kindOfReference(item.Type),
+		date: item.date(),
 	}
 	people := item.Author
 	if len(people) == 0 {
 		people = item.Editor
 	}
 	for _, p := range people {
-		r.authors = append(r.authors, firstOf(p.Literal, strings.Join([]string{p.Given, p.Particle, p.Family, p.Suffix}, " ")))
+		r.authors = append(
+			r.authors, firstOf(p.Literal, strings.Join([]string{p.Given, p.Particle, p.Family, p.Suffix}, " ")),
+		)
 	}
 	if item.Keyword != "" {
 		r.keywords = strings.FieldsFunc(string(item.Keyword), func(c rune) bool { return c == ',' || c == ';' })

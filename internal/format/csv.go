@@ -17,12 +17,16 @@ import (
 
 // csvColumns maps the column names of reference managers and databases to fields.
 var csvColumns = map[string]string{
-	"id": "id", "key": "id", "eid": "id", "citation key": "id", "item id": "id", "title": "title", "document title": "title",
-	"article title": "title", "name": "title", "text": "text", "abstract": "text", "abstract note": "text", "content": "text",
-	"body": "text", "description": "text", "summary": "text", "authors": "authors", "author": "authors", "author full names": "authors",
-	"creators": "authors", "year": "year", "publication year": "year", "date": "year", "publication date": "year", "published": "year",
-	"url": "url", "link": "url", "pdf link": "url", "doi": "doi", "venue": "venue", "journal": "venue", "source title": "venue",
-	"publication title": "venue", "booktitle": "venue", "type": "type", "item type": "type", "document type": "type",
+	"id": "id", "key": "id", "eid": "id", "citation key": "id", "item id": "id",
+	"title": "title", "document title": "title", "article title": "title", "name": "title",
+	"text": "text", "abstract": "text", "abstract note": "text", "content": "text", "body": "text",
+	"description": "text", "summary": "text",
+	"authors": "authors", "author": "authors", "author full names": "authors", "creators": "authors",
+	"year": "year", "publication year": "year", "date": "year", "publication date": "year", "published": "year",
+	"url": "url", "link": "url", "pdf link": "url",
+	"doi":   "doi",
+	"venue": "venue", "journal": "venue", "source title": "venue", "publication title": "venue", "booktitle": "venue",
+	"type": "type", "item type": "type", "document type": "type",
 }
 
 const (
@@ -183,8 +187,10 @@ func csvDocument(columns []csvColumn, values []string, row int) (source.Document
 		}
 	}
 	r := reference{
-		id: fields["id"], title: fields["title"], abstract: strings.TrimSpace(fields["text"] + "\n\n" + rest.String()), url: fields["url"],
-		doi: fields["doi"], venue: fields["venue"], kind: firstOf(kindOfReference(fields["type"]), fields["type"]), date: fields["year"],
+		id: fields["id"], title: fields["title"], abstract: strings.TrimSpace(fields["text"] + "\n\n" + rest.String()),
+		url: fields["url"],
+		doi: fields["doi"], venue: fields["venue"], kind: firstOf(kindOfReference(fields["type"]), fields["type"]),
+		date: fields["year"],
 	}
 	r.authors = splitNames(fields["authors"])
 	r.id = firstOf(r.id, bareDOI(r.doi), "row "+strconv.Itoa(row))

@@ -41,7 +41,9 @@ func parseEPUB(b *budget.Budget, name string, data []byte) (source.Document, err
 			break // the document exceeds the limit and is rejected
 		}
 	}
-	d := source.Document{Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date"))}
+	d := source.Document{
+		Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date")),
+	}
 	d.Title = oneLine(firstOf(dc.first("title"), titleLine(d.Text), stem(name)))
 	d.Authors = cleanNames(dc["creator"])
 	for _, id := range dc["identifier"] {
@@ -84,7 +86,9 @@ func spine(o *office, opf string) ([]string, dublinCore, error) {
 		}
 		switch e.Name.Local {
 		case "item":
-			if id, href := attribute(e, "id"), attribute(e, "href"); strings.Contains(attribute(e, "media-type"), "html") &&
+			if id, href := attribute(e, "id"), attribute(e, "href"); strings.Contains(
+				attribute(e, "media-type"), "html",
+			) &&
 				len(hrefs) < maxItems && len(id)+len(href) < maxURL {
 				hrefs[id] = href
 			}

@@ -9,11 +9,14 @@ import (
 )
 
 // wordProcessor matches placeholder titles that programs write.
-var wordProcessor = regexp.MustCompile(`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`)
+var wordProcessor = regexp.MustCompile(
+	`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`,
+)
 
 // saysSomething reports whether a title of the metadata is a real one.
 func saysSomething(title string) bool {
-	return utf8.RuneCountInString(title) > 3 && strings.IndexFunc(title, unicode.IsLetter) >= 0 && !wordProcessor.MatchString(title)
+	return utf8.RuneCountInString(title) > 3 && strings.IndexFunc(title, unicode.IsLetter) >= 0 &&
+		!wordProcessor.MatchString(title)
 }
 
 // firstLook is how many bytes of a text are searched for metadata.
@@ -34,7 +37,9 @@ func doiIn(text string) string {
 var yearInText = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?((?:19|20)\d\d)\b`),
 	regexp.MustCompile(`(?i)\b(?:published|accepted|received|dated?)\b[^.\n]{0,40}?\b((?:19|20)\d\d)\b`),
-	regexp.MustCompile(`(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+(?:\d{1,2},?\s+)?((?:19|20)\d\d)\b`),
+	regexp.MustCompile(
+		`(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+(?:\d{1,2},?\s+)?((?:19|20)\d\d)\b`,
+	),
 	regexp.MustCompile(`(?i)arxiv:\S+.{0,30}?\b((?:19|20)\d\d)\b`),
 	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b((?:19|20)\d\d)\b`),
 }
@@ -51,7 +56,9 @@ func yearIn(text string) int {
 	return 0
 }
 
-var personName = regexp.MustCompile(`^\p{Lu}[\pL'’\-]*\.?(?:\s+(?:(?:de|da|van|von|der|den|la|le|del|di|bin|al)\s+)*\p{Lu}[\pL'’\-]*\.?){1,3}$`)
+var personName = regexp.MustCompile(
+	`^\p{Lu}[\pL'’\-]*\.?(?:\s+(?:(?:de|da|van|von|der|den|la|le|del|di|bin|al)\s+)*\p{Lu}[\pL'’\-]*\.?){1,3}$`,
+)
 
 // maxBylines is how many lines below the title are searched for authors.
 const maxBylines = 8
@@ -117,4 +124,6 @@ func namesIn(line string) []string {
 }
 
 // notNames matches capitalized words that occur below titles and are not names.
-var notNames = regexp.MustCompile(`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|abstract|faculty|inc|corp|press|working|technical|report|volume)\b`)
+var notNames = regexp.MustCompile(
+	`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|abstract|faculty|inc|corp|press|working|technical|report|volume)\b`,
+)

@@ -211,7 +211,9 @@ func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, erro
 
 // readMany yields the records of a file. Their ids are prefixed with the file's name, because other files may use the
 // same ids.
-func (f file) readMany(b *budget.Budget, files opener, read recordReader, packed bool, yield func(source.Document, error) bool) (more bool, err error) {
+func (f file) readMany(
+	b *budget.Budget, files opener, read recordReader, packed bool, yield func(source.Document, error) bool,
+) (more bool, err error) {
 	place := printable(f.name)
 	more = true
 	err = func() error {

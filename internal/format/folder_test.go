@@ -70,7 +70,8 @@ func TestABadFileIsReportedAndTheOthersAreRead(t *testing.T) {
 func TestANameThatIsNotUTF8IsReported(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"good.md": "x"})
-	if os.WriteFile(filepath.Join(dir, "bad\xff.md"), []byte("x"), 0o600) != nil || os.Mkdir(filepath.Join(dir, "dir\xff"), 0o755) != nil {
+	if os.WriteFile(filepath.Join(dir, "bad\xff.md"), []byte("x"), 0o600) != nil ||
+		os.Mkdir(filepath.Join(dir, "dir\xff"), 0o755) != nil {
 		t.Skip("such names can't be made here")
 	}
 	docs, wrong := read(t, open(t, dir))

@@ -36,7 +36,10 @@ func TestDocumentsOfOtherProgramsAreRead(t *testing.T) {
 		if len(d.Authors) == 0 || d.Authors[0] != "Ada Lovelace" {
 			t.Errorf("%s: authors %q", name, d.Authors)
 		}
-		for _, want := range []string{"First heading\n", "emphasis, an affluent ligature", "Ada | 1815", "Grüße, 你好, naïve café", "The note at the foot."} {
+		for _, want := range []string{
+			"First heading\n", "emphasis, an affluent ligature", "Ada | 1815", "Grüße, 你好, naïve café",
+			"The note at the foot.",
+		} {
 			if !strings.Contains(d.Text, want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, d.Text)
 			}
@@ -51,8 +54,9 @@ func TestAPaperSaysItsTitleAuthorsYearAndDOIOnItsFirstPage(t *testing.T) {
 	t.Parallel()
 	d := one(t, filepath.Join("pdf", "testdata", "two-columns.pdf"))
 	want := source.Document{
-		ExternalID: "two-columns.pdf", Title: "Reading Order in Two Columns", Authors: []string{"Ada Lovelace", "Alan Turing"},
-		Year: 2021, DOI: "10.1234/carrel.2021.77", Text: d.Text,
+		ExternalID: "two-columns.pdf", Title: "Reading Order in Two Columns",
+		Authors: []string{"Ada Lovelace", "Alan Turing"},
+		Year:    2021, DOI: "10.1234/carrel.2021.77", Text: d.Text,
 	}
 	if !reflect.DeepEqual(d, want) {
 		d.Text = ""
@@ -65,7 +69,8 @@ func TestAPaperSaysItsTitleAuthorsYearAndDOIOnItsFirstPage(t *testing.T) {
 
 // codd is one reference, which testdata has in every bibliography format.
 var codd = source.Document{
-	ExternalID: "codd1970", Title: "A Relational Model of Data for Large Shared Data Banks", Authors: []string{"Edgar F. Codd"}, Year: 1970,
+	ExternalID: "codd1970", Title: "A Relational Model of Data for Large Shared Data Banks",
+	Authors: []string{"Edgar F. Codd"}, Year: 1970,
 	DOI: "10.1145/362384.362685", Venue: "Communications of the ACM", Type: "article",
 	Text: "Future users of large data banks must be protected — so Gödel said.",
 }
@@ -83,9 +88,12 @@ func TestBibliographiesGiveTheSameReferences(t *testing.T) {
 	dir := write(t, map[string]string{
 		"a.bib": string(bib), "a.json": string(csl),
 		"a.ris": "TY  - JOUR\r\nID  - codd1970\r\nTI  - A Relational Model of Data for Large\r\nShared Data Banks\r\nAU  - Codd, Edgar F.\r\n" +
-			"JO  - Communications of the ACM\r\nPY  - 1970\r\nDO  - https://doi.org/10.1145/362384.362685\r\nAB  - " + codd.Text + "\r\nER  - \r\n",
+			"JO  - Communications of the ACM\r\nPY  - 1970\r\nDO  - https://doi.org/10.1145/362384.362685\r\nAB  - " +
+			codd.Text + "\r\nER  - \r\n",
 		"a.csv": "Key,Title,Author,Publication Year,DOI,Publication Title,Item Type,Abstract\n" +
-			`codd1970,"` + codd.Title + `","Codd, Edgar F.",1970,10.1145/362384.362685,Communications of the ACM,journalArticle,"` + codd.Text + "\"\n",
+			`codd1970,"` + codd.Title +
+			`","Codd, Edgar F.",1970,10.1145/362384.362685,Communications of the ACM,journalArticle,"` + codd.Text +
+			"\"\n",
 	})
 	for _, name := range []string{"a.bib", "a.json", "a.ris", "a.csv"} {
 		docs, wrong := read(t, open(t, filepath.Join(dir, name)))
@@ -96,7 +104,8 @@ func TestBibliographiesGiveTheSameReferences(t *testing.T) {
 		if name == "a.csv" && got.Authors[0] == "Codd, Edgar F." {
 			got.Authors[0] = "Edgar F. Codd" // a table keeps names as they are
 		}
-		got.Title = strings.ReplaceAll(strings.ToLower(got.Title), "relational", "Relational") // pandoc writes sentences
+		// Pandoc writes sentences.
+		got.Title = strings.ReplaceAll(strings.ToLower(got.Title), "relational", "Relational")
 		want := codd
 		want.Title = strings.ReplaceAll(strings.ToLower(want.Title), "relational", "Relational")
 		if !reflect.DeepEqual(got, want) {
@@ -105,10 +114,12 @@ func TestBibliographiesGiveTheSameReferences(t *testing.T) {
 	}
 	docs, _ := read(t, open(t, filepath.Join(dir, "a.bib")))
 	second := docs[1]
-	if !reflect.DeepEqual(second.Authors, []string{"Paul Erdős", "Évariste Galois", "Barnes and Noble, Inc."}) && len(second.Authors) != 3 {
+	if !reflect.DeepEqual(second.Authors, []string{"Paul Erdős", "Évariste Galois", "Barnes and Noble, Inc."}) &&
+		len(second.Authors) != 3 {
 		t.Errorf("authors %q", second.Authors)
 	}
-	if second.Title != "On í and ø, 50% more" || second.Text != "Keywords: sets, logic" || second.Type != "conference-paper" {
+	if second.Title != "On í and ø, 50% more" || second.Text != "Keywords: sets, logic" ||
+		second.Type != "conference-paper" {
 		t.Errorf("got %+v", second)
 	}
 }
@@ -141,11 +152,16 @@ func TestMailIsReadFromFilesAndMailboxes(t *testing.T) {
 	t.Parallel()
 	second := strings.ReplaceAll(strings.ReplaceAll(message, "<1@", "<2@"), "\r\n", "\n")
 	dir := write(t, map[string]string{
-		"a.eml": message, "a.mbox": "From ada Fri\n" + strings.ReplaceAll(message, "\r\n", "\n") + "\n>From here on\n\nFrom ada Sat\n" + second, "b.mbox": "no mail",
+		"a.eml": message,
+		"a.mbox": "From ada Fri\n" + strings.ReplaceAll(
+			message, "\r\n", "\n",
+		) + "\n>From here on\n\nFrom ada Sat\n" + second,
+		"b.mbox": "no mail",
 	})
 	d := one(t, filepath.Join(dir, "a.eml"))
 	want := source.Document{
-		ExternalID: "a.eml", Title: "Grüße", Authors: []string{"Ada Lövelace"}, Year: 2019, PublishedAt: "2019-04-05T08:00:00Z", Type: "email", Text: "Schöne Grüße",
+		ExternalID: "a.eml", Title: "Grüße", Authors: []string{"Ada Lövelace"}, Year: 2019,
+		PublishedAt: "2019-04-05T08:00:00Z", Type: "email", Text: "Schöne Grüße",
 	}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got %+v", d)
@@ -188,7 +204,8 @@ func TestAnArchiveIsReadAsAFolderIs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "all.zip")
 	archive(t, path, map[string]string{
-		"notes/a.md": "# A", "refs.bib": "@misc{k, title={K}}", "no.exe": "x", "inner.zip": "PK", ".hidden.md": "x", "bad.pdf": "x", "rows.jsonl": `{"id":1,"text":"x"}` + "\nx",
+		"notes/a.md": "# A", "refs.bib": "@misc{k, title={K}}", "no.exe": "x", "inner.zip": "PK", ".hidden.md": "x",
+		"bad.pdf": "x", "rows.jsonl": `{"id":1,"text":"x"}` + "\nx",
 		"../out.md": "# Out",
 	})
 	docs, wrong := read(t, open(t, path))
@@ -210,7 +227,8 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 	archive(t, filepath.Join(dir, "bomb.docx"), map[string]string{"word/document.xml": "<w:p>" + zeros})
 	archive(t, filepath.Join(dir, "bomb.epub"), map[string]string{
 		"META-INF/container.xml": `<container><rootfile full-path="c.opf"/></container>`,
-		"c.opf":                  `<package><item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref idref="a"/></package>`, "a.html": zeros,
+		"c.opf":                  `<package><item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref idref="a"/></package>`,
+		"a.html":                 zeros,
 	})
 	archive(t, filepath.Join(dir, "entities.docx"), map[string]string{
 		"word/document.xml": `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><w:p><w:t>&b;</w:t></w:p>`,
@@ -226,18 +244,23 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 	_, _ = w.Write([]byte("\n" + `{"id":1,"text":"after it"}`))
 	_ = w.Close()
 	for name, content := range map[string]string{
-		"wrong.pdf": "<html>not a PDF", "wrong.docx": "%PDF-1.4", "wrong.epub": "PK", "wrong.txt": "%PDF\x00\xff", "long.jsonl.gz": packed.String(),
-		"open.csv": "title\n\"" + zeros[:18<<20], "deep.json": strings.Repeat("[", 1<<20), "head.csv": "no,names\n1,2\n",
+		"wrong.pdf": "<html>not a PDF", "wrong.docx": "%PDF-1.4", "wrong.epub": "PK", "wrong.txt": "%PDF\x00\xff",
+		"long.jsonl.gz": packed.String(),
+		"open.csv":      "title\n\"" + zeros[:18<<20], "deep.json": strings.Repeat("[", 1<<20),
+		"head.csv": "no,names\n1,2\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{
-		"bomb.docx": "a tag or text of more than 1 MiB", "bomb.epub": "a part of more than 20 MiB", "entities.docx": "XML that is damaged",
-		"deep.docx":  "nested deeper than 1,000 levels",
-		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not match its extension",
-		"wrong.epub": "not match its extension", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",
+		"bomb.docx": "a tag or text of more than 1 MiB", "bomb.epub": "a part of more than 20 MiB",
+		"entities.docx": "XML that is damaged",
+		"deep.docx":     "nested deeper than 1,000 levels",
+		"empty.docx":    "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF",
+		"wrong.docx": "not match its extension",
+		"wrong.epub": "not match its extension", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB",
+		"open.csv":  "longer than 16 MiB",
 		"deep.json": "stops being JSON", "head.csv": "names no column",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +285,9 @@ func TestATableOfUnknownColumnsKeepsThemInItsText(t *testing.T) {
 
 func TestReadsKnowsTheFormats(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"A.PDF": true, "a.jsonl.gz": true, "a.zip": true, "a.exe": false, "a.pdf.gz": false, "": false} {
+	for name, want := range map[string]bool{
+		"A.PDF": true, "a.jsonl.gz": true, "a.zip": true, "a.exe": false, "a.pdf.gz": false, "": false,
+	} {
 		if got := format.Reads(name); got != want {
 			t.Error(fmt.Sprint(name, got))
 		}

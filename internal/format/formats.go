@@ -16,8 +16,8 @@ const (
 	maxListed = 64 << 20
 )
 
-// documentParser reads one file as one document. name is the file's path in its folder, used where the content has no title.
-// The caller sets the document's id.
+// documentParser reads one file as one document. name is the file's path in its folder, used where the content has no
+// title. The caller sets the document's id.
 type documentParser func(b *budget.Budget, name string, data []byte) (source.Document, error)
 
 // recordReader reads a file that holds many documents. It passes each to yield until yield returns false, calls

@@ -147,8 +147,8 @@ func scalar(s string) string {
 	return s
 }
 
-// unquote reads up to the closing quote, after which only a comment may come. A quote that is part of the value is
-// written twice in single quotes, and after a backslash in double ones.
+// unquote returns the text up to the closing quote, after which only a comment may follow. A quote inside the value is
+// doubled in single quotes, and escaped with a backslash in double quotes.
 func unquote(s string, quote byte) (inner string, closed bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -157,7 +157,8 @@ func unquote(s string, quote byte) (inner string, closed bool) {
 			next = s[i+1]
 		}
 		switch {
-		case quote == '"' && s[i] == '\\' && (next == quote || next == '\\'), quote == '\'' && s[i] == quote && next == quote:
+		case quote == '"' && s[i] == '\\' && (next == quote || next == '\\'), quote == '\'' && s[i] == quote &&
+			next == quote:
 			i++
 			b.WriteByte(next)
 		case s[i] != quote:
@@ -170,7 +171,7 @@ func unquote(s string, quote byte) (inner string, closed bool) {
 	return "", false
 }
 
-// first returns the first value of the first of the keys that has one.
+// first returns the first value found under the keys, in order.
 func (fm frontMatter) first(keys ...string) string {
 	for _, key := range keys {
 		for _, v := range fm[key] {
@@ -182,7 +183,7 @@ func (fm frontMatter) first(keys ...string) string {
 	return ""
 }
 
-// document returns what the front matter says of the document.
+// document returns the metadata as a document.
 func (fm frontMatter) document() source.Document {
 	d := source.Document{
 		Title: oneLine(fm.first("title")),

@@ -19,14 +19,26 @@ func TestFrontMatterDescribesTheDocument(t *testing.T) {
 			"everything",
 			"title: \"On: things\"\nauthors: [Ada Lovelace, 'Alan Turing']\ndate: 2021-03-04\ndoi: https://doi.org/10.1000/x\n" +
 				"url: https://x.org/a#b # where\nvenue: 'It''s here'\ntype: note\nother: x",
-			source.Document{Title: "On: things", Authors: ada, Year: 2021, DOI: "10.1000/x", URL: "https://x.org/a#b", Venue: "It's here", Type: "note"},
+			source.Document{
+				Title: "On: things", Authors: ada, Year: 2021, DOI: "10.1000/x", URL: "https://x.org/a#b",
+				Venue: "It's here", Type: "note",
+			},
 		},
 		{"a list below", "authors:\n- Ada Lovelace\n-  Alan Turing # him", source.Document{Authors: ada}},
 		{"an indented list", "author:\n  - Ada Lovelace\n  - 'Alan Turing'", source.Document{Authors: ada}},
-		{"a list of objects", "author:\n  - name: Ada Lovelace\n    email: a@x\n  - name: \"Alan Turing\"\n", source.Document{Authors: ada}},
+		{
+			"a list of objects", "author:\n  - name: Ada Lovelace\n    email: a@x\n  - name: \"Alan Turing\"\n",
+			source.Document{Authors: ada},
+		},
 		{"one string", "Author: Ada Lovelace and Alan Turing", source.Document{Authors: ada}},
-		{"quoted commas", `authors: ["Lovelace, Ada", "Turing, Alan"]`, source.Document{Authors: []string{"Lovelace, Ada", "Turing, Alan"}}},
-		{"a list over lines", "authors: [\n  Ada Lovelace,\n  Alan Turing\n]\ntitle: x", source.Document{Authors: ada, Title: "x"}},
+		{
+			"quoted commas", `authors: ["Lovelace, Ada", "Turing, Alan"]`,
+			source.Document{Authors: []string{"Lovelace, Ada", "Turing, Alan"}},
+		},
+		{
+			"a list over lines", "authors: [\n  Ada Lovelace,\n  Alan Turing\n]\ntitle: x",
+			source.Document{Authors: ada, Title: "x"},
+		},
 		{"folded title", "title: >\n  A long\n  title\nyear: 1999", source.Document{Title: "A long title", Year: 1999}},
 		{"year before date", "date: 2020-01-01\nyear: 1950", source.Document{Year: 1950}},
 		{"nested objects", "meta:\n  title: inner\n  year: 1900\ntitle: outer", source.Document{Title: "outer"}},

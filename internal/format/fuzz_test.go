@@ -33,7 +33,8 @@ func sound(t *testing.T, d source.Document, err error) {
 	if d.ExternalID == "" || d.Title == "" && d.Text == "" || d.Year < 0 || d.Year > maxYear {
 		t.Fatalf("an unsound document: %+v", d)
 	}
-	if d.URL != "" && !strings.HasPrefix(strings.ToLower(d.URL), "http") || d.DOI != "" && !strings.HasPrefix(d.DOI, "10.") {
+	if d.URL != "" && !strings.HasPrefix(strings.ToLower(d.URL), "http") ||
+		d.DOI != "" && !strings.HasPrefix(d.DOI, "10.") {
 		t.Fatalf("a link that is none: %q %q", d.URL, d.DOI)
 	}
 }
@@ -50,7 +51,8 @@ func FuzzJSONLine(f *testing.F) {
 	for _, s := range []string{
 		`{"id":"1","title":"T","authors":["A","B"],"text":"x","year":1936,"url":"https://x.org","doi":"10.1000/1"}`,
 		`{"id":1e5,"text":"\ud800","year":"12","authors":"a; b and c"}`, `{"id":"\\","x":[{"y":"]"}],"text":"\"\\\""}`,
-		`{"\u0069d":null}`, `{}`, `[]`, `"`, `{"id":"1","text":"\u0000"}`, "\xff", `{"id":1,"text":"x","year":-0}`, `{"a":1,}`,
+		`{"\u0069d":null}`, `{}`, `[]`, `"`, `{"id":"1","text":"\u0000"}`, "\xff", `{"id":1,"text":"x","year":-0}`,
+		`{"a":1,}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -66,7 +68,8 @@ func FuzzJSONLine(f *testing.F) {
 		}
 		// encoding/json, which is more lenient, must agree.
 		var std map[string]any
-		if json.Unmarshal(line, &std) != nil || std["text"] != nil && std["text"] != d.Text || std["title"] != nil && std["title"] != d.Title {
+		if json.Unmarshal(line, &std) != nil || std["text"] != nil && std["text"] != d.Text ||
+			std["title"] != nil && std["title"] != d.Title {
 			t.Fatalf("the standard decoder disagrees: %v %+v", std, d)
 		}
 	})
@@ -74,7 +77,8 @@ func FuzzJSONLine(f *testing.F) {
 
 func FuzzMarkdown(f *testing.F) {
 	for _, s := range []string{
-		"# T\n\n*a* **b** `c` [d](e) ![f](g)\n\n- a\n  - b\n\n> c\n\n|a|b|\n|-|-|\n|1|2|\n", "<div>\n\n<!-- x", "[a]: b\n[c][a]",
+		"# T\n\n*a* **b** `c` [d](e) ![f](g)\n\n- a\n  - b\n\n> c\n\n|a|b|\n|-|-|\n|1|2|\n", "<div>\n\n<!-- x",
+		"[a]: b\n[c][a]",
 		"|a|\n|-|\n|`\\|`|\nb\n|-|\n", "\\\n&#0;&amp;", "```\nx", "- a\n\n      b\n1) c", "~~a~~~", "\t- \t- x", "a\n|-\n|-\n|-", "***a**b*",
 	} {
 		f.Add([]byte(s))

@@ -41,7 +41,10 @@ func TestALargeListIsReadWithinTheDefaultLimits(t *testing.T) {
 	w := bufio.NewWriter(f)
 	text := strings.Repeat("A sentence with some words in it. ", 28)
 	for i := range documents {
-		_, _ = fmt.Fprintf(w, `{"id":"doc-%d","title":"Number %d","authors":["Ada Lovelace"],"text":"%s","year":1999}`+"\n", i, i, text)
+		_, _ = fmt.Fprintf(
+			w, `{"id":"doc-%d","title":"Number %d","authors":["Ada Lovelace"],"text":"%s","year":1999}`+"\n", i, i,
+			text,
+		)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,9 @@ const (
 )
 
 // hostileLimits are small, so that the suite is quick under the race detector.
-var hostileLimits = budget.Limits{Unpacked: 48 << 20, Entries: 100_000, Depth: 4, Work: 80e6, Memory: 160 << 20, Time: time.Hour}
+var hostileLimits = budget.Limits{
+	Unpacked: 48 << 20, Entries: 100_000, Depth: 4, Work: 80e6, Memory: 160 << 20, Time: time.Hour,
+}
 
 // hostileResult is the outcome of a hostile file.
 type hostileResult struct {
@@ -117,13 +119,16 @@ func TestHostileFilesAreRefusedWithinTheirBudget(t *testing.T) {
 			t.Logf("%-55s %8d bytes  CPU %5.2fs  heap %3d MiB  unpacked %4d MiB  steps %5d M (%4.1f ns)  held %3d MiB  %d documents  %.150q", c.Name, len(data), r.CPU.Seconds(),
 				r.Heap>>20, r.Used.Unpacked>>20, r.Used.Work/1e6,
 				float64(r.CPU.Nanoseconds())/float64(r.Used.Work+1), r.Used.Memory>>20, r.Documents, strings.Join(r.Reasons, " | "))
-			if reasons := strings.Join(r.Reasons, "\n"); !slices.ContainsFunc(strings.Split(c.Want, "|"), func(want string) bool {
+			if reasons := strings.Join(
+				r.Reasons, "\n",
+			); !slices.ContainsFunc(strings.Split(c.Want, "|"), func(want string) bool {
 				return strings.Contains(reasons, want)
 			}) {
 				t.Errorf("want %q, got %.300q", c.Want, r.Reasons)
 			}
 			full := os.Getenv(hostileFull) != ""
-			if read := c.Want == "" || full && strings.HasPrefix(c.Want, "|"); read && (r.Documents == 0 || r.Text > 6<<20) {
+			if read := c.Want == "" ||
+				full && strings.HasPrefix(c.Want, "|"); read && (r.Documents == 0 || r.Text > 6<<20) {
 				t.Errorf("%d documents with %d bytes of text came of it", r.Documents, r.Text)
 			}
 			// A file that exceeds a limit has overspent by one step at most.

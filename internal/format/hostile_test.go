@@ -56,8 +56,14 @@ func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
 		ids, wrong          string
 	}{
 		{"JSON Lines", `{"id":1,"text":"`, "\n" + `{"id":2,"text":"y"}`, readLines, "2", "longer than 16 MiB"},
-		{"RIS", "TY  - JOUR\nID  - 1\nTI  - ", "\nER  - \nTY  - JOUR\nID  - 2\nTI  - Good\nER  - \n", readRIS, "2", "longer than 16 MiB"},
-		{"mbox", "From a\nSubject: long\n\n", "\n\nFrom b\nMessage-ID: <2>\nSubject: Good\n\ny\n", readMbox, "2", "larger than 32 MiB"},
+		{
+			"RIS", "TY  - JOUR\nID  - 1\nTI  - ", "\nER  - \nTY  - JOUR\nID  - 2\nTI  - Good\nER  - \n", readRIS, "2",
+			"longer than 16 MiB",
+		},
+		{
+			"mbox", "From a\nSubject: long\n\n", "\n\nFrom b\nMessage-ID: <2>\nSubject: Good\n\ny\n", readMbox, "2",
+			"larger than 32 MiB",
+		},
 		{"CSV", "id,title\n1,\"", "\"\n2,Good\n", readCSV, "", "longer than 16 MiB"},
 		{"CSV without columns", "", "\n", readCSV, "", "columns"},
 		{"BibTeX", "@misc{1, title={", "}}\n@misc{2, title={Good}}", readBibTeX, "", "larger than 64 MiB"},
@@ -76,13 +82,16 @@ func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
 	}
 }
 
-// nested is a message of parts in parts, with a text beside each.
+// nested returns a message of nested parts, each with a text.
 func nested(depth int) string {
 	var b strings.Builder
 	b.WriteString("Subject: Deep\n")
 	for i := range depth {
 		n := strconv.Itoa(i)
-		b.WriteString("Content-Type: multipart/mixed; boundary=b" + n + "\n\n--b" + n + "\nContent-Type: text/plain\n\ntext at depth " + n + "\n\n--b" + n + "\n")
+		b.WriteString(
+			"Content-Type: multipart/mixed; boundary=b" + n + "\n\n--b" + n +
+				"\nContent-Type: text/plain\n\ntext at depth " + n + "\n\n--b" + n + "\n",
+		)
 	}
 	b.WriteString("Content-Type: text/plain\n\nthe end\n")
 	return b.String()
@@ -91,10 +100,13 @@ func nested(depth int) string {
 func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 	t.Parallel()
 	d, err := parseMail(testBudget(t), "", []byte(nested(1000)))
-	if err != nil || !strings.Contains(d.Text, "text at depth 7") || strings.Contains(d.Text, "text at depth 8") || strings.Contains(d.Text, "the end") {
+	if err != nil || !strings.Contains(d.Text, "text at depth 7") || strings.Contains(d.Text, "text at depth 8") ||
+		strings.Contains(d.Text, "the end") {
 		t.Errorf("%q (%v)", d.Text, err)
 	}
-	many := "Subject: Wide\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/plain\n\npart\n", 100_000) + "--b--\n"
+	many := "Subject: Wide\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(
+		"--b\nContent-Type: text/plain\n\npart\n", 100_000,
+	) + "--b--\n"
 	d, err = parseMail(testBudget(t), "", []byte(many))
 	if n := strings.Count(d.Text, "part"); err != nil || n == 0 || n > maxMailParts {
 		t.Errorf("%d parts were read (%v)", n, err)
@@ -116,12 +128,15 @@ func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 	t.Parallel()
 	pdf := "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Type/Catalog>>\nendobj\n%%EOF\n"
-	for name, read := range map[string]recordReader{"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines} {
+	for name, read := range map[string]recordReader{
+		"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines,
+	} {
 		ids, wrong := outcome(t, read, strings.NewReader(pdf))
 		if len(ids) > 0 || len(wrong) == 0 {
 			t.Errorf("a PDF as %s: ids %q, wrong %q", name, ids, wrong)
 		}
-		if ids, wrong := outcome(t, read, strings.NewReader("")); len(ids) > 0 || name != "mbox" && name != "CSL" && len(wrong) > 0 {
+		if ids, wrong := outcome(t, read, strings.NewReader("")); len(ids) > 0 ||
+			name != "mbox" && name != "CSL" && len(wrong) > 0 {
 			t.Errorf("nothing as %s: ids %q, wrong %q", name, ids, wrong)
 		}
 	}
@@ -150,7 +165,9 @@ func TestEntitiesThatGrowAreRefusedInABook(t *testing.T) {
 		z := zip.NewWriter(&b)
 		for part, content := range parts {
 			if part == name {
-				content = bomb + strings.Replace(strings.Replace(content, "A page", "&k; A page", 1), "Book", "&k; Book", 1)
+				content = bomb + strings.Replace(
+					strings.Replace(content, "A page", "&k; A page", 1), "Book", "&k; Book", 1,
+				)
 				content = strings.Replace(content, "<container>", "<container>&k;", 1)
 			}
 			w, err := z.Create(part)
@@ -171,7 +188,7 @@ func TestEntitiesThatGrowAreRefusedInABook(t *testing.T) {
 	}
 }
 
-// testBudget is the budget of a small upload.
+// testBudget returns the budget of a small upload.
 func testBudget(t testing.TB) *budget.Budget {
 	return budget.New(t.Context(), budget.Default, 0, nil)
 }

@@ -43,7 +43,10 @@ func TestThePageDescribesItself(t *testing.T) {
 			`<title>Site | T</title><meta name="citation_title" content="T &amp; U"><meta name="citation_author" content="Lovelace, Ada">
 			<META NAME="citation_author" CONTENT="Turing, Alan"><meta name="citation_publication_date" content="2021/03/04">
 			<meta name="citation_doi" content="doi:10.1000/x"><meta name="citation_journal_title" content="J"><link rel="canonical" href="https://x.org/a">`,
-			source.Document{Title: "T & U", Authors: []string{"Lovelace, Ada", "Turing, Alan"}, Year: 2021, DOI: "10.1000/x", Venue: "J", URL: "https://x.org/a"},
+			source.Document{
+				Title: "T & U", Authors: []string{"Lovelace, Ada", "Turing, Alan"}, Year: 2021, DOI: "10.1000/x",
+				Venue: "J", URL: "https://x.org/a",
+			},
 		},
 		{
 			"Dublin Core",
@@ -57,11 +60,27 @@ func TestThePageDescribesItself(t *testing.T) {
 			<meta property="article:published_time" content="2020-05-06T07:08:09Z"><meta property="og:url" content="https://x.org">`,
 			source.Document{Title: "T", Authors: []string{"A", "B"}, Year: 2020, URL: "https://x.org"},
 		},
-		{"a profile is nobody", `<meta property="article:author" content="https://social/a"><meta property="article:author" content="B">x`, source.Document{Title: "file", Authors: []string{"B"}, Text: "x"}},
-		{"a title alone", "<title> a\n b </title><svg><title>c</title></svg><h1>d</h1>", source.Document{Title: "a b", Text: "d"}},
+		{
+			"a profile is nobody",
+			`<meta property="article:author" content="https://social/a"><meta property="article:author" content="B">x`,
+			source.Document{Title: "file", Authors: []string{"B"}, Text: "x"},
+		},
+		{
+			"a title alone", "<title> a\n b </title><svg><title>c</title></svg><h1>d</h1>",
+			source.Document{Title: "a b", Text: "d"},
+		},
 		{"a heading alone", "<header><h1>a <i>b</i></h1></header><h1>c</h1>", source.Document{Title: "a b", Text: "c"}},
-		{"a heading not closed", "<h1>" + strings.Repeat("a ", 5000), source.Document{Title: strings.TrimSpace(strings.Repeat("a ", 1000)), Text: strings.TrimSpace(strings.Repeat("a ", 5000))}},
-		{"nothing", `<title></title><meta name="date" content="soon"><meta><link><meta name="author"><p>x`, source.Document{Title: "file", Text: "x"}},
+		{
+			"a heading not closed", "<h1>" + strings.Repeat("a ", 5000),
+			source.Document{
+				Title: strings.TrimSpace(strings.Repeat("a ", 1000)),
+				Text:  strings.TrimSpace(strings.Repeat("a ", 5000)),
+			},
+		},
+		{
+			"nothing", `<title></title><meta name="date" content="soon"><meta><link><meta name="author"><p>x`,
+			source.Document{Title: "file", Text: "x"},
+		},
 	} {
 		d, err := parseHTML(testBudget(t), "file.html", []byte(c.head))
 		if c.name == "a heading not closed" {

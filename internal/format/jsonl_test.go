@@ -39,30 +39,77 @@ func TestAJSONLineBecomesADocument(t *testing.T) {
 		},
 		{`{"id":7.50,"text":"x"}`, source.Document{ExternalID: "7.50", Text: "x"}},
 		{`{"id":-1e3,"title":"x"}`, source.Document{ExternalID: "-1e3", Title: "x"}},
-		{` { "id" : "1" , "text" : "x" , "more" : { "id" : [ "]}" , { } ] } , "year" : null } `, source.Document{ExternalID: "1", Text: "x"}},
+		{
+			` { "id" : "1" , "text" : "x" , "more" : { "id" : [ "]}" , { } ] } , "year" : null } `,
+			source.Document{ExternalID: "1", Text: "x"},
+		},
 		{`{"\u0069d":"1","text":"x","ID":"2","Title":"no","x\\":"\\"}`, source.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","title":null,"authors":null,"url":null,"doi":null,"venue":null,"type":null}`, source.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","authors":"Ada Lovelace; Alan Turing;and Grace Hopper;"}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"Ada Lovelace", "Alan Turing", "Grace Hopper"}}},
-		{`{"id":"1","text":"x","authors":"Lovelace, Ada and Sandy Anderson"}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"Lovelace, Ada", "Sandy Anderson"}}},
-		{`{"id":"1","text":"x","authors":[" A \n B ","",null]}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"A B"}}},
+		{
+			`{"id":"1","text":"x","title":null,"authors":null,"url":null,"doi":null,"venue":null,"type":null}`,
+			source.Document{ExternalID: "1", Text: "x"},
+		},
+		{
+			`{"id":"1","text":"x","authors":"Ada Lovelace; Alan Turing;and Grace Hopper;"}`,
+			source.Document{
+				ExternalID: "1", Text: "x", Authors: []string{"Ada Lovelace", "Alan Turing", "Grace Hopper"},
+			},
+		},
+		{
+			`{"id":"1","text":"x","authors":"Lovelace, Ada and Sandy Anderson"}`,
+			source.Document{ExternalID: "1", Text: "x", Authors: []string{"Lovelace, Ada", "Sandy Anderson"}},
+		},
+		{
+			`{"id":"1","text":"x","authors":[" A \n B ","",null]}`,
+			source.Document{ExternalID: "1", Text: "x", Authors: []string{"A B"}},
+		},
 		{`{"id":"1","text":"x","year":"1984"}`, source.Document{ExternalID: "1", Text: "x", Year: 1984}},
 		{`{"id":"1","text":"x","year":1984.0}`, source.Document{ExternalID: "1", Text: "x", Year: 1984}},
 		{`{"id":"1","text":"x","year":0}`, source.Document{ExternalID: "1", Text: "x"}},
 		{`{"id":"1","text":"x","year":" "}`, source.Document{ExternalID: "1", Text: "x"}},
 		{`{"id":"1","text":"x","year":9999}`, source.Document{ExternalID: "1", Text: "x", Year: 9999}},
-		{`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none","openAccessUrl":"ftp://x.org/a"}`, source.Document{ExternalID: "1", Text: "x"}},
+		{
+			`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none","openAccessUrl":"ftp://x.org/a"}`,
+			source.Document{ExternalID: "1", Text: "x"},
+		},
 		{
 			`{"id":"1","text":"x","publishedAt":"1970-06-01","citationCount":12500,"openAccessUrl":"https://x.org/a.pdf"}`,
-			source.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01", CitationCount: count(12500), OpenAccessURL: "https://x.org/a.pdf"},
+			source.Document{
+				ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01", CitationCount: count(12500),
+				OpenAccessURL: "https://x.org/a.pdf",
+			},
 		},
-		{`{"id":"1","text":"x","publishedAt":"0987-12-31T23:59:59.5+01:00"}`, source.Document{ExternalID: "1", Text: "x", Year: 987, PublishedAt: "0987-12-31T23:59:59.5+01:00"}},
-		{`{"id":"1","text":"x","publishedAt":" 1970-06-01 ","year":1969}`, source.Document{ExternalID: "1", Text: "x", Year: 1969, PublishedAt: "1970-06-01"}},
-		{`{"id":"1","text":"x","publishedAt":"1970-06-01","year":0}`, source.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01"}},
-		{`{"id":"1","text":"x","publishedAt":"","citationCount":" ","openAccessUrl":""}`, source.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","publishedAt":null,"citationCount":null,"openAccessUrl":null}`, source.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","citationCount":0}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(0)}},
-		{`{"id":"1","text":"x","citationCount":"7"}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(7)}},
-		{`{"id":"1","text":"x","citationCount":1e9}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(1e9)}},
+		{
+			`{"id":"1","text":"x","publishedAt":"0987-12-31T23:59:59.5+01:00"}`,
+			source.Document{ExternalID: "1", Text: "x", Year: 987, PublishedAt: "0987-12-31T23:59:59.5+01:00"},
+		},
+		{
+			`{"id":"1","text":"x","publishedAt":" 1970-06-01 ","year":1969}`,
+			source.Document{ExternalID: "1", Text: "x", Year: 1969, PublishedAt: "1970-06-01"},
+		},
+		{
+			`{"id":"1","text":"x","publishedAt":"1970-06-01","year":0}`,
+			source.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01"},
+		},
+		{
+			`{"id":"1","text":"x","publishedAt":"","citationCount":" ","openAccessUrl":""}`,
+			source.Document{ExternalID: "1", Text: "x"},
+		},
+		{
+			`{"id":"1","text":"x","publishedAt":null,"citationCount":null,"openAccessUrl":null}`,
+			source.Document{ExternalID: "1", Text: "x"},
+		},
+		{
+			`{"id":"1","text":"x","citationCount":0}`,
+			source.Document{ExternalID: "1", Text: "x", CitationCount: count(0)},
+		},
+		{
+			`{"id":"1","text":"x","citationCount":"7"}`,
+			source.Document{ExternalID: "1", Text: "x", CitationCount: count(7)},
+		},
+		{
+			`{"id":"1","text":"x","citationCount":1e9}`,
+			source.Document{ExternalID: "1", Text: "x", CitationCount: count(1e9)},
+		},
 	} {
 		docs, wrong := read(t, lines(t, c.line))
 		if len(docs) != 1 || !reflect.DeepEqual(docs[0], c.want) {
@@ -143,7 +190,13 @@ func TestABadJSONLineIsReportedWithItsReason(t *testing.T) {
 func TestLimitsOfAJSONLineAreInclusive(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("😀", 500)
-	docs, wrong := read(t, lines(t, `{"id":"`+long+`abcdefghijkl","title":"`+long+long+long+long+`","text":"`+strings.Repeat("x", 5<<20)+`"}`))
+	docs, wrong := read(
+		t,
+		lines(
+			t,
+			`{"id":"`+long+`abcdefghijkl","title":"`+long+long+long+long+`","text":"`+strings.Repeat("x", 5<<20)+`"}`,
+		),
+	)
 	if len(docs) != 1 {
 		t.Error(wrong)
 	}
@@ -213,7 +266,9 @@ func TestAZippedFileIsReadAndADamagedOneEndsTheReading(t *testing.T) {
 func TestJSONLinesAtHandAreReadAsThoseOfAFile(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for d, err := range format.JSONL(t.Context(), strings.NewReader(`{"id":"1","text":"x"}`+"\nx\n"+`{"id":"2","text":"x"}`)) {
+	for d, err := range format.JSONL(
+		t.Context(), strings.NewReader(`{"id":"1","text":"x"}`+"\nx\n"+`{"id":"2","text":"x"}`),
+	) {
 		got = append(got, fmt.Sprint(d.ExternalID, err))
 	}
 	if want := []string{"1<nil>", "line 2 is not valid JSON (at byte 1)", "2<nil>"}; !slices.Equal(got, want) {
@@ -262,7 +317,7 @@ func TestALargeFileIsReadWithLittleMemory(t *testing.T) {
 	}
 }
 
-// heap returns how many bytes are in use after what is not has been freed.
+// heap returns the bytes in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -194,7 +194,9 @@ func (d *lineDocument) setPublishedAt(value []byte) error {
 		return err
 	}
 	if s = strings.TrimSpace(s); s != "" && !isDate(s) {
-		return fault("has a publishedAt that is neither a date (2006-01-02) nor a time (2006-01-02T15:04:05Z) of RFC 3339")
+		return fault(
+			"has a publishedAt that is neither a date (2006-01-02) nor a time (2006-01-02T15:04:05Z) of RFC 3339",
+		)
 	}
 	d.PublishedAt = s
 	return nil

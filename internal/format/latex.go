@@ -12,7 +12,7 @@ var texAccents = map[string]string{
 	"v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328", "r": "\u030a", "d": "\u0323", "b": "\u0331",
 }
 
-// texSymbols are the commands that stand for a character.
+// texSymbols maps commands to characters.
 var texSymbols = map[string]string{
 	"ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "aa": "å", "AA": "Å", "i": "i",
 	"j": "j", "dh": "ð", "th": "þ", "DH": "Ð", "TH": "Þ", "ldots": "…", "dots": "…", "textendash": "–", "textemdash": "—",
@@ -23,7 +23,7 @@ var texSymbols = map[string]string{
 
 var texDashes = strings.NewReplacer("---", "—", "--", "–", "``", "“", "''", "”")
 
-// delatex writes LaTeX as plain text: accents and symbols as characters, without braces and without what only sets type.
+// delatex converts LaTeX to plain text: accents and symbols become characters, braces and formatting are removed.
 func delatex(s string) string {
 	if !strings.ContainsAny(s, "\\{}~$-`'") {
 		return strings.Join(strings.Fields(s), " ")
@@ -46,7 +46,7 @@ func delatex(s string) string {
 	return strings.Join(strings.Fields(texDashes.Replace(norm.NFC.String(out.String()))), " ")
 }
 
-// texCommand writes what a command stands for and returns where the text goes on.
+// texCommand writes the text of a command and returns the position after it.
 func texCommand(out *strings.Builder, s string, i int) int {
 	if i >= len(s) {
 		return i
@@ -79,7 +79,7 @@ func texCommand(out *strings.Builder, s string, i int) int {
 	return end
 }
 
-// texArgument returns the letter that an accent is for: the next one, in braces or not, itself a command or not.
+// texArgument returns the letter under an accent: the next character or command, with or without braces.
 func texArgument(s string, i int) (base string, next int) {
 	depth := 0
 	for i < len(s) && (s[i] == ' ' || s[i] == '{') {

@@ -66,7 +66,8 @@ func ids(docs []source.Document) string {
 func TestOpenRefusesWhatItCannotReadAndSaysWhatItCan(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{
-		"a.odt": "x", "noext": "x", "a.md.gz": "x", "a.zip": "PK", "only/other.exe": "x", "hidden/.a.md": "x", "hidden/.git/a.md": "x",
+		"a.odt": "x", "noext": "x", "a.md.gz": "x", "a.zip": "PK", "only/other.exe": "x", "hidden/.a.md": "x",
+		"hidden/.git/a.md": "x",
 	})
 	for _, name := range []string{"a.odt", "noext", "a.md.gz", "a.zip", "only", "hidden"} {
 		_, err := format.Open(filepath.Join(dir, name))
@@ -82,7 +83,9 @@ func TestOpenRefusesWhatItCannotReadAndSaysWhatItCan(t *testing.T) {
 
 func TestASingleTextIsALibraryOfOne(t *testing.T) {
 	t.Parallel()
-	dir := write(t, map[string]string{"a.md": "# Title\n\nText.", "b.TXT": "Title\n\nText.", "c.htm": "<h1>Title</h1><p>Text."})
+	dir := write(
+		t, map[string]string{"a.md": "# Title\n\nText.", "b.TXT": "Title\n\nText.", "c.htm": "<h1>Title</h1><p>Text."},
+	)
 	for _, name := range []string{"a.md", "b.TXT", "c.htm"} {
 		lib := open(t, filepath.Join(dir, name))
 		docs, wrong := read(t, lib)
@@ -115,7 +118,9 @@ func TestProgressGrowsToTheSizeOfTheLibrary(t *testing.T) {
 	for range 1000 {
 		lines.WriteString(line)
 	}
-	dir := write(t, map[string]string{"a.jsonl": lines.String(), "d/a.md": "text", "d/b.txt": "more", "d/c.html": "\xff"})
+	dir := write(
+		t, map[string]string{"a.jsonl": lines.String(), "d/a.md": "text", "d/b.txt": "more", "d/c.html": "\xff"},
+	)
 	for _, path := range []string{filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "d")} {
 		lib := open(t, path)
 		var told []int64

@@ -130,7 +130,9 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 	}
-	d := source.Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
+	d := source.Document{
+		ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email",
+	}
 	if len(d.ExternalID) > maxExternalID {
 		d.ExternalID = ""
 	}
@@ -140,7 +142,9 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 	parser := mail.AddressParser{WordDecoder: &words}
 	if from, err := parser.ParseList(cut(m.Header.Get("From"), maxHeader)); err == nil {
 		for _, a := range from {
-			d.Authors = append(d.Authors, strings.ToValidUTF8(strings.ReplaceAll(firstOf(a.Name, a.Address), "\x00", ""), ""))
+			d.Authors = append(
+				d.Authors, strings.ToValidUTF8(strings.ReplaceAll(firstOf(a.Name, a.Address), "\x00", ""), ""),
+			)
 		}
 		d.Authors = cleanNames(d.Authors)
 	}

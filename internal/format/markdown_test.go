@@ -11,7 +11,10 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 		{"paragraphs", "One\nline.\n\nTwo.", "One line.\n\nTwo."},
 		{"headings", "# A *b*\ntext\n\nC\n---\nmore", "A b\n\ntext\n\nC\n\nmore"},
 		{"emphasis", "**bold** _it_ ~~gone~~ snake_case 2 * 3 * 4", "bold it gone snake_case 2 * 3 * 4"},
-		{"links", "[text](http://x \"t\") [ref][r] [r] <http://auto.link>\n\n[r]: http://y", "text ref r http://auto.link"},
+		{
+			"links", "[text](http://x \"t\") [ref][r] [r] <http://auto.link>\n\n[r]: http://y",
+			"text ref r http://auto.link",
+		},
 		{"brackets alone", "a [b\n\nc] d [e]", "a [b\n\nc] d [e]"},
 		{"images", "a ![the alt](x.png) b", "a the alt b"},
 		{"escapes", `\*a\* &amp; &lt;b&gt; \&amp; &copy; &nosuch;`, `*a* & <b> &amp; © &nosuch;`},
@@ -67,7 +70,9 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 		"comments in headings": "# " + strings.Repeat("<!--", 50_000),
 		"ticks":                ticks(100_000),
 		"references":           strings.Repeat("[a]: u\n", 10_000),
-		"a wide table":         strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
+		"a wide table": strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat(
+			"|\n", 1000,
+		),
 		"quotations":           strings.Repeat(">", 1_000_000),
 		"lists":                strings.Repeat("- ", 500_000) + "a",
 		"numbered lists":       strings.Repeat("1. ", 500_000) + "a",
@@ -82,7 +87,9 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 
 func TestMarkdownThatIsNotParsedKeepsItsText(t *testing.T) {
 	t.Parallel()
-	content := "---\nyear: 1999\n---\n# Title\n\nText. " + strings.Repeat(">", 10_000) + "\n" + strings.Repeat(">", 10_000)
+	content := "---\nyear: 1999\n---\n# Title\n\nText. " + strings.Repeat(
+		">", 10_000,
+	) + "\n" + strings.Repeat(">", 10_000)
 	d, err := parseMarkdown(testBudget(t), "file.md", []byte(content))
 	if err != nil || d.Title != "Title" || d.Year != 1999 || !strings.HasPrefix(d.Text, "# Title\n\nText. >>") {
 		t.Errorf("got %.100v, %v", d, err)

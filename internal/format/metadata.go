@@ -115,7 +115,7 @@ func isDate(s string) bool {
 	return err == nil && at.Year() >= minYear
 }
 
-// oneLine folds white space and limits the length to that of a title.
+// oneLine folds white space and limits the length to maxTitle.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(cut(s, 64*maxTitle)), " ")
 	if len(s) <= maxTitle {

@@ -16,7 +16,8 @@ type reference struct {
 // document converts a reference. Its text is its abstract.
 func (r reference) document() source.Document {
 	d := source.Document{
-		ExternalID: r.id, Title: oneLine(r.title), Text: strings.TrimSpace(r.abstract), URL: webAddress(r.url), DOI: bareDOI(r.doi),
+		ExternalID: r.id, Title: oneLine(r.title), Text: strings.TrimSpace(r.abstract), URL: webAddress(r.url),
+		DOI:   bareDOI(r.doi),
 		Venue: oneLine(r.venue), Type: r.kind, Authors: cleanNames(r.authors), Year: r.year,
 	}
 	if isDate(r.date) {
@@ -55,11 +56,14 @@ func turnName(s string) string {
 // referenceKinds maps entry types of BibTeX, RIS and CSL to document types.
 var referenceKinds = map[string]string{
 	"article": "article", "jour": "article", "article-journal": "article", "journalarticle": "article",
-	"inproceedings": "conference-paper", "conference": "conference-paper", "conf": "conference-paper", "cpaper": "conference-paper",
-	"paper-conference": "conference-paper", "book": "book", "incollection": "chapter", "inbook": "chapter", "chap": "chapter",
+	"inproceedings": "conference-paper", "conference": "conference-paper", "conf": "conference-paper",
+	"cpaper":           "conference-paper",
+	"paper-conference": "conference-paper", "book": "book", "incollection": "chapter", "inbook": "chapter",
+	"chap":    "chapter",
 	"chapter": "chapter", "phdthesis": "thesis", "mastersthesis": "thesis", "thes": "thesis", "thesis": "thesis",
 	"techreport": "report", "rprt": "report", "report": "report", "unpublished": "preprint", "unpb": "preprint",
-	"online": "web", "elec": "web", "webpage": "web", "dataset": "dataset", "data": "dataset", "pat": "patent", "patent": "patent",
+	"online": "web", "elec": "web", "webpage": "web", "dataset": "dataset", "data": "dataset", "pat": "patent",
+	"patent": "patent",
 }
 
 func kindOfReference(s string) string { return referenceKinds[strings.ToLower(strings.TrimSpace(s))] }

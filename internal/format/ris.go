@@ -149,9 +149,11 @@ func (e *risEntry) document() (source.Document, error) {
 		}
 	}
 	r := reference{
-		title: e.first("TI", "T1", "CT", "BT"), abstract: e.first("AB", "N2"), url: e.first("UR", "L2"), doi: e.first("DO", "M3"),
-		venue: e.first("JO", "JF", "T2", "JA", "J2", "PB"), kind: kindOfReference(e.first("TY")), keywords: e.fields["KW"],
-		date: strings.ReplaceAll(strings.Trim(e.first("DA", "Y1", "PY"), "/"), "/", "-"),
+		title: e.first("TI", "T1", "CT", "BT"), abstract: e.first("AB", "N2"), url: e.first("UR", "L2"),
+		doi:   e.first("DO", "M3"),
+		venue: e.first("JO", "JF", "T2", "JA", "J2", "PB"), kind: kindOfReference(e.first("TY")),
+		keywords: e.fields["KW"],
+		date:     strings.ReplaceAll(strings.Trim(e.first("DA", "Y1", "PY"), "/"), "/", "-"),
 	}
 	r.year = yearOfDate(e.first("PY", "Y1", "DA"))
 	for _, tag := range []string{"AU", "A1", "A2", "ED"} {

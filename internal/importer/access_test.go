@@ -30,7 +30,10 @@ func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 			return err
 		},
 		"imports": func(a core.Actor) error { _, err := w.importer.Imports(ctx, a, w.agent, w.upload.ID); return err },
-		"events":  func(a core.Actor) error { _, err := w.importer.Events(ctx, a, w.agent, w.upload.ID, nil); return err },
+		"events": func(a core.Actor) error {
+			_, err := w.importer.Events(ctx, a, w.agent, w.upload.ID, nil)
+			return err
+		},
 	}
 	manage := map[string]func(core.Actor) error{
 		"add": func(a core.Actor) error {
@@ -45,13 +48,18 @@ func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 			_, err := w.sources.Change(ctx, a, w.agent, w.upload.ID, source.Change{Name: &name})
 			return err
 		},
-		"delete":        func(a core.Actor) error { return w.sources.Delete(ctx, a, w.agent, w.upload.ID, "") },
-		"sync":          func(a core.Actor) error { _, err := w.importer.Sync(ctx, a, w.agent, w.upload.ID); return err },
+		"delete": func(a core.Actor) error { return w.sources.Delete(ctx, a, w.agent, w.upload.ID, "") },
+		"sync": func(a core.Actor) error {
+			_, err := w.importer.Sync(ctx, a, w.agent, w.upload.ID)
+			return err
+		},
 		"create upload": uploadTarget(core.OpCreateUpload),
 		"append upload": uploadTarget(core.OpAppendUpload),
 		"upload files":  uploadTarget(core.OpUploadFiles),
 		"cancel upload": uploadTarget(core.OpCancelUpload),
-		"delete file":   func(a core.Actor) error { return w.importer.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none") },
+		"delete file": func(a core.Actor) error {
+			return w.importer.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none")
+		},
 	}
 	for _, grant := range []core.Grant{core.GrantNone, core.GrantViewer, core.GrantUser} {
 		other := w.shared(grant)
@@ -87,16 +95,23 @@ func codeOf(err error) string {
 func (w *world) shared(g core.Grant) core.Actor {
 	w.t.Helper()
 	user := account.User{
-		ID: core.NewID(core.PrefixUser), Email: "other" + g.String() + "@example.org", Name: "Other", Role: core.RoleMember, Plan: core.PlanOpen,
+		ID: core.NewID(core.PrefixUser), Email: "other" + g.String() + "@example.org", Name: "Other",
+		Role: core.RoleMember, Plan: core.PlanOpen,
 		CreatedAt: w.clock.Now(),
 	}
 	w.must(w.db.InsertUser(w.t.Context(), user, "hash"))
 	other := core.Actor{
-		UserID: user.ID, Role: user.Role, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+		UserID: user.ID, Role: user.Role, Plan: core.PlanOpen, Credential: core.CredentialKey,
+		Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
 	}
 	if g != core.GrantNone {
 		now := w.clock.Now()
-		w.must(w.db.Offer(w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now}, agent.MaxInvitations))
+		w.must(
+			w.db.Offer(
+				w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now},
+				agent.MaxInvitations,
+			),
+		)
 		w.must(w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now))
 	}
 	return other

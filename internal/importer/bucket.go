@@ -37,7 +37,8 @@ func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set sou
 		return nil, err
 	}
 	bucket, err := s3.Open(s3.Options{
-		Client: s.options.Client, Bucket: set.Bucket, Endpoint: set.Endpoint, Region: set.Region, KeyID: set.AccessKeyID, Secret: secret,
+		Client: s.options.Client, Bucket: set.Bucket, Endpoint: set.Endpoint, Region: set.Region,
+		KeyID: set.AccessKeyID, Secret: secret,
 		Now: s.clock.Now, Wait: pause, UserAgent: userAgent,
 	})
 	if err != nil {
@@ -52,7 +53,8 @@ func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set sou
 		if err != nil {
 			return nil, bucketError(ctx, err)
 		}
-		if name := object.Key; format.Reads(name) && len(name) <= maxName && utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
+		if name := object.Key; format.Reads(name) && len(name) <= maxName && utf8.ValidString(name) &&
+			strings.IndexFunc(name, unicode.IsControl) < 0 {
 			o.compare(known, localFile{name: name, size: object.Size, version: objectVersion(object)})
 		}
 	}
@@ -177,7 +179,7 @@ var bucketAdvice = map[string]string{
 	"NoSuchBucket":          "There is no such bucket in this store. Check its name, region and endpoint.",
 	"InvalidAccessKeyId":    "The store does not know this access key. Check settings.accessKeyId.",
 	"SignatureDoesNotMatch": "The secret does not belong to this access key. Set the secret again.",
-	"AccessDenied":          "This access key may not list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
+	"AccessDenied":          "The access key needs s3:ListBucket and s3:GetObject for this bucket.",
 	"RequestTimeTooSkewed":  "The clock of this server is wrong, so the store rejects its signatures.",
 }
 
@@ -189,9 +191,13 @@ func bucketError(ctx context.Context, err error) error {
 	fault, refused := errors.AsType[*s3.Error](err)
 	switch {
 	case errors.Is(err, s3.ErrEndless):
-		return errBucket("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to import a part of it.").Because(err)
+		return errBucket(
+			"The bucket has more than a million objects. Set settings.prefix to import a part of it.",
+		).Because(err)
 	case !refused:
-		return errBucket("The store can't be read: " + fetchErrorText(err) + ". Check the endpoint and the region.").Because(err)
+		return errBucket(
+			"The store can't be read: " + fetchErrorText(err) + ". Check the endpoint and the region.",
+		).Because(err)
 	case fault.Busy():
 		return errBucket("The store is busy. The imported objects are kept, and the next import resumes.").Because(err)
 	case source.IsRegion(fault.Region) && bucketAdvice[fault.Code] == "":
@@ -199,5 +205,7 @@ func bucketError(ctx context.Context, err error) error {
 	case bucketAdvice[fault.Code] != "":
 		return errBucket(bucketAdvice[fault.Code]).Because(err)
 	}
-	return errBucket(fmt.Sprintf("The store answers with status %d. Check the bucket, the region and the access key.", fault.Status)).Because(err)
+	return errBucket(
+		fmt.Sprintf("The store answers with status %d. Check the bucket, the region and the access key.", fault.Status),
+	).Because(err)
 }

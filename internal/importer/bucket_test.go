@@ -27,7 +27,10 @@ func newBucketWorld(t *testing.T, change func(*source.New)) *bucketWorld {
 	b := &bucketWorld{world: newWorld(t), store: s3fake.New(t, 2)}
 	n := source.New{
 		Name: "Bucket", Kind: source.KindS3, Secret: s3fake.Secret,
-		Settings: source.Settings{Bucket: s3fake.Bucket, Region: s3fake.Region, Endpoint: b.store.URL, AccessKeyID: s3fake.KeyID, Prefix: "in/"},
+		Settings: source.Settings{
+			Bucket: s3fake.Bucket, Region: s3fake.Region, Endpoint: b.store.URL, AccessKeyID: s3fake.KeyID,
+			Prefix: "in/",
+		},
 	}
 	if change != nil {
 		change(&n)
@@ -61,7 +64,9 @@ func TestABucketIsKeptUpToDate(t *testing.T) {
 	b.same("text", b.documents(b.src.ID)["in/3 ä.txt"], "text 3")
 	b.store.Asked()
 	b.same("nothing new", b.sync().Files, importer.FileCounts{})
-	if asked := b.store.Asked(); slices.ContainsFunc(asked, func(s string) bool { return !strings.Contains(s, "list-type") }) {
+	if asked := b.store.Asked(); slices.ContainsFunc(
+		asked, func(s string) bool { return !strings.Contains(s, "list-type") },
+	) {
 		t.Errorf("what has not changed was fetched: %q", asked)
 	}
 	b.store.Put("in/0 ä.txt", "TEXT 0") // same length as before: only the ETag changes
@@ -88,7 +93,7 @@ func TestABucketThatCannotBeReadSaysWhyAndKeepsWhatIsThere(t *testing.T) {
 		"clock":          s3fake.Refuse(http.StatusForbidden, "RequestTimeTooSkewed"),
 		"status 418":     s3fake.Refuse(http.StatusTeapot, "<script>"),
 		"can't be read":  s3fake.Truncate,
-		"does not end":   truncated,
+		"more than a million objects":   truncated,
 		"settings.region to eu-north-1": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
 			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
@@ -116,7 +121,10 @@ func TestAnObjectThatChangesOrGoesBetweenListingAndReadingIsReadAsItIs(t *testin
 	listed := func(then func()) s3fake.Fault { // a listing of a.txt, followed by a change
 		return func(w http.ResponseWriter, _ *http.Request) {
 			then()
-			_, _ = io.WriteString(w, `<ListBucketResult><Contents><Key>in/a.txt</Key><ETag>"before"</ETag><Size>1</Size></Contents></ListBucketResult>`)
+			_, _ = io.WriteString(
+				w,
+				`<ListBucketResult><Contents><Key>in/a.txt</Key><ETag>"before"</ETag><Size>1</Size></Contents></ListBucketResult>`,
+			)
 		}
 	}
 	b.store.Fail(listed(func() { b.store.Put("in/a.txt", "after") }))
@@ -142,7 +150,8 @@ func TestAnObjectThatCannotBeReadStopsNothing(t *testing.T) {
 	for _, e := range got.Errors {
 		reasons[e.File] = e.Reason
 	}
-	if !strings.Contains(reasons["in/a.txt"], "download ended early") || !strings.Contains(reasons["in/huge.txt"], "larger than 8 MiB") {
+	if !strings.Contains(reasons["in/a.txt"], "download ended early") ||
+		!strings.Contains(reasons["in/huge.txt"], "larger than 8 MiB") {
 		t.Errorf("reasons %v", reasons)
 	}
 	b.store.Delete("in/huge.txt")
@@ -157,9 +166,11 @@ func TestABucketNeedsBothHalvesOfItsKeyAndSettingsThatCanBe(t *testing.T) {
 	t.Parallel()
 	b := newBucketWorld(t, nil)
 	for field, n := range map[string]source.New{
-		"/settings/bucket":      {Settings: source.Settings{Bucket: "Not/A.Bucket"}},
-		"/settings/region":      {Settings: source.Settings{Bucket: "papers", Region: "eu.evil.example/"}},
-		"/settings/endpoint":    {Settings: source.Settings{Bucket: "papers", Endpoint: "https://user@store.example/path"}},
+		"/settings/bucket": {Settings: source.Settings{Bucket: "Not/A.Bucket"}},
+		"/settings/region": {Settings: source.Settings{Bucket: "papers", Region: "eu.evil.example/"}},
+		"/settings/endpoint": {Settings: source.Settings{
+			Bucket: "papers", Endpoint: "https://user@store.example/path",
+		}},
 		"/settings/prefix":      {Settings: source.Settings{Bucket: "papers", Prefix: "a\x00"}},
 		"/settings/accessKeyId": {Settings: source.Settings{Bucket: "papers"}, Secret: "of whom?"},
 		"/secret":               {Settings: source.Settings{Bucket: "papers", AccessKeyID: "AKIAEXAMPLE"}},
@@ -171,7 +182,8 @@ func TestABucketNeedsBothHalvesOfItsKeyAndSettingsThatCanBe(t *testing.T) {
 		}
 	}
 	_, err := b.sources.Add(t.Context(), b.actor, b.agent, source.New{
-		Name: "X", Kind: source.KindS3, Secret: s3fake.Secret, Settings: source.Settings{Bucket: "papers", AccessKeyID: "a/b,c"},
+		Name: "X", Kind: source.KindS3, Secret: s3fake.Secret,
+		Settings: source.Settings{Bucket: "papers", AccessKeyID: "a/b,c"},
 	})
 	if !core.IsKind(err, core.KindInvalid) {
 		t.Errorf("an id that can't be: %v", err)

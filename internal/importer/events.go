@@ -11,7 +11,9 @@ import (
 // Events streams the import events of a source after a position until the context ends. Without a position it starts
 // with the running import, or else the latest one, so that a client that connects late still sees how it ended. It
 // waits if the source has no import yet.
-func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, sourceID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
+func (s *Service) Events(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, after *task.Position,
+) (iter.Seq2[task.Event, error], error) {
 	if _, err := s.sources.For(ctx, actor, core.OpStreamImports, agentID, sourceID); err != nil {
 		return nil, err
 	}

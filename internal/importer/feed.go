@@ -90,10 +90,15 @@ func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 	return w.store(ctx, entries, versionOf(res.Header), o, t)
 }
 
-func (w *feedQueue) store(ctx context.Context, entries []source.Document, version string, o fileResult, t *reporter) (fileResult, error) {
+func (w *feedQueue) store(
+	ctx context.Context, entries []source.Document, version string, o fileResult, t *reporter,
+) (fileResult, error) {
 	s := w.service
 	now := s.clock.Now()
-	f := File{ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now, UpdatedAt: now}
+	f := File{
+		ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now,
+		UpdatedAt: now,
+	}
 	id, err := s.store.PutFile(ctx, f)
 	if err != nil {
 		return o, err
@@ -106,7 +111,9 @@ func (w *feedQueue) store(ctx context.Context, entries []source.Document, versio
 			}
 		}
 	}
-	imported, err := s.sources.AddDocuments(ctx, w.src, docs, func(so source.Imported) { t.fileProgress(ctx, w.url, 0, so) })
+	imported, err := s.sources.AddDocuments(
+		ctx, w.src, docs, func(so source.Imported) { t.fileProgress(ctx, w.url, 0, so) },
+	)
 	if err != nil {
 		return o, err
 	}
@@ -220,10 +227,12 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 func (e feedEntry) document(ctx context.Context, feed string) (source.Document, bool) {
 	d := source.Document{
-		Title: cleanLine(format.PageText(ctx, e.Title)), URL: e.link(), Venue: cleanLine(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
+		Title: cleanLine(format.PageText(ctx, e.Title)), URL: e.link(), Venue: cleanLine(feed), Type: "post",
+		DOI:  strings.TrimSpace(e.DOI),
 		Text: format.PageText(ctx, longestOf(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}
-	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // some feeds escape their HTML twice
+	// Some feeds escape their HTML twice.
+	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") {
 		d.Text = format.PageText(ctx, d.Text)
 	}
 	d.ExternalID = cleanLine(longestOf(firstOf(e.GUID, e.ID), ""))
@@ -234,7 +243,8 @@ func (e feedEntry) document(ctx context.Context, feed string) (source.Document, 
 		d.Authors = append(d.Authors, cleanLine(name))
 	}
 	for _, a := range e.Authors {
-		if name := cleanLine(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
+		if name := cleanLine(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" &&
+			len(e.Creator) == 0 {
 			d.Authors = append(d.Authors, name)
 		}
 	}
@@ -248,7 +258,8 @@ func (e feedEntry) document(ctx context.Context, feed string) (source.Document, 
 func (e feedEntry) link() string {
 	for _, l := range e.Links {
 		address := strings.TrimSpace(firstOf(l.Href, l.Text))
-		if (l.Rel == "" || l.Rel == "alternate") && (strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")) {
+		if (l.Rel == "" || l.Rel == "alternate") &&
+			(strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")) {
 			return address
 		}
 	}

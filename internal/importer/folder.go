@@ -93,7 +93,10 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 	l := &syncQueue{service: s, src: src}
 	if info, err := os.Stat(set.Path); err != nil || !info.IsDir() {
 		// The folder may be on a disk that is not mounted, so its documents are kept.
-		return nil, core.Conflict("folder_unreadable", "The folder does not exist or can't be opened. Check its path and permissions on the server.")
+		return nil, core.Conflict(
+			"folder_unreadable",
+			"The folder does not exist or can't be opened. Check its path and permissions on the server.",
+		)
 	}
 	err = filepath.WalkDir(set.Path, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -123,7 +126,9 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 		return nil
 	})
 	if err != nil {
-		return nil, core.Conflict("folder_unreadable", "The folder can't be read. Check its permissions on the server.").Because(err)
+		return nil, core.Conflict(
+			"folder_unreadable", "The folder can't be read. Check its permissions on the server.",
+		).Because(err)
 	}
 	for _, f := range known {
 		l.missing = append(l.missing, f)

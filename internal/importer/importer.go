@@ -185,7 +185,9 @@ func (s *Service) MaxUpload() int64 { return s.options.MaxUpload }
 const filesCursor = "files"
 
 // Files lists the files of a source, newest first.
-func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID string, p core.Page) ([]File, string, error) {
+func (s *Service) Files(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, p core.Page,
+) ([]File, string, error) {
 	if _, err := s.sources.For(ctx, actor, core.OpListFiles, agentID, sourceID); err != nil {
 		return nil, "", err
 	}

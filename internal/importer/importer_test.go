@@ -61,7 +61,10 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Log: log})
 	w.must(err)
 	w.db = db
-	user := account.User{ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	user := account.User{
+		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleOwner,
+		Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
 	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
@@ -77,7 +80,9 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	for _, f := range change {
 		f(&options)
 	}
-	w.importer = importer.NewService(importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options)
+	w.importer = importer.NewService(
+		importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options,
+	)
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {
@@ -183,7 +188,9 @@ func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
 func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, content := range map[string]string{"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken"} {
+	for name, content := range map[string]string{
+		"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken",
+	} {
 		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader(content))
 		w.must(err)
 	}
@@ -258,7 +265,9 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	if !core.IsKind(err, core.KindConflict) {
 		t.Errorf("from the start again: %v", err)
 	}
-	done, err := w.importer.AppendUpload(t.Context(), w.target(), u.ID, half.Received, strings.NewReader(content[half.Received:]))
+	done, err := w.importer.AppendUpload(
+		t.Context(), w.target(), u.ID, half.Received, strings.NewReader(content[half.Received:]),
+	)
 	w.must(err)
 	w.same("ready", done.Ready, true)
 	w.imported(w.upload.ID)
@@ -267,7 +276,7 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
+func TestFilesThatAreTooLargeOrUnsupportedAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 9<<20)
@@ -279,7 +288,8 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 		t.Errorf("too large in the end: %v", err)
 	}
 	for _, name := range []string{"", "..", "a.exe", "a\x00.txt", strings.Repeat("a", 500) + ".txt"} {
-		if _, err := w.importer.CreateUpload(t.Context(), w.target(), name, 1); !core.IsKind(err, core.KindInvalid) && !core.IsKind(err, core.KindUnsupported) {
+		if _, err := w.importer.CreateUpload(t.Context(), w.target(), name, 1); !core.IsKind(err, core.KindInvalid) &&
+			!core.IsKind(err, core.KindUnsupported) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -291,11 +301,16 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 // roomFor gives the owner a plan with a storage limit.
 func (w *world) roomFor(bytes int64) {
 	w.t.Helper()
-	w.must(w.db.PutPlan(w.t.Context(), billing.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
+	w.must(
+		w.db.PutPlan(
+			w.t.Context(),
+			billing.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()},
+		),
+	)
 	w.must(w.db.SetPlan(w.t.Context(), w.actor.UserID, "small"))
 }
 
-func TestAFileThatThereIsNoRoomForIsRefusedBeforeItComes(t *testing.T) {
+func TestUploadBeyondTheStorageLimitIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.roomFor(30)
@@ -317,7 +332,7 @@ func TestAFileThatThereIsNoRoomForIsRefusedBeforeItComes(t *testing.T) {
 	w.same("documents", w.put("c.txt", "11 letters.").Documents.Added, 1)
 }
 
-func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
+func TestImportStopsAtTheStorageLimitAndKeepsItsDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := t.TempDir()
@@ -325,7 +340,10 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 		w.must(os.WriteFile(filepath.Join(dir, name+".txt"), []byte("Twenty letters, all."), 0o600))
 	}
 	w.roomFor(50)
-	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir}})
+	src, err := w.sources.Add(
+		t.Context(), w.actor, w.agent,
+		source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir}},
+	)
 	w.must(err)
 	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
@@ -343,7 +361,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 	w.same("documents once there is room", len(w.documents(w.imported(src.ID).SourceID)), 3)
 }
 
-func TestAnUploadThatThereIsNoRoomForTakesNone(t *testing.T) {
+func TestUploadBeyondTheStorageLimitIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	// An archive may unpack to more than its size.
@@ -377,7 +395,10 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	write("a.txt", "one")
 	write("sub/refs.bib", "@misc{k, title={K}}")
 	write(".hidden.txt", "no")
-	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir, SyncMinutes: 5}})
+	src, err := w.sources.Add(
+		t.Context(), w.actor, w.agent,
+		source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir, SyncMinutes: 5}},
+	)
 	w.must(err)
 	sync := func() importer.Import {
 		t.Helper()
@@ -405,7 +426,9 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	if again := w.imported(src.ID); again.ID == last.ID {
 		t.Error("it was due, and not synced")
 	}
-	member := core.Actor{UserID: w.actor.UserID, Role: core.RoleMember, Plan: core.PlanOpen, Scopes: core.RoleMember.Scopes()}
+	member := core.Actor{
+		UserID: w.actor.UserID, Role: core.RoleMember, Plan: core.PlanOpen, Scopes: core.RoleMember.Scopes(),
+	}
 	if _, err := w.importer.Sync(t.Context(), member, w.agent, src.ID); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("somebody who does not run the installation: %v", err)
 	}
@@ -467,7 +490,10 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 		w.must(err)
 		return src.ID, w.imported(src.ID)
 	}
-	urls := []string{site.URL + "/a", site.URL + "/b", site.URL + "/moved", site.URL + "/loop", site.URL + "/picture", site.URL + "/fails"}
+	urls := []string{
+		site.URL + "/a", site.URL + "/b", site.URL + "/moved", site.URL + "/loop", site.URL + "/picture",
+		site.URL + "/fails",
+	}
 	id, first := add(source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
 	w.same("added", first.Documents.Added, 3)
 	w.same("failed", first.Files.Failed, 3)
@@ -483,14 +509,16 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 	w.same("RSS", feed.Documents.Added, 1)
 	for d, err := range w.db.ScanDocuments(t.Context(), id) {
 		w.must(err)
-		if d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 || d.URL != "https://example.org/1" || d.Authors[0] != "Ada" || d.Venue != "News" {
+		if d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 || d.URL != "https://example.org/1" ||
+			d.Authors[0] != "Ada" || d.Venue != "News" {
 			t.Errorf("RSS gave %+v", d)
 		}
 	}
 	id, _ = add(source.New{Name: "Atom", Kind: source.KindFeed, Settings: source.Settings{URL: site.URL + "/atom"}})
 	for d, err := range w.db.ScanDocuments(t.Context(), id) {
 		w.must(err)
-		if d.Title != "Second" || d.Text != "Body here" || d.Year != 2020 || d.URL != "https://example.org/2" || d.Authors[0] != "Alan" {
+		if d.Title != "Second" || d.Text != "Body here" || d.Year != 2020 || d.URL != "https://example.org/2" ||
+			d.Authors[0] != "Alan" {
 			t.Errorf("Atom gave %+v", d)
 		}
 	}

@@ -99,7 +99,8 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]source.Document, error) 
 	var out []source.Document
 	for _, item := range feed.Items {
 		entry := feedEntry{
-			Title: item.Title, Links: []feedLink{{Href: item.URL}, {Href: item.ExternalURL}}, Encoded: item.ContentHTML, Summary: item.Summary,
+			Title: item.Title, Links: []feedLink{{Href: item.URL}, {Href: item.ExternalURL}}, Encoded: item.ContentHTML,
+			Summary:   item.Summary,
 			Published: item.DatePublished, Updated: item.DateModified,
 		}
 		switch id := item.ID.(type) {

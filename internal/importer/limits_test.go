@@ -23,9 +23,11 @@ func TestAFileOverALimitIsReportedWithTheLimitItsValueAndTheSetting(t *testing.T
 	const advice = "; split it, or ask the operator to raise the setting "
 	for _, c := range hostile.Cases() {
 		want, is := map[string]string{
-			"newlines.zip": "The file unpacks to more than 32 MiB, the limit for its size" + advice + "import-unpacked-mib.",
-			"parts.docx":   "The file holds more than 1,000 files" + advice + "import-entries.",
-			"spaces.pdf":   "spaces.pdf: needs more than 48 MiB of memory to read, the limit for its size" + advice + "import-memory-mib",
+			"newlines.zip": "The file unpacks to more than 32 MiB, the limit for its size" + advice +
+				"import-unpacked-mib.",
+			"parts.docx": "The file holds more than 1,000 files" + advice + "import-entries.",
+			"spaces.pdf": "spaces.pdf: needs more than 48 MiB of memory to read, the limit for its size" + advice +
+				"import-memory-mib",
 		}[c.File]
 		if !is {
 			continue
@@ -56,7 +58,10 @@ func TestImportsOverTheLimitWaitAndAreShownAsWaiting(t *testing.T) {
 		_, _ = fmt.Fprint(rw, "A page.")
 	}))
 	t.Cleanup(site.Close)
-	w := newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}), func(o *importer.Options) { o.PerUser, o.PerNode = 1, 4 })
+	w := newWorldWith(
+		t, outbound.NewClient(outbound.Options{Private: true}),
+		func(o *importer.Options) { o.PerUser, o.PerNode = 1, 4 },
+	)
 	var sources []string
 	for _, name := range []string{"First", "Second", "Third"} {
 		src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{
@@ -90,7 +95,9 @@ func TestAFeedOfMillionsOfEntriesIsReadUpToItsLimit(t *testing.T) {
 		"/json": `{"version":"https://jsonfeed.org/version/1.1","items":[{}` + strings.Repeat(",{}", 5<<20) + "]}",
 		"/rss":  `<rss><channel><item` + strings.Repeat(` a=""`, 3<<20) + `/></channel></rss>`,
 	}
-	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(rw, bombs[r.URL.Path]) }))
+	site := httptest.NewServer(
+		http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(rw, bombs[r.URL.Path]) }),
+	)
 	t.Cleanup(site.Close)
 	w := newWorld(t)
 	for path, failed := range map[string]int{"/json": 0, "/rss": 1} {

@@ -97,7 +97,7 @@ func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
 	w.same("requests that arrived", asked.Load(), int32(0))
 }
 
-func TestNoKindIsLedElsewhereByARedirect(t *testing.T) {
+func TestNoKindFollowsARedirectToARefusedAddress(t *testing.T) {
 	t.Parallel()
 	// Private networks are allowed, so that the first hop succeeds; metadata services never are.
 	site := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
@@ -163,7 +163,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 	w.same("what is there stays", len(w.documents(src.ID)), 2)
 }
 
-func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing.T) {
+func TestTotalsOfAResumedImportCoverAllFiles(t *testing.T) {
 	t.Parallel()
 	const all, last = 250, 210 // more than one step processes, and where the first attempt ends
 	stuck, release := make(chan struct{}), make(chan struct{})
@@ -192,7 +192,10 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	for i := range urls {
 		urls[i] = fmt.Sprintf("%s/%03d", site.URL, i)
 	}
-	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
+	src, err := w.sources.Add(
+		t.Context(), w.actor, w.agent,
+		source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}},
+	)
 	w.must(err)
 	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
@@ -202,12 +205,16 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	close(release)
 	log := slog.New(slog.DiscardHandler)
 	w.tasks = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
-	w.importer = importer.NewService(importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
+	w.importer = importer.NewService(
+		importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log},
+		importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})},
+	)
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	got := w.imported(src.ID)
 	w.same("state", got.State, task.StateComplete)
-	if got.Files.Total != all || got.Files.Done != all || got.Documents.Added+got.Files.Unchanged != all || len(w.documents(src.ID)) != all {
+	if got.Files.Total != all || got.Files.Done != all || got.Documents.Added+got.Files.Unchanged != all ||
+		len(w.documents(src.ID)) != all {
 		t.Errorf("got %+v %+v with %d documents", got.Files, got.Documents, len(w.documents(src.ID)))
 	}
 	if again := served.Load() - first; again >= all {

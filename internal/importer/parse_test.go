@@ -15,13 +15,17 @@ func TestAJSONFeedGivesItsEntries(t *testing.T) {
 	if err != nil || len(docs) != 3 {
 		t.Fatalf("%d documents (%v)", len(docs), err)
 	}
-	if d := docs[0]; d.ExternalID != "1" || d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 || d.URL != "https://example.org/1" || d.Venue != "Notes" || d.Authors[0] != "Ada" {
+	if d := docs[0]; d.ExternalID != "1" || d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 ||
+		d.URL != "https://example.org/1" || d.Venue != "Notes" || d.Authors[0] != "Ada" {
 		t.Errorf("first: %+v", d)
 	}
-	if d := docs[1]; d.ExternalID != "2" || d.Text != "if a < b\nthen" || d.URL != "https://example.org/2" || d.Authors[0] != "Alan" {
+	if d := docs[1]; d.ExternalID != "2" || d.Text != "if a < b\nthen" || d.URL != "https://example.org/2" ||
+		d.Authors[0] != "Alan" {
 		t.Errorf("second: %+v", d)
 	}
-	for _, bad := range []string{`{`, `{"items": []}`, `{"version": "https://jsonfeed.org/version/1", "items": 7}`, `[]`} {
+	for _, bad := range []string{
+		`{`, `{"items": []}`, `{"version": "https://jsonfeed.org/version/1", "items": 7}`, `[]`,
+	} {
 		if docs, err := parseFeed(t.Context(), []byte(bad)); err == nil {
 			t.Errorf("%s gave %d documents", bad, len(docs))
 		}
@@ -31,7 +35,9 @@ func TestAJSONFeedGivesItsEntries(t *testing.T) {
 func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	t.Parallel()
 	const entities = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>`
-	docs, err := parseFeed(t.Context(), []byte(entities+`<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`))
+	docs, err := parseFeed(
+		t.Context(), []byte(entities+`<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`),
+	)
 	for _, d := range docs { // an unknown entity may stay unexpanded
 		if len(d.Title) > 10 {
 			t.Errorf("an entity grew to %d characters", len(d.Title))
@@ -44,7 +50,9 @@ func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	if _, err := parseFeed(t.Context(), []byte("<rss>"+deep)); err == nil {
 		t.Error("a feed that never closes what it opens is read")
 	}
-	if _, err := parseFeed(t.Context(), []byte(`{"version":"https://jsonfeed.org/version/1","items":`+strings.Repeat("[", 1<<20))); err == nil {
+	if _, err := parseFeed(
+		t.Context(), []byte(`{"version":"https://jsonfeed.org/version/1","items":`+strings.Repeat("[", 1<<20)),
+	); err == nil {
 		t.Error("JSON that is nothing but brackets is read")
 	}
 }
@@ -64,7 +72,8 @@ func FuzzFeed(f *testing.F) {
 		`<rss><channel><title>N</title><item><guid>1</guid><title>T</title><description>&lt;p&gt;x</description><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate></item></channel></rss>`,
 		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>T</title><content type="xhtml"><div>x</div></content><updated>2020-01-02T03:04:05Z</updated></entry></feed>`,
 		`<?xml version="1.0" encoding="latin1"?><RDF><item><title>` + "\xe4" + `</title></item></RDF>`,
-		`{"version":"https://jsonfeed.org/version/1","title":"N","items":[{"id":1,"content_text":"x\u0000"}]}`, `<rss>&#0;&c;<item>`, "{", "",
+		`{"version":"https://jsonfeed.org/version/1","title":"N","items":[{"id":1,"content_text":"x\u0000"}]}`,
+		`<rss>&#0;&c;<item>`, "{", "",
 	} {
 		f.Add([]byte(s))
 	}
@@ -79,7 +88,8 @@ func FuzzFeed(f *testing.F) {
 					t.Fatalf("a string that can't be kept: %q", s)
 				}
 			}
-			if d.ExternalID == "" || len(d.ExternalID) > 512 || d.Title == "" && d.Text == "" || d.Year < 0 || d.Year > 9999 {
+			if d.ExternalID == "" || len(d.ExternalID) > 512 || d.Title == "" && d.Text == "" || d.Year < 0 ||
+				d.Year > 9999 {
 				t.Fatalf("an unsound document: %+v", d)
 			}
 			if d.URL != "" && !strings.HasPrefix(d.URL, "http") {
@@ -95,8 +105,10 @@ func TestRobotsAreObeyedAsRFC9309Says(t *testing.T) {
 		"Sitemap: https://example.org/sitemap.xml\nUser-agent: *\nDisallow: /\nUser-agent: Carrel\nDisallow: /more*end\n"
 	own := parseRobots(text, "Carrel")
 	for path, want := range map[string]bool{
-		"/": true, "/private": false, "/private/x": false, "/privately": false, "/private/open": true, "/private/open/x": false,
-		"/a.pdf": false, "/a.pdf?x": true, "/a.html": true, "/q?x=1": false, "/q?y=1": true, "/~home": false, "/%7ehome": false, "/more/to/end": false, "/more": true,
+		"/": true, "/private": false, "/private/x": false, "/privately": false, "/private/open": true,
+		"/private/open/x": false,
+		"/a.pdf":          false, "/a.pdf?x": true, "/a.html": true, "/q?x=1": false, "/q?y=1": true, "/~home": false,
+		"/%7ehome": false, "/more/to/end": false, "/more": true,
 	} {
 		if got := own.allow(path); got != want {
 			t.Errorf("%s: allowed %t, want %t", path, got, want)

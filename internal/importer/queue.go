@@ -19,7 +19,7 @@ import (
 
 // fileQueue holds the files of a source that an import still has to process.
 type fileQueue interface {
-	// size returns the remaining files and bytes, as far as they are known.
+	// size returns the known number of remaining files and bytes.
 	size() (files int, bytes int64)
 	// next imports the next file. The result has End set when the queue is empty.
 	next(ctx context.Context, t *reporter) (fileResult, error)
@@ -75,7 +75,8 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 	}
 	now := s.clock.Now()
 	file := File{
-		ID: core.NewID(prefixFile), SourceID: src.ID, Name: f.name, Size: f.size, Version: f.version, Hash: hash[:16], CreatedAt: now, UpdatedAt: now,
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: f.name, Size: f.size, Version: f.version, Hash: hash[:16],
+		CreatedAt: now, UpdatedAt: now,
 	}
 	if old.ID != "" && string(old.Hash) == string(file.Hash) && old.Error == "" {
 		o.Unchanged = true
@@ -92,7 +93,8 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 	if err := s.importDocuments(ctx, src, f, file.ID, &o, t); err != nil {
 		return o, err
 	}
-	file.Documents, file.Skipped, file.Error = o.Documents.Added+o.Documents.Updated+o.Documents.Unchanged, o.Skipped, o.Error
+	file.Documents = o.Documents.Added + o.Documents.Updated + o.Documents.Unchanged
+	file.Skipped, file.Error = o.Skipped, o.Error
 	if o.Error != "" {
 		file.Documents = old.Documents // a file that can't be read keeps its documents
 	}
@@ -101,7 +103,9 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 }
 
 // importDocuments stores the documents of a file and deletes the ones that the file no longer contains.
-func (s *Service) importDocuments(ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter) error {
+func (s *Service) importDocuments(
+	ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter,
+) error {
 	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
 		if over, is := errors.AsType[*format.Exceeded](err); is {
@@ -118,7 +122,9 @@ func (s *Service) importDocuments(ctx context.Context, src source.Source, f loca
 	var bytes int64
 	seen := idSet{}
 	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen}
-	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(library.Documents(ctx, func(n int64) { bytes = n })), func(so source.Imported) {
+	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(
+		library.Documents(ctx, func(n int64) { bytes = n }),
+	), func(so source.Imported) {
 		t.fileProgress(ctx, f.name, min(bytes, f.size), so)
 	})
 	o.setImported(imported)
@@ -290,7 +296,8 @@ func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error)
 		return o, err
 	}
 	// An upload that exceeds the storage limit is deleted as well, so that it does not count against the limit.
-	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil && !core.IsKind(gone, core.KindNotFound) {
+	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil &&
+		!core.IsKind(gone, core.KindNotFound) {
 		return o, gone
 	}
 	return o, err

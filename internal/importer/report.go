@@ -98,8 +98,7 @@ func (r *Report) estimate(took time.Duration, extra int64) {
 type fileResult struct {
 	Name string `json:"name,omitempty"`
 	Size int64  `json:"size,omitempty"`
-	// Unchanged is set for a file whose content is already imported, Removed for one that was deleted with its
-	// documents.
+	// Unchanged marks a file whose content is already imported, Removed a file that was deleted with its documents.
 	Unchanged bool `json:"same,omitempty"`
 	Removed   bool `json:"removed,omitempty"`
 	// Error is the reason why nothing could be read. Problems holds the first of the Skipped records.

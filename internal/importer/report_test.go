@@ -2,9 +2,12 @@ package importer
 
 import "testing"
 
-func TestWhatAnEarlierAttemptDidIsCountedAndNotDoneAgain(t *testing.T) {
+func TestFilesOfAnEarlierAttemptAreCountedAndSkipped(t *testing.T) {
 	t.Parallel()
-	w := &syncQueue{changed: []localFile{{name: "a", size: 1}, {name: "b", size: 2}, {name: "c", size: 4}}, missing: []File{{Name: "d"}, {Name: "e"}}, bytes: 7}
+	w := &syncQueue{
+		changed: []localFile{{name: "a", size: 1}, {name: "b", size: 2}, {name: "c", size: 4}},
+		missing: []File{{Name: "d"}, {Name: "e"}}, bytes: 7,
+	}
 	var told reporter
 	earlier := map[string]bool{}
 	for _, o := range []fileResult{{Name: "a", Size: 1}, {Name: "d", Removed: true}, {Name: "z", Size: 8}} {

@@ -27,7 +27,10 @@ const (
 
 // Kind returns the task kind to register with the engine.
 func (s *Service) Kind() task.Kind {
-	return task.Kind{Name: kindName, Run: s.run, Deadline: taskDeadline, MaxRunning: s.options.PerNode, MaxPerUser: s.options.PerUser}
+	return task.Kind{
+		Name: kindName, Run: s.run, Deadline: taskDeadline, MaxRunning: s.options.PerNode,
+		MaxPerUser: s.options.PerUser,
+	}
 }
 
 type taskInput struct {
@@ -43,10 +46,15 @@ func (s *Service) start(ctx context.Context, userID, sourceID string) (Import, e
 	}
 	// A queued task will see all files that exist when it starts, so a second one is not needed.
 	if active, err := s.store.ActiveTask(ctx, sourceID); err == nil && active.State == task.StateQueued {
-		return Import{ID: active.ID, SourceID: sourceID, State: active.State, CreatedAt: active.CreatedAt, UpdatedAt: active.CreatedAt}, nil
+		return Import{
+			ID: active.ID, SourceID: sourceID, State: active.State, CreatedAt: active.CreatedAt,
+			UpdatedAt: active.CreatedAt,
+		}, nil
 	}
 	now := s.clock.Now()
-	i := Import{ID: core.NewID(prefixImport), SourceID: sourceID, State: task.StateQueued, CreatedAt: now, UpdatedAt: now}
+	i := Import{
+		ID: core.NewID(prefixImport), SourceID: sourceID, State: task.StateQueued, CreatedAt: now, UpdatedAt: now,
+	}
 	if err := s.store.PutImport(ctx, i); err != nil {
 		return Import{}, err
 	}
@@ -61,7 +69,10 @@ func (s *Service) Sync(ctx context.Context, actor core.Actor, agentID, sourceID 
 		return Import{}, err
 	}
 	if !s.sources.Syncs(src) {
-		return Import{}, core.Conflict("conflict", "Sources of this kind can't be synced. Uploaded files are imported when they arrive; upload a file again to update it.")
+		return Import{}, core.Conflict(
+			"conflict",
+			"Sources of this kind can't be synced. Uploaded files are imported when they arrive.",
+		)
 	}
 	return s.start(ctx, actor.UserID, sourceID)
 }
@@ -117,8 +128,12 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 }
 
 // step runs do as a step of the task and returns its journaled results.
-func (s *Service) step(ctx context.Context, r *task.Run, n int, do func(context.Context) ([]fileResult, error)) ([]fileResult, error) {
-	out, err := r.Step(ctx, "files", "Files, part "+strconv.Itoa(n+1), func(ctx context.Context, _ *task.Step) ([]byte, error) {
+func (s *Service) step(
+	ctx context.Context, r *task.Run, n int, do func(context.Context) ([]fileResult, error),
+) ([]fileResult, error) {
+	out, err := r.Step(ctx, "files", "Files, part "+strconv.Itoa(
+		n+1,
+	), func(ctx context.Context, _ *task.Step) ([]byte, error) {
 		done, err := do(ctx)
 		if err != nil {
 			return nil, err
@@ -173,7 +188,9 @@ func quotaError(err error) *core.Error {
 }
 
 // stopForQuota ends an import that exceeds the storage limit.
-func (s *Service) stopForQuota(ctx context.Context, r *task.Run, src source.Source, t *reporter, why string) (task.Outcome, error) {
+func (s *Service) stopForQuota(
+	ctx context.Context, r *task.Run, src source.Source, t *reporter, why string,
+) (task.Outcome, error) {
 	if err := s.scheduleNext(ctx, src); err != nil {
 		return task.Outcome{}, err
 	}
@@ -345,6 +362,7 @@ func (t *reporter) sendFinal(ctx context.Context, own task.Task, state task.Stat
 
 func (t *reporter) save(ctx context.Context, own task.Task, state task.State, now Report) error {
 	return t.service.store.PutImport(ctx, Import{
-		ID: own.ID, SourceID: t.sourceID, State: state, Report: now, CreatedAt: own.CreatedAt, UpdatedAt: t.service.clock.Now(),
+		ID: own.ID, SourceID: t.sourceID, State: state, Report: now, CreatedAt: own.CreatedAt,
+		UpdatedAt: t.service.clock.Now(),
 	})
 }

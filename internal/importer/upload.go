@@ -39,7 +39,9 @@ func (s *Service) UploadTarget(
 		return UploadTarget{}, err
 	}
 	if src.Kind != source.KindUpload {
-		return UploadTarget{}, core.Conflict("conflict", "This source does not take uploads. Create a source of kind upload.")
+		return UploadTarget{}, core.Conflict(
+			"conflict", "This source does not take uploads. Create a source of kind upload.",
+		)
 	}
 	return UploadTarget{sourceID: src.ID, userID: actor.UserID}, nil
 }
@@ -62,7 +64,9 @@ func (s *Service) CreateUpload(ctx context.Context, to UploadTarget, name string
 		return Upload{}, storage.Exceeded()
 	}
 	now := s.clock.Now()
-	u := Upload{ID: core.NewID(prefixUpload), SourceID: to.sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now}
+	u := Upload{
+		ID: core.NewID(prefixUpload), SourceID: to.sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now,
+	}
 	if err := s.store.InsertUpload(ctx, u); err != nil {
 		return Upload{}, err
 	}
@@ -86,7 +90,8 @@ func cleanName(name string) (string, error) {
 	name = strings.ReplaceAll(name, `\`, "/")
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	switch {
-	case name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
+	case name == "" || len(name) > maxName || !utf8.ValidString(name) ||
+		strings.IndexFunc(name, unicode.IsControl) >= 0:
 		return "", core.InvalidField("filename", "Must be a file name of at most 400 bytes.")
 	case !format.Reads(name):
 		return "", &core.Error{
@@ -112,7 +117,10 @@ func (s *Service) AppendUpload(
 		return Upload{}, err
 	}
 	if offset != u.Received || u.Ready {
-		return u, core.Conflict("conflict", "Upload-Offset does not match the bytes received. Send HEAD to read the offset, then resume there.")
+		return u, core.Conflict(
+			"conflict",
+			"Upload-Offset does not match the bytes received. Send HEAD to read the offset, then resume there.",
+		)
 	}
 	storage, err := s.store.StorageOfSource(ctx, to.sourceID)
 	if err != nil {

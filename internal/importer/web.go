@@ -44,7 +44,10 @@ func (s *Service) newWebQueue(ctx context.Context, src source.Source, set source
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for pages: %w", err)
 	}
-	p := &webQueue{urls: set.URLs, known: map[string]File{}, dir: dir, robots: &robotsCache{service: s, sites: map[string]robotRules{}}}
+	p := &webQueue{
+		urls: set.URLs, known: map[string]File{}, dir: dir,
+		robots: &robotsCache{service: s, sites: map[string]robotRules{}},
+	}
 	p.service, p.src = s, src
 	p.cleanup = func() { _ = os.RemoveAll(dir) } // the system cleans its temporary folder
 	for _, u := range set.URLs {
@@ -78,8 +81,8 @@ func (p *webQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	return o, err
 }
 
-// importPage fetches a page and imports it if it has changed. A page that is gone (404, 410) is deleted; one that
-// can't be fetched is reported and keeps its documents.
+// importPage fetches a page and imports it if it has changed. A page that is gone (404, 410) is deleted; a
+// page that can't be fetched is reported and keeps its documents.
 func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) (fileResult, error) {
 	s, old := p.service, p.known[address]
 	o := fileResult{Name: address}
@@ -153,7 +156,9 @@ func versionOf(h http.Header) string {
 
 // get requests an address and follows redirects. Each hop is a new request through the guarded client and must pass
 // allow, unless that is nil.
-func (s *Service) get(ctx context.Context, address, version string, allow func(context.Context, *url.URL) error) (*http.Response, error) {
+func (s *Service) get(
+	ctx context.Context, address, version string, allow func(context.Context, *url.URL) error,
+) (*http.Response, error) {
 	if s.options.Client == nil {
 		return nil, errors.New("importer: no HTTP client")
 	}
@@ -195,7 +200,10 @@ func (s *Service) send(ctx context.Context, address, version string) (*http.Resp
 		return nil, err
 	}
 	req.Header.Set("User-Agent", userAgent)
-	req.Header.Set("Accept", "text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.1")
+	req.Header.Set(
+		"Accept",
+		"text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.1",
+	)
 	if len(version) > 5 {
 		switch version[:5] {
 		case "etag ":
@@ -242,7 +250,8 @@ func fetchErrorText(err error) string {
 func (s *Service) recordFailure(ctx context.Context, src source.Source, old File, o fileResult) error {
 	now := s.clock.Now()
 	f := File{
-		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: old.Size, Hash: []byte{}, Documents: old.Documents, Skipped: old.Skipped,
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: old.Size, Hash: []byte{},
+		Documents: old.Documents, Skipped: old.Skipped,
 		Error: o.Error, CreatedAt: now, UpdatedAt: now,
 	}
 	_, err := s.store.PutFile(ctx, f)

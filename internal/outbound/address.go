@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// AddressRules are the rules for one kind of address that users enter. The zero value is the strictest: a public https
-// address without a fragment.
+// AddressRules are the rules for addresses that users enter. The zero value is the strictest: a public https address
+// without a fragment.
 type AddressRules struct {
 	// PlainHTTP allows http as well as https.
 	PlainHTTP bool
@@ -20,23 +20,23 @@ type AddressRules struct {
 	Private bool
 	// Fragment allows a fragment, which no request sends.
 	Fragment bool
-	// OriginOnly refuses everything after the port.
+	// OriginOnly rejects everything after the port.
 	OriginOnly bool
-	// MaxLength is the longest address in characters; 0 means maxURL.
+	// MaxLength is the maximum length in characters; 0 means maxURL.
 	MaxLength int
 }
 
-// maxURL is the longest address in characters unless the rules set another.
+// maxURL is the default of MaxLength.
 const maxURL = 2000
 
-// CheckURL checks an address with the rules for webhooks and live sources. It returns the problem, or "".
+// CheckURL applies the rules for webhooks and federated sources. It returns the problem, or "".
 func CheckURL(s string, private bool) string {
 	return CheckAddress(s, AddressRules{PlainHTTP: private, Private: private})
 }
 
-// CheckAddress returns what is wrong with an address that requests are to be sent to, or "". Every kind of source and
-// every webhook uses it, so that a rule such as "no passwords in addresses" holds for all of them. It does not resolve
-// the host: DNS answers change, so the client checks them on every connection. The detail never repeats the address.
+// CheckAddress returns the problem of an address that requests will be sent to, or "". All kinds of sources and all
+// webhooks use it, so that a rule such as "no passwords in addresses" holds for all of them. It does not resolve the
+// host: DNS replies change, so the client checks every connection. The problem never quotes the address.
 func CheckAddress(s string, r AddressRules) string {
 	maxLength := maxURL
 	if r.MaxLength != 0 {
@@ -70,9 +70,9 @@ func CheckAddress(s string, r AddressRules) string {
 
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// Origin returns the origin (RFC 6454: scheme, host, port) of an address in one canonical spelling: lower case,
-// without a default port and without the trailing dot of the host, with international names as ASCII. It returns ""
-// for anything that is not an http or https address.
+// Origin returns the origin (RFC 6454: scheme, host, port) of an address in canonical form: lower case, without a
+// default port or the trailing dot of the host, and with international names as ASCII. It returns "" for anything but
+// http and https addresses.
 func Origin(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Hostname() == "" || defaultPorts[u.Scheme] == "" {

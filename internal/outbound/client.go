@@ -1,5 +1,5 @@
-// Package outbound makes requests to addresses that users and programs name. We stand where they can't reach, so a client
-// from here goes to public addresses alone, and nowhere but where it is sent.
+// Package outbound sends requests to addresses that users enter. The server can reach networks that users can't, so
+// its clients connect to public addresses only, and follow no redirects.
 package outbound
 
 import (
@@ -12,45 +12,45 @@ import (
 	"time"
 )
 
-// ErrNotPublic is the error of a connection to a host that has no address which requests may reach: the name does not
-// exist, or all its addresses are refused. The two cases are deliberately one error.
+// ErrNotPublic means that a host has no address that may be reached: the name does not exist, or all its addresses
+// are refused. Both cases are one error, so that it does not reveal private names.
 var ErrNotPublic = errors.New("outbound: the host has no public address")
 
-// ErrTooLarge means that an answer is longer than its reader wants.
+// ErrTooLarge means that a reply exceeds the limit of ReadAll.
 var ErrTooLarge = errors.New("outbound: the answer is too large")
 
-// Options say where requests may go.
+// Options configures a client.
 type Options struct {
-	// Private lets them go to private networks and this machine.
+	// Private allows private networks and this machine.
 	Private bool
-	// Timeout bounds the connection and its TLS handshake; a context bounds the whole.
+	// Timeout limits connecting and the TLS handshake; a context limits the whole request.
 	Timeout time.Duration
-	// Resolver looks names up; nil is the system's.
+	// Resolver resolves names; nil means the system's.
 	Resolver *net.Resolver
-	// Roots are the certificates that are trusted; nil are the system's.
+	// Roots are the trusted certificates; nil means the system's.
 	Roots *x509.CertPool
 }
 
-// maxHeader bounds the headers of an answer, in bytes.
+// maxHeader limits the headers of a reply, in bytes.
 const maxHeader = 64 << 10
 
-// NewClient returns a client that goes nowhere but where it is sent: no proxy, no redirects, no connections kept.
+// NewClient returns a client without proxy, redirects or connection reuse.
 func NewClient(o Options) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: guard{private: o.Private}.dial(o), TLSHandshakeTimeout: o.Timeout,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
 			MaxResponseHeaderBytes: maxHeader,
-			// A connection that is kept would go on reaching an address that its name has left.
+			// A reused connection would keep reaching an address that its name no longer has.
 			DisableKeepAlives: true,
-			// An answer that unpacks to a thousand times its size is none that anybody here needs.
+			// A compressed reply could expand to a thousand times its size.
 			DisableCompression: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// ReadAll reads an answer of at most limit bytes; a longer one is ErrTooLarge.
+// ReadAll reads a body of at most limit bytes, or returns ErrTooLarge.
 func ReadAll(body io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	"syscall"
 )
 
-// guard keeps requests out of networks that the user can't reach but we can: it looks at each address right before the
-// connection is made. A look at the name alone, or at an earlier answer for it, could be got around by a name whose
-// address changes.
+// guard refuses connections to networks that the server can reach and the user can't. It checks the address right
+// before each connection: a check of the name, or of an earlier DNS reply, could be bypassed by a name whose address
+// changes (DNS rebinding).
 type guard struct {
-	// private lets requests reach private networks and this machine.
+	// private allows private networks and this machine.
 	private bool
 }
 
-// dial returns a function that connects to what the guard allows. A name that does not exist and a name with only
-// refused addresses fail with the same bare error, so that callers can't map the names of our private network by
-// message, by error type or by whether a request is retried.
+// dial returns a dial function for the allowed addresses. An unknown name and a name with only refused addresses fail
+// with the same bare error, so that callers can't map the private network by message, error type or retries.
 func (g guard) dial(o Options) func(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{
 		Timeout: o.Timeout, Resolver: o.Resolver,
@@ -43,8 +42,9 @@ func (g guard) dial(o Options) func(ctx context.Context, network, address string
 	}
 }
 
-// absolute ends the host of an address with a dot, so that the resolver does not try the search domains of this
-// machine: they lead into its own network, and trying them takes an unknown name longer than a private one.
+// absolute adds a trailing dot to the host of an address, so that the resolver does not try the search domains of
+// this machine: they belong to its own network, and trying them takes longer for an unknown name than for a private
+// one.
 func absolute(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.HasSuffix(host, ".") {
@@ -56,7 +56,7 @@ func absolute(address string) string {
 	return net.JoinHostPort(host+".", port)
 }
 
-// allows reports whether requests may go to an address.
+// allows reports whether an address may be reached.
 func (g guard) allows(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -93,35 +93,35 @@ func networks(list ...string) []netip.Prefix {
 	return out
 }
 
-// The registries of special-purpose addresses (RFC 6890 and what followed it), by what they mean here.
+// The special-purpose address registries (RFC 6890 and its updates).
 var (
-	// never are addresses that no setting opens: no particular host, link-local ones and the metadata services of clouds,
-	// which hand out credentials, and groups.
+	// never holds addresses that no setting allows: unspecified and link-local addresses, cloud metadata services,
+	// which hand out credentials, and multicast.
 	never = networks(
 		"0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32", "100.100.100.200/32", "192.0.0.192/32",
 		"::/128", "fe80::/10", "ff00::/8", "fd00:ec2::254/128", "fd20:ce::254/128",
 	)
-	// private are what an installation inside a network of its own may want to reach.
+	// private holds addresses that an installation in a private network may want to reach.
 	private = networks(
 		"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7",
 	)
 	notPublic4 = append(networks(
 		"192.0.0.0/24",                                      // protocol assignments
 		"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", // documentation
-		"192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24", // AS112 and AMT, which answer from nearby
+		"192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24", // AS112 and AMT anycast
 		"192.88.99.0/24", // 6to4 relays
 		"198.18.0.0/15",  // benchmarks
 		"240.0.0.0/4",    // reserved
 	), private...)
-	// public6 is all of IPv6 that is handed out; what lies outside (site-local, IPv4-compatible, local NAT64, ...) is not
-	// public.
+	// public6 is the allocated part of IPv6; addresses outside it (site-local, IPv4-compatible, local NAT64, …) are
+	// not public.
 	public6    = netip.MustParsePrefix("2000::/3")
 	notPublic6 = networks(
 		"2001::/23",                  // protocol assignments: Teredo, benchmarks, ORCHID
 		"2001:db8::/32", "3fff::/20", // documentation
-		"2002::/16",         // 6to4, which wraps any IPv4 address
+		"2002::/16",         // 6to4, which embeds any IPv4 address
 		"2620:4f:8000::/48", // AS112
 	)
-	// nat64 wraps IPv4 addresses for networks without them (RFC 6052).
+	// nat64 embeds IPv4 addresses (RFC 6052).
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )

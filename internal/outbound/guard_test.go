@@ -16,8 +16,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheGuardKnowsAddresses is the table of what may be reached: always, with private networks open, or never.
-func TestTheGuardKnowsAddresses(t *testing.T) {
+// TestGuardAllowsPublicAddressesOnly lists addresses that may be reached always, with private networks allowed, or never.
+func TestGuardAllowsPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	const (
 		always  = "always"
@@ -27,7 +27,8 @@ func TestTheGuardKnowsAddresses(t *testing.T) {
 	for want, addresses := range map[string][]string{
 		always: {
 			"1.1.1.1", "8.8.8.8", "93.184.215.14", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
-			"172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255",
+			"172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0",
+			"223.255.255.255",
 			"11.0.0.0", "9.255.255.255", "169.253.255.255", "169.255.0.0", "192.0.1.0", "192.0.3.0",
 			"2606:4700:4700::1111", "2a00:1450:4001:80b::200e", "2001:200::1", "2400:cb00::1", "2001:4860:4860::8888",
 			"::ffff:8.8.8.8", "::ffff:808:808", "64:ff9b::8.8.8.8", "64:ff9b::808:808",
@@ -39,13 +40,18 @@ func TestTheGuardKnowsAddresses(t *testing.T) {
 			"64:ff9b::10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::192.168.0.1",
 		},
 		never: {
-			"0.0.0.0", "0.1.2.3", "169.254.169.254", "169.254.0.1", "169.254.170.2", "100.100.100.200", "192.0.0.192", "224.0.0.1", "239.255.255.250",
-			"255.255.255.255", "240.0.0.1", "254.1.2.3", "192.0.0.1", "192.0.0.170", "192.0.2.1", "198.51.100.7", "203.0.113.9", "198.18.0.1",
+			"0.0.0.0", "0.1.2.3", "169.254.169.254", "169.254.0.1", "169.254.170.2", "100.100.100.200", "192.0.0.192",
+			"224.0.0.1", "239.255.255.250",
+			"255.255.255.255", "240.0.0.1", "254.1.2.3", "192.0.0.1", "192.0.0.170", "192.0.2.1", "198.51.100.7",
+			"203.0.113.9", "198.18.0.1",
 			"198.19.255.255", "192.88.99.1", "192.175.48.1",
-			"::", "fe80::1", "febf::1", "fe80::1%eth0", "::1%lo", "2606:4700::1%eth0", "ff02::1", "ff0e::1", "fd00:ec2::254", "fd20:ce::254", "fec0::1",
+			"::", "fe80::1", "febf::1", "fe80::1%eth0", "::1%lo", "2606:4700::1%eth0", "ff02::1", "ff0e::1",
+			"fd00:ec2::254", "fd20:ce::254", "fec0::1",
 			"::ffff:169.254.169.254", "::ffff:a9fe:a9fe", "::ffff:0.0.0.0", "::ffff:224.0.0.1", "::ffff:203.0.113.1",
-			"::127.0.0.1", "::7f00:1", "::8.8.8.8", "::ffff:0:127.0.0.1", "64:ff9b::169.254.169.254", "64:ff9b::0.0.0.0", "64:ff9b:1::8.8.8.8",
-			"64:ff9b::203.0.113.1", "2001:db8::1", "3fff::1", "2001::1", "2001:0:4136:e378::1", "2001:2::1", "2001:10::1", "2001:20::1", "2002:7f00:1::",
+			"::127.0.0.1", "::7f00:1", "::8.8.8.8", "::ffff:0:127.0.0.1", "64:ff9b::169.254.169.254",
+			"64:ff9b::0.0.0.0", "64:ff9b:1::8.8.8.8",
+			"64:ff9b::203.0.113.1", "2001:db8::1", "3fff::1", "2001::1", "2001:0:4136:e378::1", "2001:2::1",
+			"2001:10::1", "2001:20::1", "2002:7f00:1::",
 			"2002:808:808::1", "100::1", "4000::1", "5f00::1", "1fff:ffff::1", "e000::1",
 		},
 	} {
@@ -58,7 +64,9 @@ func TestTheGuardKnowsAddresses(t *testing.T) {
 			if (guard{}).allows(a) {
 				got += " always"
 			}
-			if wants := map[string]string{always: "private always", private: private, never: never}[want]; got != wants {
+			if wants := map[string]string{
+				always: "private always", private: private, never: never,
+			}[want]; got != wants {
 				t.Errorf("%s: %s, want %s", s, got, wants)
 			}
 		}
@@ -68,7 +76,7 @@ func TestTheGuardKnowsAddresses(t *testing.T) {
 	}
 }
 
-// FuzzGuard holds every spelling of an IPv4 address inside IPv6 to what holds for the address itself.
+// FuzzGuard checks that every form of an IPv4 address inside IPv6 is treated like the address itself.
 func FuzzGuard(f *testing.F) {
 	for _, s := range []string{"127.0.0.1", "8.8.8.8", "169.254.169.254", "10.0.0.1"} {
 		a := netip.MustParseAddr(s).As4()
@@ -93,8 +101,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// TestNoSpellingOfAPrivateHostIsReached goes through the client, as a request does, whatever the system's resolver makes of
-// a name.
+// The requests go through the client, so the system's resolver interprets the names.
 func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
@@ -103,8 +110,10 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	client := NewClient(Options{})
 	for _, host := range []string{
-		"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "2130706433", "0", "0.0.0.0",
-		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "[64:ff9b::127.0.0.1]", "127.0.0.1.", "%31%32%37.0.0.1",
+		"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1",
+		"0x7f000001", "2130706433", "0", "0.0.0.0",
+		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "[64:ff9b::127.0.0.1]", "127.0.0.1.",
+		"%31%32%37.0.0.1",
 		"１２７.0.0.1", "ⓛocalhost", "169.254.169.254",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -128,9 +137,8 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	_ = res.Body.Close()
 }
 
-// TestANameWhoseAddressChangesIsHeldToItsLatest is the attack that a check at creation does not see: the name has a public
-// address when it is looked at, and a private one when it is used.
-func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
+// DNS rebinding: the name has a public address when it is checked and a private one when it is used.
+func TestRebindingNameIsCheckedAtConnectionTime(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -150,7 +158,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	if n := hits.Load(); n != 1 {
 		t.Errorf("%d requests arrived, want that of the open guard alone", n)
 	}
-	// The first answer is a good one, the next is not: the connection is refused all the same.
+	// The first reply is allowed, the second is not: the connection must be refused.
 	changing := testkit.FakeResolver(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
 	if _, err := changing.LookupNetIP(t.Context(), "ip4", "rebind.example.org"); err != nil {
 		t.Fatal(err)
@@ -211,7 +219,8 @@ func TestAddressesAreChecked(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"http://127.0.0.1:9000/hook": "", "http://example.org": "", "https://10.0.0.1": "", "https://169.254.169.254/": public,
+		"http://127.0.0.1:9000/hook": "", "http://example.org": "", "https://10.0.0.1": "",
+		"https://169.254.169.254/": public,
 	} {
 		if got := CheckURL(address, true); got != want {
 			t.Errorf("with private networks open, %q: %q, want %q", address, got, want)
@@ -219,7 +228,7 @@ func TestAddressesAreChecked(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL holds what is taken to what a request relies on.
+// FuzzCheckURL checks the properties of accepted addresses that requests rely on.
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{"https://example.org/hook", "http://127.0.0.1", "https://a@b", "https://[::1]:1#"} {
 		f.Add(s, true)
@@ -308,13 +317,14 @@ func TestOriginsHaveOneSpelling(t *testing.T) {
 	}
 }
 
-// TestAnUnknownNameAndARefusedOneAreTheSameError also compares the number of DNS queries, because a machine with search
-// domains would otherwise try them for unknown names only.
+// The number of DNS queries is compared as well, because a machine with search domains would try them for unknown
+// names only.
 func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 	t.Parallel()
 	queries := map[string]int{}
 	for name, answers := range map[string][][4]byte{
-		"unknown": nil, "loopback": {{127, 0, 0, 1}}, "private": {{10, 1, 2, 3}}, "metadata": {{169, 254, 169, 254}}, "documentation": {{192, 0, 2, 1}},
+		"unknown": nil, "loopback": {{127, 0, 0, 1}}, "private": {{10, 1, 2, 3}}, "metadata": {{169, 254, 169, 254}},
+		"documentation": {{192, 0, 2, 1}},
 	} {
 		names, asked := testkit.CountingResolver(t, answers...)
 		client := NewClient(Options{Resolver: names})
@@ -324,7 +334,7 @@ func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 				_ = res.Body.Close()
 			}
 			var failed *url.Error
-			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which holds no address
+			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which contains no address
 				t.Errorf("%s %s: %v", name, host, err)
 			}
 		}

@@ -1,6 +1,5 @@
-// Package s3 reads buckets of Amazon S3 and of whatever speaks its protocol: it lists objects and gets them, and nothing
-// else. The public libraries for it bring more code than all of our other readers together; what is needed here is one
-// signature (sign.go), one listing and one download.
+// Package s3 lists and downloads objects of Amazon S3 and compatible stores. The public client libraries are larger
+// than all of Carrel's parsers; reading needs one signature (sign.go), one listing and one download.
 package s3
 
 import (
@@ -18,48 +17,48 @@ import (
 )
 
 const (
-	// DefaultRegion is the one of buckets that do not say theirs; stores of one's own mostly accept it.
+	// DefaultRegion is used if no region is set; most compatible stores accept it.
 	DefaultRegion = "us-east-1"
-	// maxPages bounds a listing that never ends: a page has up to a thousand objects.
+	// maxPages limits a listing; a page has up to a thousand objects.
 	maxPages = 1000
-	// maxPage and maxFault bound what is read of a listing and of an error, in bytes.
+	// maxPage and maxFault limit the bytes of a listing page and of an error reply.
 	maxPage  = 16 << 20
 	maxFault = 64 << 10
-	// pageTime and objectTime bound one request, its answer included.
+	// pageTime and objectTime limit one request including its body.
 	pageTime   = time.Minute
 	objectTime = 15 * time.Minute
 )
 
-// ErrEndless is a listing of more objects than are read.
+// ErrEndless means that a listing has more objects than maxPages allows.
 var ErrEndless = errors.New("s3: the listing has no end")
 
-// Options say where a bucket is and who asks.
+// Options configures a Bucket.
 type Options struct {
-	// Client makes the requests. It must not follow redirects: a signature holds for one address.
+	// Client sends the requests. It must not follow redirects, because a signature is valid for one address.
 	Client *http.Client
 	Bucket string
-	// Endpoint is the address of a store of one's own; empty is Amazon's for the region.
+	// Endpoint is the address of a compatible store; empty means Amazon.
 	Endpoint string
-	// Region is DefaultRegion when empty.
+	// Region defaults to DefaultRegion.
 	Region string
-	// KeyID and Secret sign the requests; without them only public buckets answer.
+	// KeyID and Secret sign the requests; without them only public buckets can be read.
 	KeyID, Secret string
-	// Now is the time that requests are signed for.
+	// Now returns the time of signatures.
 	Now func() time.Time
-	// Wait returns when so much time has passed or the context has ended.
+	// Wait waits for a duration or until the context ends.
 	Wait func(context.Context, time.Duration) error
-	// UserAgent names the program that asks.
+	// UserAgent is the User-Agent header.
 	UserAgent string
 }
 
-// Bucket is a bucket that can be read. It may be used from many goroutines.
+// Bucket reads a bucket. It is safe for concurrent use.
 type Bucket struct {
 	o Options
-	// base is the address of the bucket, without a slash at its end.
+	// base is the address of the bucket, without a trailing slash.
 	base url.URL
 }
 
-// Open returns a bucket. Nothing is asked of it yet.
+// Open returns a Bucket. It sends no request.
 func Open(o Options) (*Bucket, error) {
 	if o.Region == "" {
 		o.Region = DefaultRegion
@@ -67,14 +66,14 @@ func Open(o Options) (*Bucket, error) {
 	b := &Bucket{o: o}
 	switch {
 	case o.Endpoint != "":
-		// Stores of one's own rarely have a name in the DNS for each bucket.
+		// Compatible stores rarely have a DNS name for each bucket, so the bucket is in the path.
 		at, err := url.Parse(o.Endpoint)
 		if err != nil {
 			return nil, fmt.Errorf("s3: read the endpoint: %w", err)
 		}
 		b.base = url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/" + o.Bucket}
 	case strings.Contains(o.Bucket, "."):
-		// The certificate of *.s3.amazonaws.com does not cover a dot.
+		// The certificate of *.s3.amazonaws.com does not cover names with dots.
 		b.base = url.URL{Scheme: "https", Host: amazon(o.Region), Path: "/" + o.Bucket}
 	default:
 		b.base = url.URL{Scheme: "https", Host: o.Bucket + "." + amazon(o.Region)}
@@ -82,7 +81,7 @@ func Open(o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// amazon is the host of a region; China has a domain of its own.
+// amazon returns the host of a region; China has its own domain.
 func amazon(region string) string {
 	host := "s3." + region + ".amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
@@ -91,16 +90,16 @@ func amazon(region string) string {
 	return host
 }
 
-// Object is an object as the store tells of it.
+// Object is the metadata of an object.
 type Object struct {
 	Key string
-	// ETag changes with the content; empty where the store has none.
+	// ETag changes with the content; it may be empty.
 	ETag     string
 	Size     int64
 	Modified time.Time
 }
 
-// page is an answer to ListObjectsV2.
+// page is a reply to ListObjectsV2.
 type page struct {
 	XMLName   xml.Name `xml:"ListBucketResult"`
 	Truncated bool     `xml:"IsTruncated"`
@@ -114,7 +113,7 @@ type page struct {
 	} `xml:"Contents"`
 }
 
-// List gives the objects whose keys begin with a prefix, page after page. An error is the last thing it gives.
+// List yields the objects whose keys begin with a prefix. An error ends the sequence.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		token := ""
@@ -141,7 +140,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 func (b *Bucket) page(ctx context.Context, prefix, token string) (page, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	// Keys may hold characters that XML can't; encoded they can all be told.
+	// Keys may contain characters that XML can't represent, so they are requested URL-encoded.
 	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}}
 	if prefix != "" {
 		query.Set("prefix", prefix)
@@ -157,7 +156,7 @@ func (b *Bucket) page(ctx context.Context, prefix, token string) (page, error) {
 	return readPage(res.Body, token)
 }
 
-// readPage reads the page of a listing that was asked for with a token.
+// readPage decodes the listing page that was requested with a token.
 func readPage(r io.Reader, token string) (p page, err error) {
 	if err := xml.NewDecoder(io.LimitReader(r, maxPage)).Decode(&p); err != nil {
 		return page{}, fmt.Errorf("s3: read a listing: %w", err)
@@ -176,58 +175,57 @@ func readPage(r io.Reader, token string) (p page, err error) {
 	return p, nil
 }
 
-// Get opens an object as it is now, which need not be what was listed; its size is -1 when the store does not say it.
-// Who calls closes it. A body that ends early fails with its last read.
+// Get opens the current version of an object, which may differ from the listing. The size is -1 if the store does not
+// send it. The caller closes the body. A truncated body fails on its last read.
 func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, objectTime)
-	res, err := b.ask(ctx, "/"+key, nil) //nolint:bodyclose // who calls closes it
+	res, err := b.ask(ctx, "/"+key, nil) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		cancel()
 		return nil, Object{}, err
 	}
 	o := Object{Key: key, ETag: res.Header.Get("ETag"), Size: res.ContentLength}
-	o.Modified, _ = http.ParseTime(res.Header.Get("Last-Modified")) // the zero time says that it is not known
+	o.Modified, _ = http.ParseTime(res.Header.Get("Last-Modified")) // the zero time means unknown
 	return &body{res.Body, cancel}, o, nil
 }
 
-// body ends the time of its request when it is closed.
+// body cancels its request when it is closed.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-// Close closes the body.
 func (b *body) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }
 
-// Error is an answer that is not what was asked for.
+// Error is an error reply of the store.
 type Error struct {
 	Status int
-	// Code is the store's word for it, such as NoSuchBucket; empty where it gave none.
+	// Code is the store's error code, such as NoSuchBucket, or empty.
 	Code string
-	// Region is where the store says that the bucket is, when it was looked for elsewhere.
+	// Region is the region of the bucket, if the store reports that the request went to another one.
 	Region string
 }
 
-// Error names the status and the code.
+// Error returns the status and the code.
 func (e *Error) Error() string {
 	return "s3: the store answers with status " + strconv.Itoa(e.Status) + " " + e.Code
 }
 
-// Busy reports whether the store asks to be left alone for a while, or is out of order.
+// Busy reports whether the store is overloaded or failing.
 func (e *Error) Busy() bool { return e.Status == http.StatusTooManyRequests || e.Status >= 500 }
 
-// attempts is how often a busy store is asked, and firstPause how long it is left alone before the second time; it
-// doubles with each. AWS asks for exactly this on 503 SlowDown.
+// attempts limits the requests to a busy store; the backoff doubles from firstPause, as AWS recommends for 503
+// SlowDown.
 const (
 	attempts   = 5
 	firstPause = 500 * time.Millisecond
 	maxPause   = 30 * time.Second
 )
 
-// ask sends a request below the bucket until a store that is busy answers, or has been asked often enough.
+// ask sends a request below the bucket and retries while the store is busy.
 func (b *Bucket) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	pause := firstPause
 	for n := 1; ; n++ {
@@ -264,11 +262,11 @@ func (b *Bucket) send(ctx context.Context, path string, query url.Values) (*http
 	if b.o.KeyID != "" {
 		sign(req, b.o.KeyID, b.o.Secret, b.o.Region, b.o.Now())
 	}
-	req.Header.Set("User-Agent", b.o.UserAgent) // not signed: what is between may change it
+	req.Header.Set("User-Agent", b.o.UserAgent) // not signed, because proxies may change it
 	return b.o.Client.Do(req)
 }
 
-// faultOf reads what a store says is wrong, and closes its answer.
+// faultOf decodes an error reply and closes it.
 func faultOf(res *http.Response) *Error {
 	defer func() { _ = res.Body.Close() }()
 	e := &Error{Status: res.StatusCode, Region: res.Header.Get("X-Amz-Bucket-Region")}

@@ -15,11 +15,11 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// world is a store and a bucket of it.
+// world is a fake store and a bucket in it.
 type world struct {
 	*s3fake.Store
 	bucket *s3.Bucket
-	// waited are the pauses that were made.
+	// waited are the backoffs so far.
 	waited []time.Duration
 }
 
@@ -27,7 +27,9 @@ func newWorld(t *testing.T, change func(*s3.Options)) *world {
 	t.Helper()
 	w := &world{Store: s3fake.New(t, 3)}
 	o := s3.Options{
-		Client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		Client: &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 		Bucket: s3fake.Bucket, Endpoint: w.URL, Region: s3fake.Region, KeyID: s3fake.KeyID, Secret: s3fake.Secret,
 		Now:       func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 0, time.FixedZone("", 7200)) },
 		Wait:      func(_ context.Context, d time.Duration) error { w.waited = append(w.waited, d); return nil },
@@ -77,7 +79,8 @@ func TestAListingIsReadPageAfterPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, err := io.ReadAll(body)
-		if err = errors.Join(err, body.Close()); err != nil || string(data) != "x" || o.Size != 1 || o.ETag == "" || o.Modified.IsZero() {
+		if err = errors.Join(err, body.Close()); err != nil || string(data) != "x" || o.Size != 1 || o.ETag == "" ||
+			o.Modified.IsZero() {
 			t.Errorf("%s: %q %+v (%v)", key, data, o, err)
 		}
 	}
@@ -143,8 +146,12 @@ func TestAnswersThatAreCutOffOrNeverEndAreErrors(t *testing.T) {
 		"the same page again": {says(again), says(again)},
 		"no token":            {says(strings.ReplaceAll(again, "x", ""))},
 		"no listing":          {says("<html/>")},
-		"an entity bomb":      {says(`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`)},
-		"a key that is none":  {says(`<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>`)},
+		"an entity bomb": {says(
+			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`,
+		)},
+		"a key that is none": {says(
+			`<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>`,
+		)},
 	} {
 		w := newWorld(t, nil)
 		w.Fail(faults...)

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// The parts of a signature of version 4:
-// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+// Constants of AWS Signature Version 4: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 const (
 	algorithm = "AWS4-HMAC-SHA256"
-	// emptyHash is the SHA-256 of nothing, which is what the body of a GET is.
+	// emptyHash is the SHA-256 of an empty body.
 	emptyHash  = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	timeFormat = "20060102T150405Z"
 )
 
-// sign signs a request without a body. It covers the method, path, query, host and all headers that are set by now.
+// sign signs a request without a body. The signature covers the method, path, query, host and the headers set so far.
 func sign(req *http.Request, keyID, secret, region string, now time.Time) {
 	at := now.UTC().Format(timeFormat)
 	req.Header.Set("X-Amz-Date", at)
@@ -37,7 +36,12 @@ func sign(req *http.Request, keyID, secret, region string, now time.Time) {
 	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)
 	}
-	req.Header.Set("Authorization", algorithm+" Credential="+keyID+"/"+scope+",SignedHeaders="+names+",Signature="+hex.EncodeToString(mac(key, text)))
+	req.Header.Set(
+		"Authorization",
+		algorithm+" Credential="+keyID+"/"+scope+",SignedHeaders="+names+",Signature="+hex.EncodeToString(
+			mac(key, text),
+		),
+	)
 }
 
 func mac(key []byte, text string) []byte {
@@ -46,7 +50,7 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// canonicalHeaders returns the names of the headers, and the headers a line each, sorted.
+// canonicalHeaders returns the sorted header names, and the headers as sorted lines.
 func canonicalHeaders(req *http.Request) (names, lines string) {
 	values := map[string]string{"host": req.URL.Host}
 	sorted := []string{"host"}
@@ -63,10 +67,10 @@ func canonicalHeaders(req *http.Request) (names, lines string) {
 	return strings.Join(sorted, ";"), b.String()
 }
 
-// canonicalQuery writes a query as it is signed, and sent: sorted, and with nothing but %XX for what is encoded.
+// canonicalQuery returns the encoding that is signed and sent: sorted, and percent-encoded without "+".
 func canonicalQuery(query url.Values) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(query)) { // by the names: "=" sorts after "-"
+	for _, name := range slices.Sorted(maps.Keys(query)) { // sorted by name, because "=" sorts after "-"
 		values := slices.Sorted(slices.Values(query[name]))
 		for _, v := range values {
 			parts = append(parts, encode(name, false)+"="+encode(v, false))
@@ -75,15 +79,16 @@ func canonicalQuery(query url.Values) string {
 	return strings.Join(parts, "&")
 }
 
-// encode writes all but letters, digits and -._~ as %XX, in a path also but the slash. The standard library leaves more
-// as it is, and the store would compute another signature.
+// encode percent-encodes everything but letters, digits and -._~, and the slash in paths. net/url encodes fewer
+// characters, which would change the signature.
 func encode(s string, path bool) string {
 	const hexDigits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~", c) >= 0, path && c == '/':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c &&
+			c <= '9', strings.IndexByte("-._~", c) >= 0, path && c == '/':
 			b.WriteByte(c)
 		default:
 			b.WriteString("%" + string(hexDigits[c>>4]) + string(hexDigits[c&15]))

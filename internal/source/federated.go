@@ -130,7 +130,9 @@ func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Sourc
 	var hashes hasher
 	for i := range answer.Documents {
 		d := &answer.Documents[i]
-		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(core.PrefixDocument), src.ID, now, now, &expires
+		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(
+			core.PrefixDocument,
+		), src.ID, now, now, &expires
 		d.dropUnsafeLinks()
 		if d.Hash, err = hashes.sum(*d); err != nil {
 			return heard{}, err
@@ -197,7 +199,9 @@ func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q
 
 // query sends a request to a federated source and charges paid searches. All requests to federated sources pass
 // through it.
-func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest) (FederatedReply, error) {
+func (s *Service) query(
+	ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest,
+) (FederatedReply, error) {
 	if k, _ := s.kind(src.Kind); !k.Paid || s.options.Payer == nil {
 		return s.options.Federated.Search(limited, r)
 	}
@@ -217,7 +221,8 @@ func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r
 // key is the cache key of a request. Sources with the same settings and secret share replies.
 func (r FederatedRequest) key() []byte {
 	secret := sha256.Sum256([]byte(r.Secret))
-	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear}) // has only strings and numbers
+	// Has only strings and numbers.
+	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear})
 	sum := sha256.Sum256(b)
 	return sum[:]
 }
@@ -228,7 +233,8 @@ func (f *Failure) failed() error {
 		return f.refusal
 	}
 	return &core.Error{
-		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: failureRetryAfter, Detail: "The source could not be searched. " + f.Detail,
+		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: failureRetryAfter,
+		Detail: "The source could not be searched. " + f.Detail,
 	}
 }
 

@@ -211,8 +211,8 @@ func (s *Service) Statistics(ctx context.Context, sources, terms []string) (Stat
 	return out, nil
 }
 
-// Document returns a document of one of the agent's sources, with its text. One that a live source found is kept from then
-// on: somebody has opened it.
+// Document returns a document of the agent's sources with its text. Opening a result of a federated source removes its
+// expiry.
 func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, documentID string) (Document, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpGetDocument, agentID); err != nil {
 		return Document{}, err
@@ -225,7 +225,7 @@ func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, docum
 	return d, s.Keep(ctx, actor.UserID, agentID, []string{d.ID})
 }
 
-// DocumentOf is Document for a turn, which its user was allowed.
+// DocumentOf is Document for a turn, which was authorized. It does not change the expiry.
 func (s *Service) DocumentOf(ctx context.Context, userID, agentID, documentID string) (Document, error) {
 	if !core.IsID(core.PrefixDocument, documentID) {
 		return Document{}, core.NotFound("document")

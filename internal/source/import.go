@@ -114,6 +114,7 @@ func (h *hasher) sum(d Document) ([]byte, error) {
 	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(bytes.TrimSuffix(h.buf.Bytes(), []byte("\n"))) // without the newline of Encode, as earlier versions hashed it
+	// Without the newline of Encode, as earlier versions hashed it.
+	sum := sha256.Sum256(bytes.TrimSuffix(h.buf.Bytes(), []byte("\n")))
 	return sum[:16], nil
 }

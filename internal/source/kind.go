@@ -83,7 +83,9 @@ const (
 func checkFolder(s *Settings, _ string) []core.FieldError {
 	s.Path = strings.TrimSpace(s.Path)
 	if s.Path == "" || !strings.HasPrefix(s.Path, "/") && !strings.Contains(s.Path, `:\`) || core.HasNUL(s.Path) {
-		return []core.FieldError{{Pointer: "/settings/path", Detail: "Must be the absolute path of a folder on the server."}}
+		return []core.FieldError{
+			{Pointer: "/settings/path", Detail: "Must be the absolute path of a folder on the server."},
+		}
 	}
 	return nil
 }
@@ -144,7 +146,8 @@ func (s *Service) checkSettings(k Kind, set Settings, secret string) (string, []
 	bad := k.Check(&set, secret)
 	if n := set.SyncMinutes; n != 0 && (!k.Syncs || n < minSyncMinutes || n > maxSyncMinutes) {
 		bad = append(bad, core.FieldError{
-			Pointer: "/settings/syncMinutes", Detail: "Must be 5 to 44640 for a source that can be synced, and 0 for others.",
+			Pointer: "/settings/syncMinutes",
+			Detail:  "Must be 5 to 44640 for a source that can be synced, and 0 for others.",
 		})
 	}
 	aboutSecret := func(f core.FieldError) bool { return f.Pointer == "/secret" }

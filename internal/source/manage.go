@@ -23,7 +23,9 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, sourceID s
 
 // For returns a source after it has checked that the actor may carry out the operation on its agent. Changing a
 // source of an Admin kind also requires an administrator.
-func (s *Service) For(ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string) (Source, error) {
+func (s *Service) For(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string,
+) (Source, error) {
 	if err := s.agents.Allow(ctx, actor, op, agentID); err != nil {
 		return Source{}, err
 	}
@@ -120,7 +122,9 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, sourceI
 		}
 	}
 	if src.Default && successorID == "" {
-		return core.Conflict("conflict", "This is the agent's default source. Set ?successor=ID to the source that becomes the default.")
+		return core.Conflict(
+			"conflict", "This is the agent's default source. Set ?successor=ID to the source that becomes the default.",
+		)
 	}
 	return s.store.DeleteSource(ctx, agentID, sourceID, successorID)
 }

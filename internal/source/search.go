@@ -70,7 +70,7 @@ type SourceCount struct { //nolint:revive // beside YearCount, Count would say l
 
 // Warning is what keeps a reply from being all that it could be.
 type Warning struct {
-	// SourceID is empty where it concerns no single source.
+	// SourceID is empty if the warning does not concern a single source.
 	SourceID string
 	Code     string
 	Detail   string
@@ -80,14 +80,13 @@ type Warning struct {
 const (
 	WarnIndexIncomplete       = "index_incomplete"
 	WarnEmbeddingsUnavailable = "embeddings_unavailable"
-	// Those of live sources: it is asked too often, did not answer in time, refuses us, can't be reached, or answers what
-	// can't be read.
+	// Failures of federated sources.
 	WarnSourceRateLimited = "source_rate_limited"
 	WarnSourceTimeout     = "source_timeout"
 	WarnSourceRefused     = "source_refused"
 	WarnSourceUnavailable = "source_unavailable"
 	WarnSourceUnexpected  = "source_unexpected"
-	// WarnSecretRemoved says that new settings name another receiver of the secret, so that it was removed.
+	// WarnSecretRemoved means that the secret was removed because the new settings have another secret scope.
 	WarnSecretRemoved = "secret_removed"
 )
 

@@ -228,7 +228,8 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 	now := s.clock.Now()
 	src := Source{
 		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: k.Name,
-		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now), CreatedAt: now, UpdatedAt: now,
+		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now),
+		CreatedAt: now, UpdatedAt: now,
 	}
 	kept, bad := s.checkSettings(k, n.Settings, n.Secret)
 	src.Settings = kept

@@ -34,7 +34,9 @@ type Limits struct {
 }
 
 // Default is used if no limits are set.
-var Default = Limits{Unpacked: 256 << 20, Entries: 100_000, Depth: 4, Work: 1.5e9, Memory: 160 << 20, Time: 5 * time.Minute}
+var Default = Limits{
+	Unpacked: 256 << 20, Entries: 100_000, Depth: 4, Work: 1.5e9, Memory: 160 << 20, Time: 5 * time.Minute,
+}
 
 const (
 	// unpackedPerByte lets the limit grow with the upload. Text compresses to between a third and a twentieth of its
@@ -137,7 +139,10 @@ const checkEvery = 1 << 20
 func (b *Budget) Work(steps int) {
 	b.used.Work += int64(steps)
 	if b.used.Work > b.limits.Work {
-		b.exceed("import-work", "takes more than %s million steps to read, the limit for its size", number(b.limits.Work/1e6))
+		b.exceed(
+			"import-work", "takes more than %s million steps to read, the limit for its size",
+			number(b.limits.Work/1e6),
+		)
 	}
 	if b.used.Work >= b.checkAt {
 		b.Check()
@@ -159,7 +164,9 @@ func (b *Budget) Check() {
 func (b *Budget) Unpack(n int) {
 	b.used.Unpacked += int64(n)
 	if b.used.Unpacked > b.limits.Unpacked {
-		b.exceed("import-unpacked-mib", "unpacks to more than %s MiB, the limit for its size", number(b.limits.Unpacked>>20))
+		b.exceed(
+			"import-unpacked-mib", "unpacks to more than %s MiB, the limit for its size", number(b.limits.Unpacked>>20),
+		)
 	}
 }
 

@@ -46,8 +46,10 @@ func TestEveryLimitNamesItsValueAndItsSetting(t *testing.T) {
 			b.Enter()
 			b.Enter()
 		}, "nested deeper than 2 levels", "import-depth", false},
-		"work":   {func(b *budget.Budget) { b.Work(1e9 + 1) }, "more than 1,000 million steps", "import-work", false},
-		"memory": {func(b *budget.Budget) { b.Hold(65 << 20) }, "more than 64 MiB of memory", "import-memory-mib", true},
+		"work": {func(b *budget.Budget) { b.Work(1e9 + 1) }, "more than 1,000 million steps", "import-work", false},
+		"memory": {func(b *budget.Budget) {
+			b.Hold(65 << 20)
+		}, "more than 64 MiB of memory", "import-memory-mib", true},
 		"time": {func(b *budget.Budget) {
 			b.Check()
 		}, "takes longer than 1ns", "import-time", false},
@@ -101,7 +103,9 @@ func TestADocumentWaitsForTheMemoryItMayNeed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		waiting := budget.New(ctx, small, 0, pool)
-		if err := waiting.Document(0, func() { t.Error("two documents share memory for one") }); !errors.Is(err, context.Canceled) {
+		if err := waiting.Document(
+			0, func() { t.Error("two documents share memory for one") },
+		); !errors.Is(err, context.Canceled) {
 			t.Errorf("waiting ended with %v", err)
 		}
 	})

@@ -310,7 +310,8 @@ func (r *reader) draw(c code) {
 	if g.turned {
 		g.end = g.x
 	}
-	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) && g.size > 0.1 {
+	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) &&
+		g.size > 0.1 {
 		if r.glyphs = append(r.glyphs, g); len(r.glyphs) >= maxLaidOut {
 			r.layOut()
 		}

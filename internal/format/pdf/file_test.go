@@ -26,7 +26,9 @@ func fuzzExtract(t *testing.T, data []byte) {
 
 // filtered is a stream that already went through its filters.
 func filtered(filters, parameters string, data []byte) object {
-	return object(fmt.Sprintf("<</Length %d/Filter%s/DecodeParms%s>>stream\n%s\nendstream", len(data), filters, parameters, data))
+	return object(
+		fmt.Sprintf("<</Length %d/Filter%s/DecodeParms%s>>stream\n%s\nendstream", len(data), filters, parameters, data),
+	)
 }
 
 func TestStreamsOfEveryTextFilterAreDecoded(t *testing.T) {
@@ -71,10 +73,15 @@ func TestObjectStreamsAreRead(t *testing.T) {
 	contentsAt := b.Len()
 	fmt.Fprintf(&b, "4 0 obj\n%s\nendobj\n", packed(hello, 1))
 	packedAt := b.Len()
-	fmt.Fprintf(&b, "7 0 obj\n<</Type/ObjStm/N 4/First %d/Length %d>>stream\n%s\nendstream\nendobj\n", index.Len(), len(objects), objects)
+	fmt.Fprintf(
+		&b, "7 0 obj\n<</Type/ObjStm/N 4/First %d/Length %d>>stream\n%s\nendstream\nendobj\n", index.Len(),
+		len(objects), objects,
+	)
 	tableAt := b.Len()
 	entry := func(kind, at, n int) string { return string([]byte{byte(kind), byte(at >> 8), byte(at), byte(n)}) }
-	table := entry(0, 0, 0) + entry(2, 7, 0) + entry(2, 7, 1) + entry(2, 7, 2) + entry(1, contentsAt, 0) + entry(2, 7, 3) +
+	table := entry(0, 0, 0) + entry(2, 7, 0) + entry(2, 7, 1) + entry(2, 7, 2) + entry(
+		1, contentsAt, 0,
+	) + entry(2, 7, 3) +
 		entry(0, 0, 0) + entry(1, packedAt, 0) + entry(1, tableAt, 0)
 	fmt.Fprintf(&b, "8 0 obj\n<</Type/XRef/Size 9/W[1 2 1]/Root 1 0 R/Length %d>>stream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n",
 		len(table), table, tableAt)
@@ -93,7 +100,10 @@ func TestIncrementalUpdateReplacesAnObject(t *testing.T) {
 	fmt.Fprintf(&b, "4 0 obj\n%s\nendobj\n", stream(strings.Replace(hello, "world", "moon", 1)))
 	table := b.Len()
 	previous := bytes.LastIndex(old, []byte("xref\n0"))
-	fmt.Fprintf(&b, "xref\n4 1\n%010d 00000 n \ntrailer\n<</Size 6/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", at, previous, table)
+	fmt.Fprintf(
+		&b, "xref\n4 1\n%010d 00000 n \ntrailer\n<</Size 6/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", at,
+		previous, table,
+	)
 	wantText(t, b.Bytes(), "Hello, moon")
 }
 
@@ -101,18 +111,25 @@ func TestPagesComeInTheOrderOfThePageTree(t *testing.T) {
 	t.Parallel()
 	data := build(catalogue, "<</Type/Pages/Kids[6 0 R 3 0 R]/Count 3/Resources<</Font<</F 5 0 R>>>>>>",
 		"<</Type/Page/Contents 4 0 R>>", stream(show(50, 700, "last")), helvetica,
-		"<</Type/Pages/Kids[7 0 R 8 0 R]/Count 2>>", "<</Type/Page/Contents 9 0 R>>", "<</Type/Page/Contents[10 0 R 11 0 R]>>",
+		"<</Type/Pages/Kids[7 0 R 8 0 R]/Count 2>>", "<</Type/Page/Contents 9 0 R>>",
+		"<</Type/Page/Contents[10 0 R 11 0 R]>>",
 		stream(show(50, 700, "first")), stream("BT /F 10 Tf 50 700 Td (second"), stream("half) Tj ET"))
 	text := extract(t, data)
-	if got := strings.Join(text.Pages, "|"); got != "first|second\nhalf|last" && got != "first|secondhalf|last" && got != "first|second half|last" {
+	if got := strings.Join(text.Pages, "|"); got != "first|second\nhalf|last" && got != "first|secondhalf|last" &&
+		got != "first|second half|last" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestTextInFormsIsRead(t *testing.T) {
 	t.Parallel()
-	form := object(fmt.Sprintf("<</Subtype/Form/Matrix[1 0 0 1 0 -100]/Length %d>>stream\n%s\nendstream", len(hello), hello))
-	wantText(t, build(catalogue, onePage, thePage, stream("/X Do "+show(50, 650, "Above")), helvetica, form), "Above\n\nHello, world")
+	form := object(
+		fmt.Sprintf("<</Subtype/Form/Matrix[1 0 0 1 0 -100]/Length %d>>stream\n%s\nendstream", len(hello), hello),
+	)
+	wantText(
+		t, build(catalogue, onePage, thePage, stream("/X Do "+show(50, 650, "Above")), helvetica, form),
+		"Above\n\nHello, world",
+	)
 }
 
 func TestMetadataIsRead(t *testing.T) {
@@ -122,7 +139,8 @@ func TestMetadataIsRead(t *testing.T) {
 		"<</Title<FEFF00470072FC00FC>/Author(J\\366rg)/Subject(S)/Keywords(a, b)/CreationDate(D:20190405)>>", packet)
 	data = bytes.Replace(data, []byte("/Root"), []byte("/Info 6 0 R/Root"), 1)
 	text := extract(t, data)
-	if text.Author != "Jörg" || text.Subject != "S" || text.Keywords != "a, b" || text.Created != "D:20190405" || text.DOI != "10.1000/182" {
+	if text.Author != "Jörg" || text.Subject != "S" || text.Keywords != "a, b" || text.Created != "D:20190405" ||
+		text.DOI != "10.1000/182" {
 		t.Errorf("got %+v", text)
 	}
 	if !strings.HasPrefix(text.Title, "Gr") {

@@ -196,7 +196,8 @@ func (f *file) unlzw(data []byte) []byte {
 				return out.data
 			}
 			if last.start >= 0 && len(table) < 4096-258 {
-				table = append(table, entry{last.start, last.end + 1}) // the byte that follows the previous entry in out completes the new one
+				// The byte that follows the previous entry in out completes the new one.
+				table = append(table, entry{last.start, last.end + 1})
 			}
 			last = entry{start, len(out.data)}
 			for width < 12 && len(table)+258+1 >= 1<<width {
@@ -214,7 +215,9 @@ func (f *file) predict(data []byte, p dict) []byte {
 		return data
 	}
 	f.b.Work(2 * len(data))
-	columns, colours, bits := or1(f.resolve(p["Columns"])), or1(f.resolve(p["Colors"])), asInt(f.resolve(p["BitsPerComponent"]))
+	columns, colours, bits := or1(f.resolve(p["Columns"])), or1(f.resolve(p["Colors"])), asInt(
+		f.resolve(p["BitsPerComponent"]),
+	)
 	if bits <= 0 {
 		bits = 8
 	}

@@ -17,13 +17,15 @@ func TestSimpleFontsAreDecodedByTheirEncoding(t *testing.T) {
 		codes string // hexadecimal
 		want  string
 	}{
-		"WinAnsi":                  {font("/Encoding/WinAnsiEncoding"), "E4F6FC80", "äöü€"},
-		"MacRoman":                 {font("/Encoding/MacRomanEncoding"), "8A9A9FA7", "äöüß"},
-		"Standard":                 {font("/Encoding/StandardEncoding"), "E9FB27", "Øß’"},
-		"Standard by default":      {font(""), "E9FB", "Øß"},
-		"Symbol by the font name":  {"<</Type/Font/Subtype/Type1/BaseFont/Symbol>>", "616244", "αβΔ"},
-		"WinAnsi for TrueType":     {"<</Type/Font/Subtype/TrueType/BaseFont/Arial>>", "E4F6", "äö"},
-		"Differences":              {font("/Encoding<</BaseEncoding/WinAnsiEncoding/Differences[65/eacute/ccedilla 90/Delta]>>"), "41425A43", "éçΔC"},
+		"WinAnsi":                 {font("/Encoding/WinAnsiEncoding"), "E4F6FC80", "äöü€"},
+		"MacRoman":                {font("/Encoding/MacRomanEncoding"), "8A9A9FA7", "äöüß"},
+		"Standard":                {font("/Encoding/StandardEncoding"), "E9FB27", "Øß’"},
+		"Standard by default":     {font(""), "E9FB", "Øß"},
+		"Symbol by the font name": {"<</Type/Font/Subtype/Type1/BaseFont/Symbol>>", "616244", "αβΔ"},
+		"WinAnsi for TrueType":    {"<</Type/Font/Subtype/TrueType/BaseFont/Arial>>", "E4F6", "äö"},
+		"Differences": {font(
+			"/Encoding<</BaseEncoding/WinAnsiEncoding/Differences[65/eacute/ccedilla 90/Delta]>>",
+		), "41425A43", "éçΔC"},
 		"Differences as uniXXXX":   {font("/Encoding<</Differences[65/uni00E9/u1D11E]>>"), "4142", "é𝄞"},
 		"Differences of ligatures": {font("/Encoding<</Differences[65/f_f_i/fi/f_l]>>"), "4142434F", "ffififlO"},
 		"variants of a shape":      {font("/Encoding<</Differences[65/a.sc/one.oldstyle]>>"), "4142", "a1"},
@@ -53,7 +55,9 @@ const toUnicode = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 endcmap`
 
 func composite(unicodeMap string) object {
-	return object("<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[7 0 R]" + unicodeMap + ">>")
+	return object(
+		"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[7 0 R]" + unicodeMap + ">>",
+	)
 }
 
 const cidFont = object("<</Type/Font/Subtype/CIDFontType2/DW 500>>")
@@ -63,7 +67,9 @@ func TestCompositeFontsAreDecodedByToUnicode(t *testing.T) {
 	for codes, want := range map[string]string{
 		"00010002": "Gö", "00030001": "ffG", "001000110012": "abc", "00200021": "x𝐀", "0001FFFF0002": "G ö",
 	} {
-		data := onePageOf(composite("/ToUnicode 8 0 R"), "BT /F 10 Tf 50 700 Td <"+codes+"> Tj ET", cidFont, stream(toUnicode))
+		data := onePageOf(
+			composite("/ToUnicode 8 0 R"), "BT /F 10 Tf 50 700 Td <"+codes+"> Tj ET", cidFont, stream(toUnicode),
+		)
 		wantText(t, data, want)
 	}
 }
@@ -86,8 +92,12 @@ func TestCompositeFontWithoutToUnicodeHasNoText(t *testing.T) {
 func TestWidthsDecideWhereWordsEnd(t *testing.T) {
 	t.Parallel()
 	// Both programs draw "ab" and then "cd" 20 points to the right; only the width of "b" differs.
-	narrow := object("<</Type/Font/Subtype/Type1/BaseFont/X/Encoding/WinAnsiEncoding/FirstChar 97/Widths[500 500 500 500]>>")
-	wide := object("<</Type/Font/Subtype/Type1/BaseFont/X/Encoding/WinAnsiEncoding/FirstChar 97/Widths[500 1500 500 500]>>")
+	narrow := object(
+		"<</Type/Font/Subtype/Type1/BaseFont/X/Encoding/WinAnsiEncoding/FirstChar 97/Widths[500 500 500 500]>>",
+	)
+	wide := object(
+		"<</Type/Font/Subtype/Type1/BaseFont/X/Encoding/WinAnsiEncoding/FirstChar 97/Widths[500 1500 500 500]>>",
+	)
 	program := "BT /F 10 Tf 50 700 Td (ab) Tj 20 0 Td (cd) Tj ET"
 	wantText(t, onePageOf(narrow, program), "ab cd")
 	wantText(t, onePageOf(wide, program), "abcd")

@@ -71,8 +71,10 @@ func numbered(glyph string) string {
 }
 
 var accents = map[string]string{
-	"acute": "\u0301", "grave": "\u0300", "circumflex": "\u0302", "dieresis": "\u0308", "tilde": "\u0303", "ring": "\u030a",
-	"caron": "\u030c", "cedilla": "\u0327", "macron": "\u0304", "breve": "\u0306", "ogonek": "\u0328", "dotaccent": "\u0307",
+	"acute": "\u0301", "grave": "\u0300", "circumflex": "\u0302", "dieresis": "\u0308", "tilde": "\u0303",
+	"ring":  "\u030a",
+	"caron": "\u030c", "cedilla": "\u0327", "macron": "\u0304", "breve": "\u0306", "ogonek": "\u0328",
+	"dotaccent":    "\u0307",
 	"hungarumlaut": "\u030b", "commaaccent": "\u0326", "dotbelow": "\u0323", "hookabove": "\u0309",
 }
 
@@ -123,7 +125,8 @@ var (
 		0xcd: "˝˛ˇ—", 0xe1: "Æ", 0xe3: "ª", 0xe8: "ŁØŒº", 0xf1: "æ", 0xf5: "ı", 0xf8: "łøœß", 0xae: "ﬁﬂ",
 	})
 	symbolEncoding = ofRanges(map[int]string{
-		0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2d: "−", 0x40: "≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", 0x5c: "∴", 0x5e: "⊥", 0x61: "αβχδεφγηιϕκλμνοπθρστυϖωξψζ",
+		0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2d: "−", 0x40: "≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", 0x5c: "∴", 0x5e: "⊥",
+		0x61: "αβχδεφγηιϕκλμνοπθρστυϖωξψζ",
 		0xa3: "≤⁄∞", 0xb0: "°±″≥×∝∂•÷≠≡≈…", 0xc5: "⊕∅∩∪⊃⊇⊄⊂⊆∈∉", 0xd5: "∏√⋅¬∧∨⇔⇐⇑⇒⇓", 0xe5: "∑", 0xf2: "∫",
 	})
 )

@@ -226,7 +226,8 @@ func linesOf(segments []*segment) []line {
 		}
 		if k := len(out); k > 0 {
 			last := &out[k-1]
-			if last.column == s.column && math.Abs(last.y-s.y) < lineShift*math.Max(last.size, s.size) && s.x >= last.end-last.size {
+			if last.column == s.column && math.Abs(last.y-s.y) < lineShift*math.Max(last.size, s.size) &&
+				s.x >= last.end-last.size {
 				text.WriteByte(' ')
 				text.WriteString(own)
 				last.end, last.size = math.Max(last.end, s.end), math.Max(last.size, s.size)
@@ -342,6 +343,8 @@ func largest(lines []line) string {
 }
 
 // ligatures are expanded, so that their words can be found.
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "")
+var ligatures = strings.NewReplacer(
+	"ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "",
+)
 
 func normal(s string) string { return clean(ligatures.Replace(s)) }

@@ -27,7 +27,9 @@ func TestColumnsAreReadOneAfterTheOther(t *testing.T) {
 		program.WriteString(show(50, 700-12*i, l) + show(300, 700-12*i, r))
 	}
 	got := extract(t, onePageOf(helvetica, program.String())).String()
-	want := "A title that reaches over both of the two columns of the page\n\n" + strings.Join(append(left, right...), "\n")
+	want := "A title that reaches over both of the two columns of the page\n\n" + strings.Join(
+		append(left, right...), "\n",
+	)
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -64,7 +66,9 @@ func TestWordsBrokenAtTheEndOfALineAreJoined(t *testing.T) {
 
 func TestParagraphsAreSeparatedByAnEmptyLine(t *testing.T) {
 	t.Parallel()
-	program := lines(50, 700, "One line.", "And the next.", "And a third one.") + lines(50, 640, "A paragraph after a gap.", "Its second line.")
+	program := lines(
+		50, 700, "One line.", "And the next.", "And a third one.",
+	) + lines(50, 640, "A paragraph after a gap.", "Its second line.")
 	wantText(t, onePageOf(helvetica, program),
 		"One line.\nAnd the next.\nAnd a third one.\n\nA paragraph after a gap.\nIts second line.")
 }
@@ -72,7 +76,9 @@ func TestParagraphsAreSeparatedByAnEmptyLine(t *testing.T) {
 func TestAccentsDrawnOverLettersBecomeOneCharacter(t *testing.T) {
 	t.Parallel()
 	// TeX's older fonts have accents as characters of their own: dieresis over "o", and the reverse order for acute.
-	font := object("<</Type/Font/Subtype/Type1/BaseFont/CMR10/Encoding<</Differences[1/dieresis/acute/dotlessi/caron]>>>>")
+	font := object(
+		"<</Type/Font/Subtype/Type1/BaseFont/CMR10/Encoding<</Differences[1/dieresis/acute/dotlessi/caron]>>>>",
+	)
 	for name, c := range map[string]struct{ program, want string }{
 		"accent first": {"[(G) (\\001) 500 (odel)] TJ", "Gödel"},
 		"letter first": {"[(caf) (e) 500 (\\002)] TJ", "café"},
@@ -108,7 +114,9 @@ func TestGapsSeparateWordsAndKerningDoesNot(t *testing.T) {
 		`(\110\145llo \(x\)) Tj`:       "Hello (x)", // octal and escaped parentheses
 		"(nested (paren) ) Tj":         "nested (paren)",
 	} {
-		got := strings.Join(strings.Fields(extract(t, onePageOf(helvetica, "BT /F 10 Tf 50 700 Td "+program+" ET")).String()), " ")
+		got := strings.Join(
+			strings.Fields(extract(t, onePageOf(helvetica, "BT /F 10 Tf 50 700 Td "+program+" ET")).String()), " ",
+		)
 		if want := strings.Join(strings.Fields(want), " "); got != want {
 			t.Errorf("%s: got %q, want %q", program, got, want)
 		}
@@ -118,9 +126,13 @@ func TestGapsSeparateWordsAndKerningDoesNot(t *testing.T) {
 func TestTransformedTextIsPlacedByItsMatrix(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ program, want string }{
-		"cm moves the page":     {"q 1 0 0 1 0 100 cm " + show(50, 600, "upper") + "Q " + show(50, 650, "lower"), "upper\nlower"},
-		"Tm sets the position":  {"BT /F 10 Tf 1 0 0 1 50 650 Tm (lower) Tj 1 0 0 1 50 700 Tm (upper) Tj ET", "upper\nlower"},
-		"Q restores the matrix": {"q 1 0 0 1 0 -500 cm Q " + show(50, 700, "upper") + show(50, 650, "lower"), "upper\nlower"},
+		"cm moves the page": {"q 1 0 0 1 0 100 cm " + show(
+			50, 600, "upper",
+		) + "Q " + show(50, 650, "lower"), "upper\nlower"},
+		"Tm sets the position": {"BT /F 10 Tf 1 0 0 1 50 650 Tm (lower) Tj 1 0 0 1 50 700 Tm (upper) Tj ET", "upper\nlower"},
+		"Q restores the matrix": {"q 1 0 0 1 0 -500 cm Q " + show(
+			50, 700, "upper",
+		) + show(50, 650, "lower"), "upper\nlower"},
 		"vertical margin text": {
 			show(50, 700, "body") + "BT /F 10 Tf 0 1 -1 0 20 300 Tm (margin) Tj ET", "body\n\nmargin",
 		},

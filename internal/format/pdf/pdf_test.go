@@ -67,7 +67,9 @@ func TestAPaperInTwoColumnsHasItsWordsInReadingOrder(t *testing.T) {
 	t.Parallel()
 	references := map[string][]byte{"kept": sample(t, "two-columns.txt")}
 	if program, err := exec.LookPath("pdftotext"); err == nil {
-		out, err := exec.CommandContext(t.Context(), program, filepath.Join("testdata", "two-columns.pdf"), "-").Output()
+		out, err := exec.CommandContext(
+			t.Context(), program, filepath.Join("testdata", "two-columns.pdf"), "-",
+		).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,30 +141,49 @@ func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 		// limit is the setting of the exceeded limit, or empty.
 		limit string
 	}{
-		"nothing":                  {nil, pdf.ErrNotPDF, ""},
-		"another format":           {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF, ""},
-		"only a header":            {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF, ""},
-		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted, ""}, // written by LibreOffice with AES-256
-		"a password of RC4":        {locked(), pdf.ErrEncrypted, ""},
-		"no text":                  {build(catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica), pdf.ErrNoText, ""},
+		"nothing":        {nil, pdf.ErrNotPDF, ""},
+		"another format": {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF, ""},
+		"only a header":  {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF, ""},
+		// Written by LibreOffice with AES-256.
+		"a password":        {sample(t, "locked.pdf"), pdf.ErrEncrypted, ""},
+		"a password of RC4": {locked(), pdf.ErrEncrypted, ""},
+		"no text": {build(
+			catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica,
+		), pdf.ErrNoText, ""},
 		"pages in a circle":        {build(catalogue, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), pdf.ErrNotPDF, ""},
 		"an object that is itself": {build("1 0 R", "2 0 R"), pdf.ErrNotPDF, ""},
 		"a length that is its own": {
 			build(catalogue, onePage, thePage, "<</Length 4 0 R>>stream\n"+hello+"\nendstream", helvetica), nil, "",
 		},
-		"brackets":           {build(catalogue, onePage, thePage, object(strings.Repeat("[", 3<<20)), helvetica), pdf.ErrNoText, ""},
-		"dictionaries":       {build(object(strings.Repeat("<</A", 1<<20)), onePage), pdf.ErrNotPDF, ""},
-		"brackets on a page": {build(catalogue, onePage, thePage, packed(strings.Repeat("[", 3<<20), 1), helvetica), pdf.ErrNoText, ""},
-		"a bomb":             {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 1), helvetica), nil, "import-memory-mib"},
-		"a bomb in a bomb":   {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 2), helvetica), nil, "import-memory-mib"},
+		"brackets": {build(
+			catalogue, onePage, thePage, object(strings.Repeat("[", 3<<20)), helvetica,
+		), pdf.ErrNoText, ""},
+		"dictionaries": {build(object(strings.Repeat("<</A", 1<<20)), onePage), pdf.ErrNotPDF, ""},
+		"brackets on a page": {build(
+			catalogue, onePage, thePage, packed(strings.Repeat("[", 3<<20), 1), helvetica,
+		), pdf.ErrNoText, ""},
+		"a bomb": {build(
+			catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 1), helvetica,
+		), nil, "import-memory-mib"},
+		"a bomb in a bomb": {build(
+			catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 2), helvetica,
+		), nil, "import-memory-mib"},
 		"drawings in themselves": {
 			build(catalogue, onePage, thePage, stream("/X Do"), helvetica, forms), nil, "import-work",
 		},
 		"a table that leads to itself": {
-			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("/Root"), []byte("/Prev 9/Root"), 1), nil, "",
+			bytes.Replace(
+				build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("/Root"), []byte("/Prev 9/Root"),
+				1,
+			),
+			nil, "",
 		},
 		"a table without end": {
-			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("xref\n0 6"), []byte("xref\n0 999999999999"), 1), nil, "",
+			bytes.Replace(
+				build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("xref\n0 6"),
+				[]byte("xref\n0 999999999999"), 1,
+			),
+			nil, "",
 		},
 	}
 	for name, c := range cases {
@@ -184,7 +205,9 @@ func TestReadingEndsWhenItsCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pdf.Extract(sample(t, "two-columns.pdf"), newBudget(ctx, nil), pdf.DefaultLimits); !errors.Is(err, context.Canceled) {
+	if _, err := pdf.Extract(
+		sample(t, "two-columns.pdf"), newBudget(ctx, nil), pdf.DefaultLimits,
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -201,8 +224,17 @@ func TestPagesPastTheLimitAreLeftOut(t *testing.T) {
 
 func FuzzExtract(f *testing.F) {
 	f.Add(build(catalogue, onePage, thePage, packed(hello, 1), helvetica))
-	f.Add(build(catalogue, onePage, thePage, stream("BT /F 1 Tf [(a) -500 <6263>] TJ T* (x\\051\\\n) ' ET BI /W 1 ID xx EI q Q"), helvetica))
-	f.Add([]byte("%PDF-1.5\n1 0 obj<</Type/XRef/W[1 2 1]/Size 3/Index[0 3]/Length 9>>stream\n123456789\nendstream endobj startxref 9 %%EOF"))
+	f.Add(
+		build(
+			catalogue, onePage, thePage,
+			stream("BT /F 1 Tf [(a) -500 <6263>] TJ T* (x\\051\\\n) ' ET BI /W 1 ID xx EI q Q"), helvetica,
+		),
+	)
+	f.Add(
+		[]byte(
+			"%PDF-1.5\n1 0 obj<</Type/XRef/W[1 2 1]/Size 3/Index[0 3]/Length 9>>stream\n123456789\nendstream endobj startxref 9 %%EOF",
+		),
+	)
 	for _, name := range []string{"office.pdf", "browser.pdf"} {
 		f.Add(sample(f, name))
 	}

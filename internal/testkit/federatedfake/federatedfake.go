@@ -144,7 +144,9 @@ type object = map[string]any
 func openAlex(works []Work) any {
 	list := []object{}
 	for _, w := range works {
-		o := object{"id": "https://openalex.org/" + w.ID, "display_name": w.Title, "abstract_inverted_index": places(w.Text)}
+		o := object{
+			"id": "https://openalex.org/" + w.ID, "display_name": w.Title, "abstract_inverted_index": places(w.Text),
+		}
 		if w.DOI != "" {
 			o["doi"] = "https://doi.org/" + w.DOI
 		}
@@ -168,7 +170,10 @@ func places(text string) map[string][]int {
 func searXNG(works []Work) any {
 	list := []object{}
 	for _, w := range works {
-		o := object{"url": "https://example.org/" + w.ID, "title": w.Title, "content": w.Text, "engine": "fake", "publishedDate": nil}
+		o := object{
+			"url": "https://example.org/" + w.ID, "title": w.Title, "content": w.Text, "engine": "fake",
+			"publishedDate": nil,
+		}
 		if w.Year != 0 {
 			o["publishedDate"] = fmt.Sprintf("%04d-06-01T00:00:00", w.Year)
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Book is an honest PDF of many pages: what limits must let through. Its words are drawn, so that it packs as text does.
+// Book returns a harmless PDF of many pages, which limits must accept. Its words are random, so that it compresses
+// like text.
 func Book(pages int) []byte {
 	draw := rand.New(rand.NewPCG(1, uint64(pages))) // the same words every time
 	var kids, program strings.Builder
@@ -29,10 +30,13 @@ func Book(pages int) []byte {
 	return file(all...)
 }
 
-// words are those of a book, each with the space after it.
-var words = strings.SplitAfter("of data model the relation and users with to in for domain is a programs that banks representation as system set ", " ")
+// words are the vocabulary of the book, with trailing spaces.
+var words = strings.SplitAfter(
+	"of data model the relation and users with to in for domain is a programs that banks representation as system set ",
+	" ",
+)
 
-// Books is an archive of honest PDFs of ten pages.
+// Books returns an archive of harmless PDFs of ten pages.
 func Books(n int) []byte {
 	var parts []part
 	for i := range n {

@@ -1,5 +1,5 @@
-// Package hostile makes files that are built to cost more to read than they are worth: bombs, nesting without end, and
-// what makes a parser quadratic. They are made by code, so that each shows what is hostile about it.
+// Package hostile generates files that are expensive to parse: zip bombs, endless nesting, and input that makes
+// parsers quadratic. They are generated, so that the code shows what is hostile about each.
 package hostile
 
 import (
@@ -14,18 +14,18 @@ import (
 
 // Case is one hostile file.
 type Case struct {
-	// Name says what is hostile about it.
+	// Name describes the attack.
 	Name string
 	// File is the name to upload it under.
 	File string
-	// Make returns its content.
+	// Make returns the content.
 	Make func() []byte
-	// Want is a part of the reason for which it is refused; empty where it is read and little comes of it. Where that depends
-	// on the limits there are two, with a bar between them, the first for the default limits.
+	// Want is a part of the expected error; empty means that the file is accepted and yields little. If it depends on
+	// the limits, two parts are separated by a bar, the first for the default limits.
 	Want string
 }
 
-// Cases are all hostile files.
+// Cases returns all hostile files.
 func Cases() []Case {
 	var out []Case
 	for _, part := range [][]Case{archives(), records(), documents(), mails(), pdfs()} {
@@ -34,7 +34,7 @@ func Cases() []Case {
 	return out
 }
 
-// The settings of limits, as reasons name them.
+// The setting names in errors.
 const (
 	unpacked = "import-unpacked-mib"
 	entries  = "import-entries"
@@ -44,13 +44,12 @@ const (
 
 const mib = 1 << 20
 
-// part is a file of an archive: a text, or one that is too long to be made.
+// part is a file of an archive: content, or a text that is too long for memory.
 type part struct {
 	name, content string
 	long          text
 }
 
-// zipped returns an archive.
 func zipped(parts ...part) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -64,7 +63,8 @@ func zipped(parts ...part) []byte {
 		}
 		raw, sum, size := p.long.deflate()
 		w, err := z.CreateRaw(&zip.FileHeader{
-			Name: p.name, Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(len(raw)), UncompressedSize64: uint64(size),
+			Name: p.name, Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(len(raw)),
+			UncompressedSize64: uint64(size),
 		})
 		must(err)
 		_, err = w.Write(raw)
@@ -105,7 +105,10 @@ func archives() []Case {
 			return zipped(parts...)
 		}, "has a name of more than 1,000 bytes"},
 		{"a zip whose names lead out of it", "traversal.zip", func() []byte {
-			return zipped(part{"../../../../etc/cron.d/x.txt", "x", text{}}, part{`..\..\boot.txt`, "x", text{}}, part{"/etc/x.txt", "x", text{}})
+			return zipped(
+				part{"../../../../etc/cron.d/x.txt", "x", text{}}, part{`..\..\boot.txt`, "x", text{}},
+				part{"/etc/x.txt", "x", text{}},
+			)
 		}, ""},
 		{"a gzip file of 2,000 members", "members.jsonl.gz", func() []byte {
 			return bytes.Repeat(gzipped(text{unit: "\n", times: mib}), 2000)
@@ -120,13 +123,15 @@ func archives() []Case {
 	}
 }
 
-// newlines is a small archive of three packed files that hold nothing but newlines.
+// newlines returns a small archive of three compressed files of newlines.
 func newlines() []byte {
 	packed := string(gzipped(text{unit: "\n", times: 512 * mib}))
-	return zipped(part{"a.jsonl.gz", packed, text{}}, part{"b.jsonl.gz", packed, text{}}, part{"c.jsonl.gz", packed, text{}})
+	return zipped(
+		part{"a.jsonl.gz", packed, text{}}, part{"b.jsonl.gz", packed, text{}}, part{"c.jsonl.gz", packed, text{}},
+	)
 }
 
-// overlapping returns an archive that lists the same packed bytes many times, each under another name.
+// overlapping returns an archive that lists the same compressed bytes n times under different names.
 func overlapping(n int, content string) []byte {
 	one := zipped(part{"000000.txt", content, text{}})
 	z, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))
@@ -150,7 +155,7 @@ func overlapping(n int, content string) []byte {
 		b.Write(head)
 		b.WriteString(name)
 	}
-	// The number of entries has 16 bits here and is taken modulo that.
+	// The number of entries has 16 bits and wraps around.
 	end := make([]byte, 22)
 	copy(end, "PK\x05\x06")
 	binary.LittleEndian.PutUint16(end[8:], uint16(n))

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// object is an object of a PDF file.
+// object is the body of a PDF object.
 type object string
 
-// file returns a PDF file of objects, the first of them its catalogue.
+// file returns a PDF file of objects; the first is the catalogue.
 func file(objects ...object) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -35,7 +35,7 @@ const (
 	begin     = "BT /F 12 Tf 50 700 Td "
 )
 
-// deflated is a stream of a text, packed so often. Its checksum is missing, as readers do not look at it.
+// deflated returns a stream that is compressed several times. Its checksum is missing, because readers ignore it.
 func deflated(more string, t text, layers int) object {
 	filters, data := "", ""
 	for i := range layers {
@@ -48,21 +48,26 @@ func deflated(more string, t text, layers int) object {
 	return object(fmt.Sprintf("<</Length %d/Filter[%s]%s>>stream\n%s\nendstream", len(data), filters, more, data))
 }
 
-// once is a text that is not repeated.
+// once returns a text without repetition.
 func once(s string) text { return text{unit: s, times: 1} }
 
-// drawings are drawings that draw themselves ten times each, to a depth of twelve.
+// drawings returns forms that draw each other ten times, twelve levels deep.
 func drawings() []byte {
-	return file(catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica, deflated("/Subtype/Form", text{unit: "/X Do ", times: 10}, 1))
+	return file(
+		catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica,
+		deflated("/Subtype/Form", text{unit: "/X Do ", times: 10}, 1),
+	)
 }
 
-// Glyphs is a PDF of some megabytes whose page holds so many characters that each takes memory to lay out.
+// Glyphs returns a PDF of a few megabytes with a page of so many characters that layout needs much memory.
 func Glyphs() []byte {
-	return file(catalogue, onePage, thePage, deflated("", text{unit: begin + "(Hello, world) Tj ET\n", times: mib}, 1), helvetica,
+	return file(catalogue, onePage, thePage, deflated(
+		"", text{unit: begin + "(Hello, world) Tj ET\n", times: mib}, 1,
+	), helvetica,
 		object(fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", 2*mib, strings.Repeat("x", 2*mib))))
 }
 
-// Heavy is a PDF of 2.4 MB that unpacks to as much as it can on every page.
+// Heavy returns a PDF of 2.4 MB that unpacks to the limit on every page.
 func Heavy() []byte {
 	pages, all := "<</Type/Pages/Kids[", []object{catalogue, "", helvetica}
 	for i := range 40 {
@@ -79,8 +84,14 @@ func pdfs() []Case {
 		return file(append([]object{catalogue, onePage, thePage}, contents...)...)
 	}
 	return append([]Case{
-		{"a PDF of a page of 512 MB of spaces", "spaces.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory},
-		{"a PDF packed three times", "layers.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory},
+		{
+			"a PDF of a page of 512 MB of spaces", "spaces.pdf",
+			func() []byte { return page(deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory,
+		},
+		{
+			"a PDF packed three times", "layers.pdf",
+			func() []byte { return page(deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory,
+		},
 		{"a PDF of drawings that draw themselves", "drawings.pdf", drawings, work},
 		{"a PDF of large drawings in drawings", "forms.pdf", func() []byte {
 			all := []object{catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica}
@@ -117,7 +128,7 @@ func pdfs() []Case {
 	}, pdfObjects()...)
 }
 
-// hugeTable is a PDF whose table of objects is a stream of millions of rows.
+// hugeTable returns a PDF whose cross-reference stream has millions of rows.
 func hugeTable() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -132,10 +143,16 @@ func pdfObjects() []Case {
 		{"a PDF of large object streams", "packs.pdf", func() []byte {
 			all := []object{catalogue, onePage, thePage, deflated("", once(begin+"(Hello) Tj ET"), 1), helvetica}
 			for i := range 200 {
-				all = append(all, deflated("/Type/ObjStm/N 1/First 10", text{before: fmt.Sprintf("%-10s", fmt.Sprint(1000+i, " 0")), unit: "0 ", times: 5 * mib}, 1))
+				all = append(
+					all,
+					deflated(
+						"/Type/ObjStm/N 1/First 10",
+						text{before: fmt.Sprintf("%-10s", fmt.Sprint(1000+i, " 0")), unit: "0 ", times: 5 * mib}, 1,
+					),
+				)
 			}
 			data := file(all...)
-			return bytes.Replace(data, []byte("startxref"), []byte("startfoo1"), 1) // so that all of them are looked through
+			return bytes.Replace(data, []byte("startxref"), []byte("startfoo1"), 1) // so that the whole file is scanned
 		}, unpacked},
 		{"a PDF of fonts with large maps", "maps.pdf", func() []byte {
 			program, fonts := begin, ""
@@ -159,7 +176,13 @@ func pdfObjects() []Case {
 			all := []object{catalogue, onePage, "<</Type/Page/Contents["}
 			for i := range 5000 {
 				all[2] += object(fmt.Sprintf("%d 0 R ", 4+i))
-				all = append(all, deflated("/DecodeParms[<</Predictor 12/Columns 1048576/Colors 32/BitsPerComponent 16>>]", once("\x00 "), 1))
+				all = append(
+					all,
+					deflated(
+						"/DecodeParms[<</Predictor 12/Columns 1048576/Colors 32/BitsPerComponent 16>>]", once("\x00 "),
+						1,
+					),
+				)
 			}
 			all[2] += "]>>"
 			return file(all...)
@@ -177,20 +200,30 @@ func pdfObjects() []Case {
 		}, work},
 		{"a PDF of widths without end", "widths.pdf", func() []byte {
 			return file(catalogue, onePage, thePage, deflated("", once(begin+"<0041> Tj ET"), 1),
-				"<</Type/Font/Subtype/Type0/DescendantFonts[6 0 R]>>", object("<</W["+strings.Repeat("0 7 0 R ", 50_000)+"]>>"),
+				"<</Type/Font/Subtype/Type0/DescendantFonts[6 0 R]>>",
+				object("<</W["+strings.Repeat("0 7 0 R ", 50_000)+"]>>"),
 				object("["+strings.Repeat("1 ", 500_000)+"]"))
 		}, work},
 	}
 }
 
-// Large is a PDF of 2.4 MB with a page as large as may be held, and text on it.
+// Large returns a PDF of 2.4 MB with text on a page of the largest accepted size.
 func Large() []byte {
-	return file(catalogue, onePage, thePage, deflated("", text{before: begin + "(Hello) Tj ", unit: "% noise that is no text, and passed over by a reader\n", times: 25 * mib / 53, after: " ET"}, 1),
+	return file(catalogue, onePage, thePage, deflated(
+		"",
+		text{
+			before: begin + "(Hello) Tj ", unit: "% noise that is no text, and passed over by a reader\n",
+			times: 25 * mib / 53, after: " ET",
+		},
+		1,
+	),
 		helvetica, object(fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", 2*mib, strings.Repeat("x", 2*mib))))
 }
 
-// Objects is a PDF of 2.4 MB whose objects take many times their size in memory.
+// Objects returns a PDF of 2.4 MB whose objects need many times its size in memory.
 func Objects() []byte {
-	return file(catalogue, onePage, object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/A["+strings.Repeat("0 ", 600_000)+"]/B["+
+	return file(catalogue, onePage, object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/A["+strings.Repeat(
+		"0 ", 600_000,
+	)+"]/B["+
 		strings.Repeat("<</A 1>>", 80_000)+"]>>>>"), deflated("", once(begin+"(Hello) Tj ET"), 1), helvetica)
 }

@@ -10,17 +10,27 @@ func records() []Case {
 		{"JSON Lines of one line of 500 MB", "line.jsonl.gz", func() []byte {
 			return gzipped(text{before: `{"id":"x","text":"`, unit: "x", times: 500 * mib})
 		}, "longer than 16 MiB|" + unpacked},
-		{"JSON Lines of 300 million empty objects", "empty.jsonl.gz", func() []byte { return gzipped(text{unit: "{}\n", times: 300 * mib}) }, work},
+		{
+			"JSON Lines of 300 million empty objects", "empty.jsonl.gz",
+			func() []byte { return gzipped(text{unit: "{}\n", times: 300 * mib}) }, work,
+		},
 		{"JSON Lines of 500 million blank lines of two bytes", "blank.jsonl.gz", func() []byte {
 			return gzipped(text{unit: "\r\n", times: 600 * mib})
 		}, unpacked},
-		{"JSON nested a million levels", "deep.jsonl", func() []byte { return []byte(strings.Repeat(`{"id":[`, mib)) }, "not valid JSON"},
+		{
+			"JSON nested a million levels", "deep.jsonl",
+			func() []byte { return []byte(strings.Repeat(`{"id":[`, mib)) }, "not valid JSON",
+		},
 		{"JSON with five million authors", "authors.jsonl.gz", func() []byte {
-			return gzipped(text{before: `{"id":1,"title":"t","authors":["a"`, unit: `,"a"`, times: 3 * mib, after: "]}\n"})
+			return gzipped(
+				text{before: `{"id":1,"title":"t","authors":["a"`, unit: `,"a"`, times: 3 * mib, after: "]}\n"},
+			)
 		}, "authors of more than 256 KiB"},
 		{"CSL-JSON of lists in lists", "lists.json.gz", func() []byte {
 			list := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
-			return gzipped(text{before: `[{"id":"a"}`, unit: `,{"id":"a","title":` + list + "}", times: 3000, after: "]"})
+			return gzipped(
+				text{before: `[{"id":"a"}`, unit: `,{"id":"a","title":` + list + "}", times: 3000, after: "]"},
+			)
 		}, "has neither a title nor a text|" + work},
 		{"CSL-JSON of one entry of 400 MB", "entry.json.gz", func() []byte {
 			return gzipped(text{before: `[{"id":"a","title":"`, unit: "x", times: 400 * mib})
@@ -42,9 +52,14 @@ func records() []Case {
 			return gzipped(text{before: "@misc{k, title={T}, author={a", unit: " ", times: 10 * mib, after: "b}}\n"})
 		}, ""},
 		{"RIS of five million lines in one value", "lines.ris.gz", func() []byte {
-			return gzipped(text{before: "TY  - JOUR\nID  - 1\nTI  - T\nAB  - a\n", unit: "x\n", times: 5 * mib, after: "ER  - \n"})
+			return gzipped(
+				text{before: "TY  - JOUR\nID  - 1\nTI  - T\nAB  - a\n", unit: "x\n", times: 5 * mib, after: "ER  - \n"},
+			)
 		}, "longer than 16 MiB|" + work},
-		{"RIS of 900 MB", "huge.ris.gz", func() []byte { return gzipped(text{unit: "TY  - JOUR\nER  - \n", times: 50 * mib}) }, work},
+		{
+			"RIS of 900 MB", "huge.ris.gz",
+			func() []byte { return gzipped(text{unit: "TY  - JOUR\nER  - \n", times: 50 * mib}) }, work,
+		},
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// text is a text of which one part is repeated: too often to be held in memory, or to be packed in reasonable time.
+// text is a text with a part that is repeated too often to be held in memory or compressed in reasonable time.
 type text struct {
 	before, unit string
 	times        int
 	after        string
 }
 
-// deflate packs a text. The packed form of a piece that follows the same piece is repeated as it is.
+// deflate compresses a text. The compressed form of a repeated unit is itself repeated.
 func (t text) deflate() (packed []byte, sum uint32, size int64) {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
@@ -50,7 +50,6 @@ func (t text) deflate() (packed []byte, sum uint32, size int64) {
 	return b.Bytes(), sum, size
 }
 
-// gzipped returns a packed file of a text.
 func gzipped(t text) []byte {
 	raw, sum, size := t.deflate()
 	out := append([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"), raw...)

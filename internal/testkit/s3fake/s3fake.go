@@ -1,5 +1,5 @@
-// Package s3fake is a store that speaks S3 as far as reading goes, for tests. It is strict: a request whose signature,
-// parameters or path are not as Amazon describes them is refused, and the test that sent it fails.
+// Package s3fake is an S3 store in memory for tests of reading. A request whose signature, parameters or path differ
+// from Amazon's documentation is rejected and fails the test.
 package s3fake
 
 import (
@@ -30,7 +30,7 @@ const (
 
 // Store is a bucket of objects in memory.
 type Store struct {
-	// URL is its endpoint.
+	// URL is the endpoint.
 	URL string
 
 	t       testing.TB
@@ -42,10 +42,10 @@ type Store struct {
 	asked []string
 }
 
-// Fault is an answer in place of the right one.
+// Fault replaces the reply to a request.
 type Fault func(http.ResponseWriter, *http.Request)
 
-// New starts a store that lists so many objects a page.
+// New starts a store that lists pageOf objects per page.
 func New(t testing.TB, pageOf int) *Store {
 	t.Helper()
 	s := &Store{t: t, pageOf: pageOf, objects: map[string]string{}}
@@ -55,28 +55,28 @@ func New(t testing.TB, pageOf int) *Store {
 	return s
 }
 
-// Put stores an object; Delete removes one.
+// Put stores an object.
 func (s *Store) Put(key, content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects[key] = content
 }
 
-// Delete removes an object.
+// Delete deletes an object.
 func (s *Store) Delete(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, key)
 }
 
-// Fail has the next requests answered by these, one each; nil answers as it should.
+// Fail sets the replies to the next requests, one each; nil means the normal reply.
 func (s *Store) Fail(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, faults...)
 }
 
-// Asked returns the requests since the last call, as path and query.
+// Asked returns the paths and queries of the requests since the last call.
 func (s *Store) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,12 +85,14 @@ func (s *Store) Asked() []string {
 	return out
 }
 
-// Refuse answers with an error as S3 does.
+// Refuse replies with an S3 error.
 func Refuse(status int, code string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, "%s<Error><Code>%s</Code><Message>No.</Message><RequestId>1</RequestId></Error>", xml.Header, code)
+		_, _ = fmt.Fprintf(
+			w, "%s<Error><Code>%s</Code><Message>No.</Message><RequestId>1</RequestId></Error>", xml.Header, code,
+		)
 	}
 }
 
@@ -126,7 +128,7 @@ func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signed checks the signature of a request, from what arrived alone.
+// signed verifies the signature of a request.
 func (s *Store) signed(w http.ResponseWriter, r *http.Request) bool {
 	rest, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=")
 	credential, rest, ok1 := strings.Cut(rest, ",SignedHeaders=")
@@ -174,7 +176,7 @@ func hmacOf(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// list answers ListObjectsV2, a page at a time. Its tokens hold characters that must be encoded in a query.
+// list replies to ListObjectsV2 page by page. Its tokens contain characters that must be encoded in a query.
 func (s *Store) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("list-type") != "2" || q.Get("encoding-type") != "url" {
@@ -196,19 +198,24 @@ func (s *Store) list(w http.ResponseWriter, r *http.Request) {
 	slices.Sort(keys)
 	more := len(keys) > s.pageOf
 	keys = keys[:min(len(keys), s.pageOf)]
-	_, _ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
+	_,
+		_ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
 		xml.Header, "http://s3.amazonaws.com/doc/2006-03-01/", Bucket, len(keys), more)
 	for _, key := range keys {
-		_, _ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>",
+		_,
+			_ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>",
 			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"), modified.Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(etag(s.objects[key]), `"`, "&quot;"), len(s.objects[key]))
 	}
 	if more {
-		_, _ = fmt.Fprintf(w, "<NextContinuationToken>=+/%s</NextContinuationToken>", base64.StdEncoding.EncodeToString([]byte(keys[len(keys)-1])))
+		_, _ = fmt.Fprintf(
+			w, "<NextContinuationToken>=+/%s</NextContinuationToken>",
+			base64.StdEncoding.EncodeToString([]byte(keys[len(keys)-1])),
+		)
 	}
 	_, _ = fmt.Fprint(w, "</ListBucketResult>")
 }
 
-// modified is when every object was changed: a store's seconds are too coarse to tell changes by.
+// modified is the same for all objects, because the one-second resolution of stores can't show changes.
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func etag(content string) string {
