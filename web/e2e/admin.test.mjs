@@ -129,7 +129,12 @@ test('the log goes on to older entries', async (open) => {
   const entry = (seq) => ({ seq, at: '2026-11-15T10:00:00.000Z', event: 'sign_in', actor: 'operator', detail: {} });
   await page.route('**/api/admin/audit?*', (r) => {
     const from = Number(new URL(r.request().url()).searchParams.get('cursor') ?? 0);
-    return r.fulfill({ json: { events: Array.from({ length: 50 }, (_, i) => entry(from + i)), nextCursor: from < 100 ? String(from + 50) : undefined } });
+    return r.fulfill({
+      json: {
+        events: Array.from({ length: 50 }, (_, i) => entry(from + i)),
+        nextCursor: from < 100 ? String(from + 50) : undefined,
+      },
+    });
   });
   await page.goto(`${demo.url}/admin/audit`);
   for (let rows = 50; rows < 150; rows += 50) {
@@ -144,12 +149,25 @@ test('the system page tells what runs, and cancels a task', async (open) => {
   const page = await open(slow, '/chat');
   const agent = await agentOf(page);
   const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, {});
-  await page.evaluate(([p]) => fetch(p, { method: 'POST', headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' }, body: JSON.stringify({ text: 'slow 60s; stream never' }) }), [`/api/agents/${agent.id}/threads/${thread.id}/messages`]);
+  await page.evaluate(
+    ([p]) =>
+      fetch(p, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' },
+        body: JSON.stringify({ text: 'slow 60s; stream never' }),
+      }),
+    [`/api/agents/${agent.id}/threads/${thread.id}/messages`],
+  );
   await page.goto(`${slow.url}/admin/system`);
   await page.getByText('SQLite').waitFor();
   assert.equal(await page.getByRole('definition').last().getByRole('listitem').count(), 1, 'one server runs');
   await page.getByText('All sums are those of their rows.').waitFor();
-  await page.getByRole('listitem').filter({ hasText: 'Answer' }).getByRole('button', { name: /^Cancel/ }).first().click();
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'Answer' })
+    .getByRole('button', { name: /^Cancel/ })
+    .first()
+    .click();
   await dialog(page).getByRole('button', { name: 'Cancel task' }).click();
   await page.getByText('The task is cancelled.').waitFor();
   await page.getByRole('button', { name: 'Cancelled' }).click();
@@ -160,7 +178,16 @@ test('the system page tells what runs, and cancels a task', async (open) => {
 test('every page of administration and account says when it can’t be loaded, and tries again', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const user = await grace(page);
-  for (const path of ['/admin/users', `/admin/users/${user.id}`, '/admin/plans', '/admin/audit', '/admin/system', '/settings/subscription', '/settings/webhooks', '/settings/data']) {
+  for (const path of [
+    '/admin/users',
+    `/admin/users/${user.id}`,
+    '/admin/plans',
+    '/admin/audit',
+    '/admin/system',
+    '/settings/subscription',
+    '/settings/webhooks',
+    '/settings/data',
+  ]) {
     // The account itself is there, or there would be no such pages.
     await page.route(/\/api\/(admin|account)\/\w/, (r) => r.abort());
     await page.goto(demo.url + path);

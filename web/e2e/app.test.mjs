@@ -42,14 +42,19 @@ test('every state has a URL', async (open) => {
   const copy = await open(demo, page.url().slice(demo.url.length));
   await copy.getByRole('complementary').waitFor();
   assert.equal(await copy.getByRole('searchbox', { name: 'Search words' }).inputValue(), 'computer machine');
-  assert.equal(await copy.getByRole('slider', { name: 'From year' }).inputValue(), await page.getByRole('slider', { name: 'From year' }).inputValue());
+  assert.equal(
+    await copy.getByRole('slider', { name: 'From year' }).inputValue(),
+    await page.getByRole('slider', { name: 'From year' }).inputValue(),
+  );
   assert.equal(await copy.getByRole('button', { name: /^Article/ }).getAttribute('aria-pressed'), 'true');
 });
 
 test('back restores the scroll', async (open) => {
   const page = await open(demo, '/search?q=computer+machine');
   await page.locator('li h2').nth(10).waitFor();
-  await page.locator('#main').evaluate((m) => { m.scrollTop = 900; });
+  await page.locator('#main').evaluate((m) => {
+    m.scrollTop = 900;
+  });
   await page.waitForFunction(() => document.getElementById('main')?.scrollTop === 900);
   await page.getByRole('link', { name: 'Memories' }).click();
   await page.getByRole('heading', { name: 'Memories', level: 1 }).waitFor();
@@ -60,8 +65,13 @@ test('back restores the scroll', async (open) => {
 test('skeletons show while a page loads', async (open) => {
   const page = await open(demo, '/chat');
   let release;
-  const held = new Promise((r) => { release = r; });
-  await page.route('**/favourites?*', async (r) => { await held; await r.continue(); });
+  const held = new Promise((r) => {
+    release = r;
+  });
+  await page.route('**/favourites?*', async (r) => {
+    await held;
+    await r.continue();
+  });
   await page.getByRole('link', { name: 'Favourites' }).click();
   await page.locator('.skeleton').first().waitFor();
   release();
@@ -76,7 +86,13 @@ test('empty states have one action', async (open) => {
 
 test('a page that fails says why, with the request id and Retry', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
-  await page.route('**/memories?*', (r) => r.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify({ code: 'internal', detail: 'It broke.', status: 500, requestId: 'req_42' }) }));
+  await page.route('**/memories?*', (r) =>
+    r.fulfill({
+      status: 500,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({ code: 'internal', detail: 'It broke.', status: 500, requestId: 'req_42' }),
+    }),
+  );
   await page.getByRole('link', { name: 'Memories' }).click();
   await page.getByText('Request req_42').waitFor();
   await page.unroute('**/memories?*');
@@ -146,7 +162,14 @@ test('the focus is visible, an answer is announced, and motion can be reduced', 
   await page.getByRole('textbox', { name: 'Message' }).fill('slow 1s; stream ready');
   await page.keyboard.press('Enter');
   await page.locator('.spin').first().waitFor();
-  assert.ok(parseFloat(await page.locator('.spin').first().evaluate((s) => getComputedStyle(s).animationDuration)) < 0.001);
+  assert.ok(
+    parseFloat(
+      await page
+        .locator('.spin')
+        .first()
+        .evaluate((s) => getComputedStyle(s).animationDuration),
+    ) < 0.001,
+  );
   await page.locator('[role=status]', { hasText: 'The answer is there.' }).waitFor({ state: 'attached' });
   await page.keyboard.press('Tab');
   assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), 'none');
@@ -190,9 +213,17 @@ test('each file has its progress, and can be cancelled and tried again', async (
   const page = await open(slow, '/sources', { expectErrors: true });
   await page.getByRole('link', { name: 'Library' }).click();
   let release;
-  const held = new Promise((r) => { release = r; });
-  await page.route('**/files', async (r) => { if (r.request().method() === 'POST') await held; await r.continue().catch(() => {}); });
-  await page.setInputFiles('input[type=file]', [file('one.txt', 'The first text about looms.'), file('two.txt', 'The second text about mills.')]);
+  const held = new Promise((r) => {
+    release = r;
+  });
+  await page.route('**/files', async (r) => {
+    if (r.request().method() === 'POST') await held;
+    await r.continue().catch(() => {});
+  });
+  await page.setInputFiles('input[type=file]', [
+    file('one.txt', 'The first text about looms.'),
+    file('two.txt', 'The second text about mills.'),
+  ]);
   await page.getByRole('progressbar', { name: 'one.txt' }).waitFor();
   await page.getByRole('button', { name: 'Cancel: two.txt' }).click();
   await page.getByText('Cancelled').waitFor();
@@ -200,21 +231,32 @@ test('each file has its progress, and can be cancelled and tried again', async (
   await page.getByText('Sent').first().waitFor();
   await page.unroute('**/files');
   await page.getByRole('button', { name: 'Retry: two.txt' }).click();
-  await page.waitForFunction(() => [...document.querySelectorAll('[aria-label=Uploads] li')].every((li) => li.textContent.includes('Sent')));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('[aria-label=Uploads] li')].every((li) => li.textContent.includes('Sent')),
+  );
   await page.locator('section[aria-labelledby=files]').getByText('two.txt').waitFor();
 });
 
 test('files can be dropped and pasted anywhere', async (open) => {
   const page = await open(slow, '/chat');
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
-  for (const [type, key] of [['drop', 'dataTransfer'], ['paste', 'clipboardData']]) {
+  for (const [type, key] of [
+    ['drop', 'dataTransfer'],
+    ['paste', 'clipboardData'],
+  ]) {
     const sent = page.waitForResponse((r) => r.url().endsWith('/files') && r.request().method() === 'POST');
-    await page.evaluate(([t, k]) => {
-      const data = new DataTransfer();
-      data.items.add(new File([`A text that came by ${t}.`], `${t}.txt`, { type: 'text/plain' }));
-      const event = t === 'drop' ? new DragEvent(t, { dataTransfer: data, bubbles: true, cancelable: true }) : new ClipboardEvent(t, { [k]: data, bubbles: true, cancelable: true });
-      document.querySelector('main').dispatchEvent(event);
-    }, [type, key]);
+    await page.evaluate(
+      ([t, k]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([`A text that came by ${t}.`], `${t}.txt`, { type: 'text/plain' }));
+        const event =
+          t === 'drop'
+            ? new DragEvent(t, { dataTransfer: data, bubbles: true, cancelable: true })
+            : new ClipboardEvent(t, { [k]: data, bubbles: true, cancelable: true });
+        document.querySelector('main').dispatchEvent(event);
+      },
+      [type, key],
+    );
     assert.equal((await sent).status(), 200);
     await page.getByText('Adding 1 file to Library.').first().waitFor();
   }
@@ -223,7 +265,9 @@ test('files can be dropped and pasted anywhere', async (open) => {
 test('search has a histogram with a range, stars and citations', async (open) => {
   const page = await open(demo, '/search?q=computer+machine');
   const total = Number(/\d+/.exec(await page.getByRole('status').filter({ hasText: 'results' }).textContent())[0]);
-  const rows = await page.locator('table tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => Number(c.textContent))));
+  const rows = await page
+    .locator('table tbody tr')
+    .evaluateAll((all) => all.map((r) => [...r.children].map((c) => Number(c.textContent))));
   assert.ok(rows.length > 5 && rows.reduce((n, r) => n + r[1], 0) <= total);
   const to = page.getByRole('slider', { name: 'To year' });
   const box = await to.boundingBox();
@@ -240,8 +284,16 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await saved; // what is read before that may lack it
   await page.reload();
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
-  for (const [style, shape] of [['BibTeX', /^@/], ['RIS', /^TY {2}- /], ['CSL-JSON', /^\[/], ['APA', /\(\d{4}\)\./]]) {
-    await page.getByRole('button', { name: /^Copy citation/ }).first().click();
+  for (const [style, shape] of [
+    ['BibTeX', /^@/],
+    ['RIS', /^TY {2}- /],
+    ['CSL-JSON', /^\[/],
+    ['APA', /\(\d{4}\)\./],
+  ]) {
+    await page
+      .getByRole('button', { name: /^Copy citation/ })
+      .first()
+      .click();
     await page.getByRole('button', { name: style, exact: true }).locator('visible=true').click();
     await page.getByText(`${style}: Copied`).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), shape);
@@ -257,7 +309,8 @@ test('a star that is clicked just before the page is left is kept', async (open)
   await page.addInitScript(() => {
     const real = window.fetch;
     window.fetch = (request, init) => {
-      if (request.method === 'POST' && request.url.endsWith('/favourites')) sessionStorage.setItem('kept', String(request.keepalive));
+      if (request.method === 'POST' && request.url.endsWith('/favourites'))
+        sessionStorage.setItem('kept', String(request.keepalive));
       return real(request, init);
     };
   });
@@ -269,7 +322,13 @@ test('a star that is clicked just before the page is left is kept', async (open)
   const favourites = async () => (await api(page, 'GET', `/api/agents/${agent.id}/favourites`)).favourites;
   const before = (await favourites()).length;
   // In one go, so that nothing can be answered in between.
-  await Promise.all([page.waitForEvent('load'), star.evaluate((s) => { s.click(); location.reload(); })]);
+  await Promise.all([
+    page.waitForEvent('load'),
+    star.evaluate((s) => {
+      s.click();
+      location.reload();
+    }),
+  ]);
   assert.equal(await page.evaluate(() => sessionStorage.getItem('kept')), 'true');
   for (let n = before; n === before;) n = (await favourites()).length;
   const [newest] = await favourites();
@@ -284,7 +343,8 @@ test('years are chosen by touch', async (open) => {
   const box = await from.boundingBox();
   const devtools = await page.context().newCDPSession(page);
   const y = box.y + box.height / 2;
-  const touch = (type, x) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x, y }] });
+  const touch = (type, x) =>
+    devtools.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x, y }] });
   await touch('touchStart', box.x + 11);
   for (const part of [0.1, 0.25, 0.4]) await touch('touchMove', box.x + box.width * part);
   await touch('touchEnd');
@@ -300,28 +360,48 @@ test('use is plotted by day and by agent, with the numbers in tables', async (op
   await page.route('**/api/account/usage?*', async (r) => {
     const real = await (await r.fetch()).json();
     const byDay = r.request().url().includes('by=day');
-    await r.fulfill({ json: { ...real, usage: byDay ? [usage('2026-11-01', 3, 120_000), usage('2026-11-04', 1, 40_000)] : [usage('agt_gone', 1, 40_000), usage('agt_other', 3, 120_000)] } });
+    await r.fulfill({
+      json: {
+        ...real,
+        usage: byDay
+          ? [usage('2026-11-01', 3, 120_000), usage('2026-11-04', 1, 40_000)]
+          : [usage('agt_gone', 1, 40_000), usage('agt_other', 3, 120_000)],
+      },
+    });
   });
   await page.goto(`${demo.url}/settings/usage`);
   const days = page.getByRole('table', { name: 'Spend by day' });
   await days.waitFor({ state: 'attached' });
-  assert.deepEqual(await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)), ['3', '0', '0', '1'], 'days without use are there, too');
+  assert.deepEqual(
+    await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)),
+    ['3', '0', '0', '1'],
+    'days without use are there, too',
+  );
   assert.equal(await page.locator('figure svg rect').count(), 4);
   const agents = page.getByRole('table', { name: 'By agent' });
   assert.deepEqual(await agents.locator('tbody th').allTextContents(), ['agt_other', 'agt_gone'], 'the most first');
-  assert.deepEqual(await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))), [100, 33]);
+  assert.deepEqual(
+    await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))),
+    [100, 33],
+  );
 });
 
 test('favourites can be selected and exported', async (open) => {
   const page = await open(demo, '/search?q=relational');
-  await page.getByRole('button', { name: /^Favourite/ }).first().click();
+  await page
+    .getByRole('button', { name: /^Favourite/ })
+    .first()
+    .click();
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
   await page.getByRole('link', { name: 'Favourites' }).click();
   await page.getByRole('checkbox').first().check();
   await page.getByRole('toolbar').getByRole('button', { name: 'BibTeX' }).click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^@/);
   await page.getByRole('button', { name: 'Export' }).click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'RIS' }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'RIS' }).click(),
+  ]);
   assert.match(download.suggestedFilename(), /\.ris$/);
   await page.getByRole('toolbar').getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('heading', { name: 'No favourites yet' }).waitFor();

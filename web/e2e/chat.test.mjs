@@ -13,7 +13,13 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
   const panel = page.getByRole('complementary', { name: 'Source 1' });
   const quote = await panel.locator('blockquote').textContent();
   assert.equal(await panel.locator('mark').textContent(), quote);
-  assert.ok(await panel.locator('mark').evaluate((m) => { const r = m.getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight; }), 'the quote is in sight');
+  assert.ok(
+    await panel.locator('mark').evaluate((m) => {
+      const r = m.getBoundingClientRect();
+      return r.top >= 0 && r.top < innerHeight;
+    }),
+    'the quote is in sight',
+  );
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
   assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus is back on the mark');
@@ -108,7 +114,8 @@ test('a computer that slept goes on with the answer', async (open) => {
   const other = await open(slow, '/chat');
   const agent = await agentOf(other);
   const thread = new URL(page.url()).pathname.split('/')[2];
-  for (let status = 'working'; status === 'working';) status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
+  for (let status = 'working'; status === 'working';)
+    status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
   await page.context().setOffline(false);
   await devtools.send('Page.setWebLifecycleState', { state: 'active' });
   await page.getByText('after the nap', { exact: true }).waitFor();
@@ -122,7 +129,13 @@ test('steps are live, then folded to a line with their number', async (open) => 
   await page.keyboard.press('Enter');
   await page.locator('[aria-busy=true] li', { hasText: 'Thought 3' }).waitFor();
   await busy(page).waitFor({ state: 'detached' });
-  assert.equal(await page.locator('article[aria-label=Agent] details').first().evaluate((d) => d.open), false);
+  assert.equal(
+    await page
+      .locator('article[aria-label=Agent] details')
+      .first()
+      .evaluate((d) => d.open),
+    false,
+  );
   assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/);
   const other = await open(demo, '/chat');
   const answer = await ask(other, 'Who proposed the relational model?');
@@ -130,16 +143,26 @@ test('steps are live, then folded to a line with their number', async (open) => 
 });
 
 /** Lets a test write the stream of a turn, word for word. */
-const scriptStream = (page) => page.addInitScript(() => {
-  const real = window.fetch;
-  let n = 0;
-  window.fetch = (input, init) => {
-    if (!String(input).includes('/events')) return real(input, init);
-    return Promise.resolve(new Response(new ReadableStream({ start(c) {
-      window.push = (text) => c.enqueue(new TextEncoder().encode(`id: 1.${++n}\nevent: delta\ndata: ${JSON.stringify({ text })}\n\n`));
-    } })));
-  };
-});
+const scriptStream = (page) =>
+  page.addInitScript(() => {
+    const real = window.fetch;
+    let n = 0;
+    window.fetch = (input, init) => {
+      if (!String(input).includes('/events')) return real(input, init);
+      return Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(c) {
+              window.push = (text) =>
+                c.enqueue(
+                  new TextEncoder().encode(`id: 1.${++n}\nevent: delta\ndata: ${JSON.stringify({ text })}\n\n`),
+                );
+            },
+          }),
+        ),
+      );
+    };
+  });
 
 test('only the last block is drawn again while an answer grows', async (open) => {
   const page = await open(slow);
@@ -150,9 +173,15 @@ test('only the last block is drawn again while an answer grows', async (open) =>
   await page.waitForFunction(() => window.push);
   await page.evaluate(() => window.push('First block.\n\nSecond'));
   await page.getByText('Second').waitFor();
-  await page.evaluate(() => { document.querySelector('[aria-busy] .prose p').kept = true; window.push(' block grows.'); });
+  await page.evaluate(() => {
+    document.querySelector('[aria-busy] .prose p').kept = true;
+    window.push(' block grows.');
+  });
   await page.getByText('Second block grows.').waitFor();
-  assert.ok(await page.evaluate(() => document.querySelector('[aria-busy] .prose p').kept), 'the first block is the same element');
+  assert.ok(
+    await page.evaluate(() => document.querySelector('[aria-busy] .prose p').kept),
+    'the first block is the same element',
+  );
   await page.keyboard.press('Escape');
 });
 
@@ -167,8 +196,13 @@ test('the view sticks to the bottom only for those who are there', async (open) 
   const gap = () => scroller.evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
   await page.evaluate(() => window.push('Line.\n\n'.repeat(60)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 60);
-  await page.waitForFunction(() => { const s = document.querySelector('[aria-label=Conversation]'); return s.scrollHeight - s.scrollTop - s.clientHeight < 5; });
-  await scroller.evaluate((s) => { s.scrollTop = 100; });
+  await page.waitForFunction(() => {
+    const s = document.querySelector('[aria-label=Conversation]');
+    return s.scrollHeight - s.scrollTop - s.clientHeight < 5;
+  });
+  await scroller.evaluate((s) => {
+    s.scrollTop = 100;
+  });
   await page.getByRole('button', { name: 'To the newest message' }).waitFor();
   await page.evaluate(() => window.push('More.\n\n'.repeat(20)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 80);
@@ -208,9 +242,21 @@ test('markup in an answer can do nothing', async (open) => {
   await field(page).fill('slow 30s');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
-  await page.evaluate(() => window.push('<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> <b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)'));
+  await page.evaluate(() =>
+    window.push(
+      '<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> <b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)',
+    ),
+  );
   await page.locator('math').waitFor();
-  const live = await page.locator('[aria-busy] .prose').evaluate((el) => [...el.querySelectorAll('*')].flatMap((e) => [e.localName, ...e.getAttributeNames().filter((n) => n.startsWith('on')), e.protocol ?? '']));
+  const live = await page
+    .locator('[aria-busy] .prose')
+    .evaluate((el) =>
+      [...el.querySelectorAll('*')].flatMap((e) => [
+        e.localName,
+        ...e.getAttributeNames().filter((n) => n.startsWith('on')),
+        e.protocol ?? '',
+      ]),
+    );
   for (const bad of ['img', 'script', 'onclick', 'onerror', 'javascript:']) assert.ok(!live.includes(bad), bad);
   assert.equal(await page.evaluate(() => window.bad), undefined);
   assert.equal(await page.getByRole('link', { name: 'out' }).getAttribute('rel'), 'noreferrer');
@@ -221,7 +267,10 @@ test('a question can be asked again and edited', async (open) => {
   const page = await open(slow, '/chat');
   await ask(page, 'hello');
   await page.getByRole('button', { name: 'Ask again' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'));
+  await page.waitForFunction(
+    () =>
+      document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'),
+  );
   await page.getByRole('button', { name: 'Edit question' }).first().click();
   assert.equal(await field(page).inputValue(), 'hello');
   assert.ok(await field(page).evaluate((f) => f === document.activeElement));
@@ -230,7 +279,21 @@ test('a question can be asked again and edited', async (open) => {
 test('a failed send gives the draft back, with the request id and Retry', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await ask(page, 'first');
-  await page.route('**/messages', (r) => (r.request().method() === 'POST' ? r.fulfill({ status: 503, contentType: 'application/problem+json', headers: { 'X-Request-Id': 'req_test' }, body: JSON.stringify({ code: 'unavailable', detail: 'The database is away.', status: 503, requestId: 'req_test' }) }) : r.continue()));
+  await page.route('**/messages', (r) =>
+    r.request().method() === 'POST'
+      ? r.fulfill({
+          status: 503,
+          contentType: 'application/problem+json',
+          headers: { 'X-Request-Id': 'req_test' },
+          body: JSON.stringify({
+            code: 'unavailable',
+            detail: 'The database is away.',
+            status: 503,
+            requestId: 'req_test',
+          }),
+        })
+      : r.continue(),
+  );
   await field(page).fill('not lost');
   await page.keyboard.press('Enter');
   await page.getByText('Request req_test').waitFor();
@@ -261,7 +324,10 @@ test('a thread can be exported to Markdown, renamed and deleted', async (open) =
   await ask(page, 'What is a Turing test?');
   const menu = page.getByRole('button', { name: /Options of this conversation: What is a Turing/ }).first();
   await menu.click();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export as Markdown' }).click()]);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export as Markdown' }).click(),
+  ]);
   assert.match(file.suggestedFilename(), /\.md$/);
   await menu.click();
   await page.getByRole('button', { name: 'Rename' }).click();
@@ -331,13 +397,29 @@ test('a thread of 500 messages can be read to its start', async (open) => {
   await page.getByRole('article').first().waitFor();
   assert.ok((await shown()) < 200, 'not all are read at once');
   for (let n = await shown(); n < 500; n = await shown()) {
-    await scroller.evaluate((s) => { s.scrollTop = 0; });
+    await scroller.evaluate((s) => {
+      s.scrollTop = 0;
+    });
     await page.waitForFunction((before) => document.querySelectorAll('article').length > before, n);
   }
   assert.equal(await shown(), 500);
-  await scroller.evaluate((s) => { s.scrollTop = 0; });
+  await scroller.evaluate((s) => {
+    s.scrollTop = 0;
+  });
   await page.getByText(first).first().waitFor();
-  assert.ok(await page.getByRole('article').first().evaluate((a) => a.getBoundingClientRect().bottom > 0), 'the first is in sight');
+  assert.ok(
+    await page
+      .getByRole('article')
+      .first()
+      .evaluate((a) => a.getBoundingClientRect().bottom > 0),
+    'the first is in sight',
+  );
   await page.getByRole('button', { name: 'To the newest message' }).click();
-  assert.ok(await page.getByRole('article').last().evaluate((a) => a.getBoundingClientRect().top < innerHeight), 'and so can the last be');
+  assert.ok(
+    await page
+      .getByRole('article')
+      .last()
+      .evaluate((a) => a.getBoundingClientRect().top < innerHeight),
+    'and so can the last be',
+  );
 });

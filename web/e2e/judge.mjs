@@ -6,14 +6,27 @@ import { createRequire } from 'node:module';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** How people look at pages. The tool that judges is no part of the page, and the page's policy would keep it out: open with bypassCSP. */
-export const looks = { 'light, 1280 px': {}, 'dark, 1280 px': { dark: true }, 'light, 390 px': { width: 390, height: 844 }, 'dark, 390 px': { width: 390, height: 844, dark: true } };
+export const looks = {
+  'light, 1280 px': {},
+  'dark, 1280 px': { dark: true },
+  'light, 390 px': { width: 390, height: 844 },
+  'dark, 390 px': { width: 390, height: 844, dark: true },
+};
 
 export async function judge(page, what) {
   // Not until the network is idle: a page that follows an import never lets it be.
   await page.locator('h1').first().waitFor({ state: 'attached' });
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: no sideways scroll`);
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    `${what}: no sideways scroll`,
+  );
   assert.equal(await page.locator('h1').count(), 1, `${what}: one h1`);
-  const found = await page.evaluate(async (source) => { if (!window.axe) (0, eval)(source); return (await window.axe.run()).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`); }, axe);
+  const found = await page.evaluate(async (source) => {
+    if (!window.axe) (0, eval)(source);
+    return (await window.axe.run()).violations.map(
+      (v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`,
+    );
+  }, axe);
   assert.deepEqual(found, [], what);
 }

@@ -19,7 +19,9 @@ test('an agent is shared with a person by their address, changed and taken back'
   await invite('nobody@example.org');
   const row = (email) => page.getByRole('listitem').filter({ hasText: email });
   const unknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
-  await row('nobody@example.org').getByRole('button', { name: /^Withdraw/ }).click();
+  await row('nobody@example.org')
+    .getByRole('button', { name: /^Withdraw/ })
+    .click();
   await page.getByText('Invitation withdrawn.').first().waitFor();
   await invite('Grace@example.org');
   assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), unknown);
@@ -120,7 +122,11 @@ test('an agent that everybody may use is marked as shared in the picker', async 
   const own = (await api(other, 'POST', '/api/agents', { name: 'My own' })).agent;
   await other.goto(`${demo.url}/memories`);
   await other.getByLabel('Agent').waitFor();
-  assert.deepEqual(await other.getByLabel('Agent').locator('option').allTextContents(), ['My own', 'Landmarks (shared)'], 'one’s own come first');
+  assert.deepEqual(
+    await other.getByLabel('Agent').locator('option').allTextContents(),
+    ['My own', 'Landmarks (shared)'],
+    'one’s own come first',
+  );
   await api(other, 'DELETE', `/api/agents/${own.id}`);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
 });
@@ -149,12 +155,16 @@ test('the secret of a webhook is shown once, and a test tells what came of it', 
   await dialog(page).getByLabel('Address').fill('https://hooks.example/carrel');
   await dialog(page).getByLabel('Answers that failed').uncheck();
   await dialog(page).getByRole('button', { name: 'Add webhook' }).click();
-  await dialog(page).getByText(/^whsec_/).waitFor();
+  await dialog(page)
+    .getByText(/^whsec_/)
+    .waitFor();
   await dialog(page).getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
   assert.ok(!(await page.content()).includes('whsec_'), 'the secret is gone');
   // The receiver is not there, and nothing leaves the machine to look for it.
-  await page.route('**/webhooks/*/test', (r) => r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }));
+  await page.route('**/webhooks/*/test', (r) =>
+    r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }),
+  );
   await page.getByRole('button', { name: /^Send a test/ }).click();
   await page.getByText('The receiver answered with status 500.').waitFor();
   await page.getByRole('button', { name: /^Delete/ }).click();
@@ -162,9 +172,29 @@ test('the secret of a webhook is shown once, and a test tells what came of it', 
   await page.waitForFunction(async () => !(await (await fetch('/api/account/webhooks')).json()).webhooks.length);
 });
 
-const plan = { name: 'reader', capabilities: ['search', 'chat'], models: [], spendCapMicros: 5_000_000, priceMicros: 9_000_000, declared: false };
-const spend = { usedMicros: 1_000_000, capMicros: 5_000_000, leftMicros: 4_000_000, resetsAt: '2026-12-01T00:00:00.000Z' };
-const subscription = { plan: 'reader', status: 'active', startsAt: '2026-11-01T12:00:00.000Z', endsAt: '2026-12-01T12:00:00.000Z', cancelAtEnd: false, live: true, source: 'stripe' };
+const plan = {
+  name: 'reader',
+  capabilities: ['search', 'chat'],
+  models: [],
+  spendCapMicros: 5_000_000,
+  priceMicros: 9_000_000,
+  declared: false,
+};
+const spend = {
+  usedMicros: 1_000_000,
+  capMicros: 5_000_000,
+  leftMicros: 4_000_000,
+  resetsAt: '2026-12-01T00:00:00.000Z',
+};
+const subscription = {
+  plan: 'reader',
+  status: 'active',
+  startsAt: '2026-11-01T12:00:00.000Z',
+  endsAt: '2026-12-01T12:00:00.000Z',
+  cancelAtEnd: false,
+  live: true,
+  source: 'stripe',
+};
 
 test('the subscription page tells what there is, what is left and when it starts anew', async (open) => {
   const page = await open(demo, '/settings/subscription');
@@ -173,9 +203,15 @@ test('the subscription page tells what there is, what is left and when it starts
   assert.equal(await page.getByRole('button', { name: /Take|Manage payment/ }).count(), 0, 'nothing is sold here');
   const states = [
     [{ plan, spend, subscription }, 'It is renewed on 1 Dec 2026.'],
-    [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'It ends on 1 Dec 2026, and is not renewed.'],
+    [
+      { plan, spend, subscription: { ...subscription, cancelAtEnd: true } },
+      'It ends on 1 Dec 2026, and is not renewed.',
+    ],
     [{ plan, spend, subscription: { ...subscription, status: 'trial' } }, 'A trial until 1 Dec 2026.'],
-    [{ plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } }, 'You can go on until 4 Dec 2026; pay before that.'],
+    [
+      { plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } },
+      'You can go on until 4 Dec 2026; pay before that.',
+    ],
     [{ spend }, 'ask whoever runs this installation'],
   ];
   for (const [reply, words] of states) {
@@ -192,19 +228,33 @@ test('a plan is bought and managed at the payment provider', async (open) => {
   const billing = { checkout: true, portal: true, plans: [plan] };
   const asked = [];
   await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, billing } }));
-  await page.route('**/api/account/subscription/*', (r) => { asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]); return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } }); });
+  await page.route('**/api/account/subscription/*', (r) => {
+    asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]);
+    return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } });
+  });
   await page.reload();
   await page.getByRole('button', { name: 'Take reader' }).click();
   await page.waitForURL('**/settings/profile?paid');
   await page.goBack();
   await page.getByRole('button', { name: 'Manage payment' }).click();
   await page.waitForURL('**/settings/profile?paid');
-  assert.deepEqual(asked, [['checkout', { plan: 'reader' }], ['portal', null]]);
+  assert.deepEqual(asked, [
+    ['checkout', { plan: 'reader' }],
+    ['portal', null],
+  ]);
 });
 
 test('plans that can be bought are accessible', async (open) => {
   const page = await open(demo, '/chat', { bypassCSP: true, width: 390, height: 844 });
-  await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, subscription: { ...subscription, status: 'past_due', live: false }, billing: { checkout: true, portal: true, plans: [plan] } } }));
+  await page.route('**/api/account/subscription', (r) =>
+    r.fulfill({
+      json: {
+        spend,
+        subscription: { ...subscription, status: 'past_due', live: false },
+        billing: { checkout: true, portal: true, plans: [plan] },
+      },
+    }),
+  );
   await page.goto(`${demo.url}/settings/subscription`);
   await page.getByRole('button', { name: 'Take reader' }).waitFor();
   await judge(page, 'a subscription');
@@ -213,8 +263,14 @@ test('plans that can be bought are accessible', async (open) => {
 test('an account is exported in the background, downloaded and deleted again', async (open) => {
   const page = await open(member, '/settings/data', { expectErrors: true }); // there is no export yet: 404
   await page.getByRole('button', { name: 'Make an export' }).click();
-  await page.getByText(/is ready/).first().waitFor();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+  await page
+    .getByText(/is ready/)
+    .first()
+    .waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
   assert.match(file.suggestedFilename(), /\.zip$/);
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('button', { name: 'Make an export' }).waitFor();
@@ -222,7 +278,14 @@ test('an account is exported in the background, downloaded and deleted again', a
 
 test('the page of an export shows how far it is, and why it failed', async (open) => {
   const page = await open(member);
-  let made = { id: 'exp_1', status: 'working', done: 120, total: 480, bytes: 1_000_000, createdAt: '2026-11-15T10:00:00.000Z' };
+  let made = {
+    id: 'exp_1',
+    status: 'working',
+    done: 120,
+    total: 480,
+    bytes: 1_000_000,
+    createdAt: '2026-11-15T10:00:00.000Z',
+  };
   await page.route('**/api/account/export', (r) => r.fulfill({ json: { export: made } }));
   await page.goto(`${demo.url}/settings/data`);
   await page.getByText('120 of 480 · 1 MB').waitFor();
@@ -234,7 +297,11 @@ test('the page of an export shows how far it is, and why it failed', async (open
 test('an account is deleted only after its address was typed', async (open) => {
   const page = await open(member, '/settings/data', { expectErrors: true }); // as above
   let sent;
-  await page.route('**/api/account', (r) => (r.request().method() === 'DELETE' ? ((sent = r.request().postDataJSON()), r.fulfill({ json: { deleted: true } })) : r.continue()));
+  await page.route('**/api/account', (r) =>
+    r.request().method() === 'DELETE'
+      ? ((sent = r.request().postDataJSON()), r.fulfill({ json: { deleted: true } }))
+      : r.continue(),
+  );
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const confirm = dialog(page).getByRole('button', { name: 'Delete my account' });
   assert.ok(await confirm.isDisabled());

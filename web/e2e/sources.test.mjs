@@ -26,8 +26,12 @@ test('a large file goes in pieces, and goes on after a broken line and a lost re
   await page.route('**/uploads/*', async (r) => {
     const offset = Number(r.request().headers()['upload-offset']);
     offsets.push(offset / MIB);
-    if (offsets.length === 1) await r.abort('connectionreset'); // nothing has arrived
-    else if (offsets.length === 3) { await r.fetch(); await r.abort('connectionreset'); } // it has, and nobody was told
+    if (offsets.length === 1)
+      await r.abort('connectionreset'); // nothing has arrived
+    else if (offsets.length === 3) {
+      await r.fetch();
+      await r.abort('connectionreset');
+    } // it has, and nobody was told
     else await r.continue();
   });
   await page.setInputFiles('input[type=file]', large('pieces.txt', 9 * MIB));
@@ -56,21 +60,37 @@ test('an import is followed live: files, documents, and what could not be read a
     const real = window.fetch;
     window.fetch = (input, init) => {
       if (!/\/sources\/[^/]+\/events/.test(String(input))) return real(input, init);
-      return Promise.resolve(new Response(new ReadableStream({ start(c) {
-        window.push = (event, data) => c.enqueue(new TextEncoder().encode(`id: 9.1\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
-      } })));
+      return Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(c) {
+              window.push = (event, data) =>
+                c.enqueue(new TextEncoder().encode(`id: 9.1\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+            },
+          }),
+        ),
+      );
     };
   });
   await page.goto(`${slow.url}/sources`);
   await page.getByRole('link', { name: 'Library' }).click();
   await page.waitForFunction(() => window.push);
   const push = (event, data) => page.evaluate(([e, d]) => window.push(e, d), [event, data]);
-  const report = { files: { total: 5, done: 1, unchanged: 0, failed: 0, removed: 0 }, bytes: { total: 1000, done: 200 }, documents: { added: 7, updated: 0, unchanged: 0, deleted: 0 }, failed: 0 };
+  const report = {
+    files: { total: 5, done: 1, unchanged: 0, failed: 0, removed: 0 },
+    bytes: { total: 1000, done: 200 },
+    documents: { added: 7, updated: 0, unchanged: 0, deleted: 0 },
+    failed: 0,
+  };
   await push('progress', { ...report, current: 'second.pdf', etaSeconds: 12 });
   await page.getByText('Reading file 1 of 5').waitFor();
   await page.getByText('second.pdf').waitFor();
   await page.getByText('7 documents · 12 seconds left').waitFor();
-  await push('progress', { ...report, failed: 1, errors: [{ file: 'second.pdf', reason: 'second.pdf: needs a password; save it without one' }] });
+  await push('progress', {
+    ...report,
+    failed: 1,
+    errors: [{ file: 'second.pdf', reason: 'second.pdf: needs a password; save it without one' }],
+  });
   await page.getByText('second.pdf: needs a password; save it without one').waitFor();
   await page.getByText('12 seconds left').waitFor({ state: 'detached' });
   const asked = page.waitForResponse((r) => r.url().endsWith('/sources'));
@@ -81,17 +101,27 @@ test('an import is followed live: files, documents, and what could not be read a
 
 test('a file that can’t be read says why, without a reload', async (open) => {
   const page = await library(open);
-  await page.setInputFiles('input[type=file]', { name: 'broken.pdf', mimeType: 'application/pdf', buffer: Buffer.from('no PDF at all') });
+  await page.setInputFiles('input[type=file]', {
+    name: 'broken.pdf',
+    mimeType: 'application/pdf',
+    buffer: Buffer.from('no PDF at all'),
+  });
   await page.getByRole('heading', { name: '1 file could not be read' }).waitFor();
-  await page.locator('section[aria-labelledby=unread]').getByText('broken.pdf: is not a PDF file, or one that is damaged').waitFor();
+  await page
+    .locator('section[aria-labelledby=unread]')
+    .getByText('broken.pdf: is not a PDF file, or one that is damaged')
+    .waitFor();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).click();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).waitFor({ state: 'detached' });
 });
 
 /** What the form is filled with, by the labels of what it asks for. */
 const answers = {
-  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')), 'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b', Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'), // a feed is fetched at once, the others when somebody searches
-  Bucket: () => 'papers', 'Key of the provider': () => 'a-key-of-mine',
+  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
+  'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
+  Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'), // a feed is fetched at once, the others when somebody searches
+  Bucket: () => 'papers',
+  'Key of the provider': () => 'a-key-of-mine',
 };
 
 test('every kind of source can be added, changed and removed', async (open) => {
@@ -99,7 +129,9 @@ test('every kind of source can be added, changed and removed', async (open) => {
   await page.getByRole('button', { name: 'New source' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.locator('option[value=folder]').waitFor({ state: 'attached' });
-  const kinds = await dialog.locator('option').evaluateAll((all) => all.filter((o) => o.closest('#source-kind')).map((o) => o.value));
+  const kinds = await dialog
+    .locator('option')
+    .evaluateAll((all) => all.filter((o) => o.closest('#source-kind')).map((o) => o.value));
   await page.keyboard.press('Escape');
   for (const kind of kinds) {
     await page.getByRole('button', { name: 'New source' }).click();

@@ -67,7 +67,10 @@ export async function call(request: RequestInfo, init?: RequestInit): Promise<Re
 }
 
 /** The API of the contract, typed. Replies are those of success: all else is thrown. */
-export const api = createClient<paths>({ baseUrl: (globalThis.location?.origin ?? 'http://localhost') + base, fetch: call });
+export const api = createClient<paths>({
+  baseUrl: (globalThis.location?.origin ?? 'http://localhost') + base,
+  fetch: call,
+});
 
 /** Gives the body of a call that did not throw. */
 export async function body<T>(answer: Promise<{ data?: T }>): Promise<NonNullable<T>> {

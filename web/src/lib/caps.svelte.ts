@@ -7,12 +7,17 @@ type Cap = components['schemas']['CredentialCap'];
 /** What single keys and connections may spend in a month. */
 class Caps extends Resource<Record<string, Cap>> {
   read(): Promise<void> {
-    return this.load(async () => Object.fromEntries((await body(api.GET('/api/account/spend-caps'))).caps.map((c) => [c.credentialId, c])));
+    return this.load(async () =>
+      Object.fromEntries((await body(api.GET('/api/account/spend-caps'))).caps.map((c) => [c.credentialId, c])),
+    );
   }
 
   /** Sets a cap, or without one takes it away. */
   async set(credentialId: string, capMicros: number | undefined): Promise<void> {
-    await api.PUT('/api/account/spend-caps/{credentialId}', { params: { path: { credentialId } }, body: { capMicros: capMicros ?? null } });
+    await api.PUT('/api/account/spend-caps/{credentialId}', {
+      params: { path: { credentialId } },
+      body: { capMicros: capMicros ?? null },
+    });
     await this.read();
   }
 }

@@ -23,16 +23,25 @@ const seenSteps = new Map<string, Step[]>();
 export const stepsOf = (turnId: string): Step[] => {
   const known = seenSteps.get(turnId);
   if (known) return known;
-  try { return JSON.parse(sessionStorage.getItem(`carrel.steps.${turnId}`) ?? '[]') as Step[]; } catch { return []; }
+  try {
+    return JSON.parse(sessionStorage.getItem(`carrel.steps.${turnId}`) ?? '[]') as Step[];
+  } catch {
+    return [];
+  }
 };
 
 function keepSteps(turnId: string, steps: Step[]): void {
   seenSteps.set(turnId, steps);
-  try { sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps)); } catch { /* for this page, then */ }
+  try {
+    sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps));
+  } catch {
+    /* for this page, then */
+  }
 }
 
 /** Whether trying again is of no use: who asks may not, or there is nothing. */
-const final = (e: unknown): boolean => e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
+const final = (e: unknown): boolean =>
+  e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
 
 /**
  * One thread as it is on the screen: its messages, and the turn that runs. The server is where it happens; this follows, and
@@ -59,21 +68,37 @@ export class Conversation {
   #partial = '';
   #posting: Promise<unknown> = Promise.resolve();
 
-  constructor(readonly agentId: string, readonly threadId: string, readonly changed: () => void = () => {}) {}
+  constructor(
+    readonly agentId: string,
+    readonly threadId: string,
+    readonly changed: () => void = () => {},
+  ) {}
 
-  get working(): boolean { return !!this.turnId || !!this.sending; }
-  get text(): string { return this.live ? textOf(this.live) || this.#partial : ''; }
+  get working(): boolean {
+    return !!this.turnId || !!this.sending;
+  }
+  get text(): string {
+    return this.live ? textOf(this.live) || this.#partial : '';
+  }
 
-  get #path() { return { path: { agentId: this.agentId, threadId: this.threadId } }; }
+  get #path() {
+    return { path: { agentId: this.agentId, threadId: this.threadId } };
+  }
 
   /** Reads the newest messages, and follows the turn if one runs. */
   async load(): Promise<void> {
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: PAGE } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, query: { limit: PAGE } },
+        }),
+      );
       if (this.#stop.signal.aborted) return;
       // Older ones that were read before stay.
       const first = page.messages[0];
-      const before = first ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id)) : [];
+      const before = first
+        ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id))
+        : [];
       if (!before.length) this.older = page.nextCursor;
       this.messages = [...before, ...page.messages];
       if (page.messages.some((m) => m.role === 'user' && m.text === this.sending)) this.sending = '';
@@ -112,12 +137,22 @@ export class Conversation {
     for (let wait = 500; this.turnId && !this.#stop.signal.aborted; wait = Math.min(wait * 2, 8000)) {
       let quiet: ReturnType<typeof setTimeout> | undefined;
       try {
-        if (!this.live?.done) await readEvents(url, this.live?.last ?? '', this.#stop.signal, () => {
-          wait = 500;
-          if (this.reconnecting || !this.live?.last) void this.#check();
-          else quiet = setTimeout(() => void this.#check(), QUIET_MS);
-          this.reconnecting = false;
-        }, (e) => { clearTimeout(quiet); this.#take(e); });
+        if (!this.live?.done)
+          await readEvents(
+            url,
+            this.live?.last ?? '',
+            this.#stop.signal,
+            () => {
+              wait = 500;
+              if (this.reconnecting || !this.live?.last) void this.#check();
+              else quiet = setTimeout(() => void this.#check(), QUIET_MS);
+              this.reconnecting = false;
+            },
+            (e) => {
+              clearTimeout(quiet);
+              this.#take(e);
+            },
+          );
       } catch (e) {
         if (final(e)) break;
       } finally {
@@ -127,7 +162,10 @@ export class Conversation {
       // The line may drop between the last event and the list that has the answer; then the list is asked for again.
       if (this.live?.done) {
         await this.load();
-        if (!this.error) { this.changed(); announce(t('answer_ready')); }
+        if (!this.error) {
+          this.changed();
+          announce(t('answer_ready'));
+        }
         if (!this.error || final(this.error)) break;
       }
       if (this.#stop.signal.aborted) break;
@@ -141,7 +179,11 @@ export class Conversation {
   async #check(): Promise<void> {
     const turn = this.turnId;
     await this.load();
-    if (turn && !this.turnId) { this.#stop.abort(); this.#stop = new AbortController(); this.changed(); }
+    if (turn && !this.turnId) {
+      this.#stop.abort();
+      this.#stop = new AbortController();
+      this.changed();
+    }
   }
 
   #take(e: ServerEvent): void {
@@ -153,7 +195,10 @@ export class Conversation {
   #flush(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    if (!this.#inbox.length || !this.live) { this.#inbox = []; return; }
+    if (!this.#inbox.length || !this.live) {
+      this.#inbox = [];
+      return;
+    }
     // What the list told of the turn makes way for its events, which come from the start.
     let next = this.live.steps.some((s) => !s.id) ? { ...newTurn(), last: this.live.last } : this.live;
     for (const e of this.#inbox) next = apply(next, e);
@@ -169,9 +214,12 @@ export class Conversation {
     // when it is over by then; with older messages still unread their number is not known.
     const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${LAST}`;
     try {
-      const posting = body(api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
-        params: { ...this.#path, header: { ...once(), Prefer: 'respond-async' } }, body: { text, research },
-      }));
+      const posting = body(
+        api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, header: { ...once(), Prefer: 'respond-async' } },
+          body: { text, research },
+        }),
+      );
       this.#posting = posting.catch(() => {});
       const reply = await posting;
       this.turnId = reply.turnId;
@@ -197,7 +245,11 @@ export class Conversation {
     const cursor = this.older;
     this.older = undefined;
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: OLDER, cursor } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, query: { limit: OLDER, cursor } },
+        }),
+      );
       this.messages = [...page.messages, ...this.messages];
       this.older = page.nextCursor;
     } catch (e) {
@@ -213,7 +265,11 @@ export class Conversation {
     this.messages = this.messages.map((m) => (m.id === message.id ? { ...m, feedback } : m));
     const params = { path: { ...this.#path.path, messageId: message.id } };
     try {
-      if (thumb) await api.PUT('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', { params, body: { thumb, note: note || undefined } });
+      if (thumb)
+        await api.PUT('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', {
+          params,
+          body: { thumb, note: note || undefined },
+        });
       else await api.DELETE('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', { params });
     } catch (e) {
       this.messages = before;

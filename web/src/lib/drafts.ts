@@ -4,5 +4,6 @@ import { forget, recall, remember } from './prefs.svelte';
 export const draftOf = (place: string): string => recall(`draft.${place}`) ?? '';
 
 export function keepDraft(place: string, text: string): void {
-  if (text.trim()) remember(`draft.${place}`, text); else forget(`draft.${place}`);
+  if (text.trim()) remember(`draft.${place}`, text);
+  else forget(`draft.${place}`);
 }

@@ -3,10 +3,12 @@ import { locale, t } from './i18n/index.svelte';
 const DAY = 86_400_000;
 
 /** A date and time in full. */
-export const dateTime = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
+export const dateTime = (iso: string): string =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
 
 /** A date. */
-export const date = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
+export const date = (iso: string): string =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
 
 export const number = (n: number): string => new Intl.NumberFormat(locale()).format(n);
 
@@ -27,8 +29,17 @@ export function ago(iso: string | null | undefined, now = Date.now()): string {
 
 /** How long something takes or lasts, in its largest whole unit: "6 hours". */
 export function duration(minutes: number): string {
-  const [n, unit] = minutes % 10_080 === 0 ? [minutes / 10_080, 'week'] : minutes % 1440 === 0 ? [minutes / 1440, 'day'] : minutes % 60 === 0 ? [minutes / 60, 'hour'] : [minutes, 'minute'];
-  return new Intl.NumberFormat(locale(), { style: 'unit', unit: unit as string, unitDisplay: 'long' }).format(n as number);
+  const [n, unit] =
+    minutes % 10_080 === 0
+      ? [minutes / 10_080, 'week']
+      : minutes % 1440 === 0
+        ? [minutes / 1440, 'day']
+        : minutes % 60 === 0
+          ? [minutes / 60, 'hour']
+          : [minutes, 'minute'];
+  return new Intl.NumberFormat(locale(), { style: 'unit', unit: unit as string, unitDisplay: 'long' }).format(
+    n as number,
+  );
 }
 
 /** The heading under which a thread stands: the day if it is near, else the month. */
@@ -45,7 +56,11 @@ export function dayOf(iso: string, now = Date.now()): string {
 /** Millionths of a dollar as money, with enough digits that a small turn is not nothing. */
 export function money(micros: number): string {
   const dollars = micros / 1e6;
-  return new Intl.NumberFormat(locale(), { style: 'currency', currency: 'USD', maximumFractionDigits: dollars !== 0 && dollars < 0.1 ? 4 : 2 }).format(dollars);
+  return new Intl.NumberFormat(locale(), {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: dollars !== 0 && dollars < 0.1 ? 4 : 2,
+  }).format(dollars);
 }
 
 /** Names of authors: all of a few, else the first and how many more. */
@@ -58,5 +73,10 @@ export function authors(names: readonly string[]): string {
 export function bytes(n: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const i = n < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(n) / 3));
-  return new Intl.NumberFormat(locale(), { style: 'unit', unit: units[i], unitDisplay: i ? 'short' : 'long', maximumFractionDigits: i ? 1 : 0 }).format(n / 1000 ** i);
+  return new Intl.NumberFormat(locale(), {
+    style: 'unit',
+    unit: units[i],
+    unitDisplay: i ? 'short' : 'long',
+    maximumFractionDigits: i ? 1 : 0,
+  }).format(n / 1000 ** i);
 }

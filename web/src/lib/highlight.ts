@@ -6,7 +6,8 @@ import json from 'highlight.js/lib/languages/json';
 import python from 'highlight.js/lib/languages/python';
 import sql from 'highlight.js/lib/languages/sql';
 
-for (const [name, language] of Object.entries({ bash, go, javascript, json, python, sql })) hljs.registerLanguage(name, language);
+for (const [name, language] of Object.entries({ bash, go, javascript, json, python, sql }))
+  hljs.registerLanguage(name, language);
 hljs.registerAliases(['sh', 'shell'], { languageName: 'bash' });
 hljs.registerAliases(['js', 'ts', 'typescript'], { languageName: 'javascript' });
 

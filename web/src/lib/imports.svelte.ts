@@ -15,12 +15,20 @@ export class ImportFeed {
   #lines = new Map<string, AbortController>();
 
   /** `ended` is told of each import that ends: then the sources themselves have changed. */
-  constructor(readonly agentId: string, readonly ended: () => void) {}
+  constructor(
+    readonly agentId: string,
+    readonly ended: () => void,
+  ) {}
 
   /** Follows these sources, the first most of all, and no others. */
   follow(ids: readonly string[]): void {
     const wanted = new Set(ids.slice(0, LINES));
-    for (const [id, line] of this.#lines) if (!wanted.has(id)) { line.abort(); this.#lines.delete(id); this.#forget(id); }
+    for (const [id, line] of this.#lines)
+      if (!wanted.has(id)) {
+        line.abort();
+        this.#lines.delete(id);
+        this.#forget(id);
+      }
     for (const id of wanted) if (!this.#lines.has(id)) void this.#listen(id);
   }
 
@@ -32,7 +40,9 @@ export class ImportFeed {
     return { ...source, import: { ...before, ...report, state: 'running' } };
   }
 
-  close(): void { this.follow([]); }
+  close(): void {
+    this.follow([]);
+  }
 
   /** Listens until told not to, over any number of lines. */
   async #listen(id: string): Promise<void> {
@@ -42,8 +52,19 @@ export class ImportFeed {
     for (let wait = 500; !line.signal.aborted; wait = Math.min(wait * 2, 30_000)) {
       try {
         const url = `${base}/api/agents/${this.agentId}/sources/${id}/events`;
-        await readEvents(url, last, line.signal, () => (wait = 500), (e) => { last = e.id || last; this.#take(id, e); });
-      } catch { /* the next line may hold; the page itself says when the server is away */ }
+        await readEvents(
+          url,
+          last,
+          line.signal,
+          () => (wait = 500),
+          (e) => {
+            last = e.id || last;
+            this.#take(id, e);
+          },
+        );
+      } catch {
+        /* the next line may hold; the page itself says when the server is away */
+      }
       if (!line.signal.aborted) await new Promise((r) => setTimeout(r, wait));
     }
   }
@@ -51,7 +72,15 @@ export class ImportFeed {
   #take(id: string, e: ServerEvent): void {
     if (e.event === 'progress') {
       // What the server leaves out is nothing, and must replace what was there before.
-      this.#reports = { ...this.#reports, [id]: { errors: [], current: undefined, etaSeconds: undefined, ...(JSON.parse(e.data) as Partial<Report>) } as Report };
+      this.#reports = {
+        ...this.#reports,
+        [id]: {
+          errors: [],
+          current: undefined,
+          etaSeconds: undefined,
+          ...(JSON.parse(e.data) as Partial<Report>),
+        } as Report,
+      };
     } else if (e.event === 'done') {
       this.#forget(id);
       this.ended();

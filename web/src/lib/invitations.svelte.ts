@@ -7,12 +7,18 @@ export type Invitation = components['schemas']['Invitation'];
 
 /** The open invitations to agents of others. The menu shows how many there are. */
 class Invitations extends Resource<Invitation[]> {
-  read(): Promise<void> { return this.load(async () => (await body(api.GET('/api/account/invitations'))).invitations); }
+  read(): Promise<void> {
+    return this.load(async () => (await body(api.GET('/api/account/invitations'))).invitations);
+  }
 
-  get count(): number { return this.data?.length ?? 0; }
+  get count(): number {
+    return this.data?.length ?? 0;
+  }
 
   async accept(agentId: string): Promise<Agent> {
-    const { agent } = await body(api.POST('/api/account/invitations/{agentId}/accept', { params: { path: { agentId } } }));
+    const { agent } = await body(
+      api.POST('/api/account/invitations/{agentId}/accept', { params: { path: { agentId } } }),
+    );
     this.#drop(agentId);
     await agents.load();
     return agent;
@@ -25,7 +31,9 @@ class Invitations extends Resource<Invitation[]> {
     agents.drop(agentId);
   }
 
-  #drop(agentId: string): void { this.data = this.data?.filter((i) => i.agentId !== agentId); }
+  #drop(agentId: string): void {
+    this.data = this.data?.filter((i) => i.agentId !== agentId);
+  }
 }
 
 export const invitations = new Invitations();

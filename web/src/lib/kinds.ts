@@ -3,10 +3,19 @@ import { named } from './i18n/index.svelte';
 type Need = 'must' | 'may';
 
 /** The settings of the API that a form asks for; how often it is read again is asked for all that are `read`. */
-export type Setting = 'path' | 'urls' | 'url' | 'bucket' | 'prefix' | 'region' | 'endpoint' | 'accessKeyId' | 'language' | 'tool';
+export type Setting =
+  'path' | 'urls' | 'url' | 'bucket' | 'prefix' | 'region' | 'endpoint' | 'accessKeyId' | 'language' | 'tool';
 
 /** What a kind of source needs. Those that are read have an import and a schedule; those that are live are asked at every search. */
-export type Kind = { group: Group; way: 'sent' | 'read' | 'live'; name?: string; settings?: Partial<Record<Setting, Need>>; secret?: Need; paid?: true; adminsOnly?: true };
+export type Kind = {
+  group: Group;
+  way: 'sent' | 'read' | 'live';
+  name?: string;
+  settings?: Partial<Record<Setting, Need>>;
+  secret?: Need;
+  paid?: true;
+  adminsOnly?: true;
+};
 
 /** The groups of the list that one chooses from, in its order. */
 export const groups = ['files', 'papers', 'web', 'other'] as const;
@@ -16,7 +25,12 @@ type Group = (typeof groups)[number];
 export const kinds: Record<string, Kind> = {
   upload: { group: 'files', way: 'sent' },
   folder: { group: 'files', way: 'read', settings: { path: 'must' }, adminsOnly: true },
-  s3: { group: 'files', way: 'read', settings: { bucket: 'must', prefix: 'may', region: 'may', endpoint: 'may', accessKeyId: 'may' }, secret: 'may' },
+  s3: {
+    group: 'files',
+    way: 'read',
+    settings: { bucket: 'must', prefix: 'may', region: 'may', endpoint: 'may', accessKeyId: 'may' },
+    secret: 'may',
+  },
   openalex: { group: 'papers', way: 'live', name: 'OpenAlex', secret: 'may' },
   crossref: { group: 'papers', way: 'live', name: 'Crossref' },
   arxiv: { group: 'papers', way: 'live', name: 'arXiv' },

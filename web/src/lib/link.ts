@@ -8,7 +8,9 @@ export function webLink(...addresses: (string | null | undefined | false)[]): st
     try {
       const { protocol } = new URL(address);
       if (protocol === 'https:' || protocol === 'http:') return address;
-    } catch { /* no address at all */ }
+    } catch {
+      /* no address at all */
+    }
   }
   return undefined;
 }

@@ -5,10 +5,14 @@ export type Page<T> = { list: T[]; next?: string };
 
 /** A list that comes page by page. */
 export class Paged<T> extends Resource<Page<T>> {
-  constructor(private readonly read: (cursor?: string) => Promise<Page<T>>) { super(); }
+  constructor(private readonly read: (cursor?: string) => Promise<Page<T>>) {
+    super();
+  }
 
   /** Loads the first page. */
-  start(fresh = false): Promise<void> { return this.load(() => this.read(), fresh); }
+  start(fresh = false): Promise<void> {
+    return this.load(() => this.read(), fresh);
+  }
 
   /** Adds the next page, unless another list has taken this one's place meanwhile. */
   async more(): Promise<void> {
@@ -17,6 +21,8 @@ export class Paged<T> extends Resource<Page<T>> {
     try {
       const page = await this.read(before.next);
       if (this.data === before) this.data = { list: [...before.list, ...page.list], next: page.next };
-    } catch (e) { showError(e, () => void this.more()); }
+    } catch (e) {
+      showError(e, () => void this.more());
+    }
   }
 }

@@ -26,4 +26,5 @@ export class Resource<T> {
 }
 
 /** Makes an ApiError of whatever was thrown. */
-export const asApiError = (e: unknown): ApiError => (e instanceof ApiError ? e : new ApiError('internal', String(e), 0));
+export const asApiError = (e: unknown): ApiError =>
+  e instanceof ApiError ? e : new ApiError('internal', String(e), 0);

@@ -34,7 +34,8 @@ export function go(to: string, replace = false): void {
 /** Writes the query of the present path, leaving out what is empty. */
 export function query(values: Record<string, string | number | undefined>): string {
   const q = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== undefined && value !== '') q.set(name, String(value));
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== '') q.set(name, String(value));
   const text = q.toString();
   return text && `?${text}`;
 }
@@ -55,11 +56,13 @@ export function startRouter(): void {
   addEventListener('click', (e) => {
     const a = (e.target as Element | null)?.closest?.('a');
     if (!a || e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    if (a.target || a.hasAttribute('download') || a.origin !== location.origin || !isAppPath(within(a.pathname))) return;
+    if (a.target || a.hasAttribute('download') || a.origin !== location.origin || !isAppPath(within(a.pathname)))
+      return;
     e.preventDefault();
     go(within(a.pathname) + a.search);
   });
 }
 
 /** Paths that the app draws itself; everything else is the server's: /docs, /sign-out, files. */
-const isAppPath = (path: string): boolean => /^\/(chat|search|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);
+const isAppPath = (path: string): boolean =>
+  /^\/(chat|search|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);

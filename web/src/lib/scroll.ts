@@ -9,11 +9,20 @@ const positions = new Map<string, number>();
 export function keepScroll(el: HTMLElement): () => void {
   const entry = route.entry;
   let wanted = positions.get(entry) ?? 0;
-  const settle = () => { if (wanted > 0) { el.scrollTop = wanted; if (el.scrollTop >= wanted - 1) wanted = 0; } };
+  const settle = () => {
+    if (wanted > 0) {
+      el.scrollTop = wanted;
+      if (el.scrollTop >= wanted - 1) wanted = 0;
+    }
+  };
   const grown = new ResizeObserver(settle);
   for (const child of el.children) grown.observe(child);
-  const note = () => { if (wanted === 0) positions.set(entry, el.scrollTop); };
-  const stop = () => { wanted = 0; };
+  const note = () => {
+    if (wanted === 0) positions.set(entry, el.scrollTop);
+  };
+  const stop = () => {
+    wanted = 0;
+  };
   el.addEventListener('scroll', note, { passive: true });
   el.addEventListener('wheel', stop, { passive: true });
   el.addEventListener('touchmove', stop, { passive: true });
@@ -22,6 +31,12 @@ export function keepScroll(el: HTMLElement): () => void {
   return () => {
     if (el.scrollTop > 0) note(); // the last scroll may not have been told yet; an element that is gone says 0
     grown.disconnect();
-    for (const [type, fn] of [['scroll', note], ['wheel', stop], ['touchmove', stop], ['keydown', stop]] as const) el.removeEventListener(type, fn);
+    for (const [type, fn] of [
+      ['scroll', note],
+      ['wheel', stop],
+      ['touchmove', stop],
+      ['keydown', stop],
+    ] as const)
+      el.removeEventListener(type, fn);
   };
 }

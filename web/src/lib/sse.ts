@@ -40,14 +40,27 @@ const WAKING = ['online', 'resume'] as const;
  * Reads a stream of events until it ends. EventSource is not used because it can't start after a given event, gives up on the
  * first reply that is an error, and does not notice a line that died while the computer slept.
  */
-export async function readEvents(url: string, after: string, signal: AbortSignal, opened: () => void, on: (e: ServerEvent) => void): Promise<void> {
+export async function readEvents(
+  url: string,
+  after: string,
+  signal: AbortSignal,
+  opened: () => void,
+  on: (e: ServerEvent) => void,
+): Promise<void> {
   const inner = new AbortController();
   const stop = () => inner.abort();
   signal.addEventListener('abort', stop);
-  for (const type of WAKING) { addEventListener(type, stop); document.addEventListener(type, stop); }
+  for (const type of WAKING) {
+    addEventListener(type, stop);
+    document.addEventListener(type, stop);
+  }
   let watchdog = setTimeout(stop, SILENCE_MS);
   try {
-    const response = await call(url, { headers: after ? { 'Last-Event-ID': after } : {}, signal: inner.signal, cache: 'no-store' });
+    const response = await call(url, {
+      headers: after ? { 'Last-Event-ID': after } : {},
+      signal: inner.signal,
+      cache: 'no-store',
+    });
     opened();
     const parser = new EventParser();
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -59,6 +72,9 @@ export async function readEvents(url: string, after: string, signal: AbortSignal
   } finally {
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);
-    for (const type of WAKING) { removeEventListener(type, stop); document.removeEventListener(type, stop); }
+    for (const type of WAKING) {
+      removeEventListener(type, stop);
+      document.removeEventListener(type, stop);
+    }
   }
 }

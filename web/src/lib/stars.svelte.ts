@@ -10,20 +10,25 @@ class Stars {
   #marks = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  has(agentId: string, cardId: string): boolean { return this.#ids[agentId]?.has(cardId) ?? false; }
+  has(agentId: string, cardId: string): boolean {
+    return this.#ids[agentId]?.has(cardId) ?? false;
+  }
 
   async load(agentId: string): Promise<void> {
     if (this.#ids[agentId] || this.#loading.has(agentId)) return;
     this.#loading.add(agentId);
     try {
       let ids: Set<string>, marks: number;
-      do { // again if somebody clicked meanwhile, who knows better than what was read
+      do {
+        // again if somebody clicked meanwhile, who knows better than what was read
         marks = this.#marks;
         await this.settled();
         ids = await this.#read(agentId);
       } while (marks !== this.#marks);
       this.#ids = { ...this.#ids, [agentId]: ids };
-    } catch { /* stars are not worth a message; a click tells what is wrong */ } finally {
+    } catch {
+      /* stars are not worth a message; a click tells what is wrong */
+    } finally {
       this.#loading.delete(agentId);
     }
   }
@@ -32,7 +37,9 @@ class Stars {
     const ids = new Set<string>();
     let cursor: string | undefined;
     do {
-      const page = await body(api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }),
+      );
       for (const f of page.favourites) ids.add(f.cardId);
       cursor = page.nextCursor;
     } while (cursor);
@@ -40,12 +47,15 @@ class Stars {
   }
 
   /** Ends when the server has all that was clicked: what is read before that may lack it. */
-  settled(): Promise<void> { return this.#writing; }
+  settled(): Promise<void> {
+    return this.#writing;
+  }
 
   mark(agentId: string, cardId: string, on: boolean): void {
     this.#marks++;
     const next = new Set(this.#ids[agentId]);
-    if (on) next.add(cardId); else next.delete(cardId);
+    if (on) next.add(cardId);
+    else next.delete(cardId);
     this.#ids = { ...this.#ids, [agentId]: next };
   }
 
@@ -61,8 +71,17 @@ class Stars {
     this.mark(agentId, card.cardId, on);
     try {
       // keepalive: what shows as done is done, also when the page is left at once.
-      if (on) await api.POST('/api/agents/{agentId}/favourites', { params: { path: { agentId }, header: once() }, body: { card, threadId }, keepalive: true });
-      else await api.DELETE('/api/agents/{agentId}/favourites/{cardId}', { params: { path: { agentId, cardId: card.cardId } }, keepalive: true });
+      if (on)
+        await api.POST('/api/agents/{agentId}/favourites', {
+          params: { path: { agentId }, header: once() },
+          body: { card, threadId },
+          keepalive: true,
+        });
+      else
+        await api.DELETE('/api/agents/{agentId}/favourites/{cardId}', {
+          params: { path: { agentId, cardId: card.cardId } },
+          keepalive: true,
+        });
     } catch (e) {
       this.mark(agentId, card.cardId, !on);
       showError(e, () => void this.toggle(agentId, card, threadId));

@@ -7,11 +7,28 @@ describe('offsets count code points', () => {
     expect(length('😀😀')).toBe(2);
   });
   it('marks hits and leaves the rest', () => {
-    expect(pieces('😀 relational model', [{ start: 13, end: 18 }, { start: 2, end: 12 }])).toEqual([
-      { text: '😀 ', hit: false }, { text: 'relational', hit: true }, { text: ' ', hit: false }, { text: 'model', hit: true },
+    expect(
+      pieces('😀 relational model', [
+        { start: 13, end: 18 },
+        { start: 2, end: 12 },
+      ]),
+    ).toEqual([
+      { text: '😀 ', hit: false },
+      { text: 'relational', hit: true },
+      { text: ' ', hit: false },
+      { text: 'model', hit: true },
     ]);
   });
   it('is not confused by spans that overlap or lie outside', () => {
-    expect(pieces('abc', [{ start: 0, end: 2 }, { start: 1, end: 3 }, { start: 2, end: 9 }, { start: 2, end: 2 }]).map((p) => p.text).join('')).toBe('abc');
+    expect(
+      pieces('abc', [
+        { start: 0, end: 2 },
+        { start: 1, end: 3 },
+        { start: 2, end: 9 },
+        { start: 2, end: 2 },
+      ])
+        .map((p) => p.text)
+        .join(''),
+    ).toBe('abc');
   });
 });

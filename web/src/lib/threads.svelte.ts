@@ -34,10 +34,13 @@ class Threads {
     if (!agentId) return;
     const turn = ++this.#turn;
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId }, query: { limit: 50 } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId }, query: { limit: 50 } } }),
+      );
       if (turn !== this.#turn) return;
       const ids = new Set(page.threads.map((x) => x.id));
-      const rest = this.more === undefined ? [] : this.list.filter((x) => !ids.has(x.id)).slice(Math.max(0, 50 - ids.size));
+      const rest =
+        this.more === undefined ? [] : this.list.filter((x) => !ids.has(x.id)).slice(Math.max(0, 50 - ids.size));
       this.list = [...page.threads, ...(this.list.length > 50 ? rest : [])];
       if (this.list.length <= 50) this.more = page.nextCursor;
       this.loaded = true;
@@ -46,24 +49,34 @@ class Threads {
       this.error = asApiError(e);
     }
     const busy = this.list.some((x) => x.status === 'working');
-    if (document.visibilityState === 'visible') this.#timer = setTimeout(() => void this.refresh(), busy ? BUSY_MS : IDLE_MS);
+    if (document.visibilityState === 'visible')
+      this.#timer = setTimeout(() => void this.refresh(), busy ? BUSY_MS : IDLE_MS);
   }
 
   async loadMore(): Promise<void> {
     if (!this.more) return;
-    const page = await body(api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId: this.agentId }, query: { limit: 50, cursor: this.more } } }));
+    const page = await body(
+      api.GET('/api/agents/{agentId}/threads', {
+        params: { path: { agentId: this.agentId }, query: { limit: 50, cursor: this.more } },
+      }),
+    );
     const ids = new Set(this.list.map((x) => x.id));
     this.list = [...this.list, ...page.threads.filter((x) => !ids.has(x.id))];
     this.more = page.nextCursor;
   }
 
-  put(thread: Thread): void { this.list = [thread, ...this.list.filter((x) => x.id !== thread.id)]; }
+  put(thread: Thread): void {
+    this.list = [thread, ...this.list.filter((x) => x.id !== thread.id)];
+  }
 
-  rename(id: string, title: string): void { this.list = this.list.map((x) => (x.id === id ? { ...x, title } : x)); }
+  rename(id: string, title: string): void {
+    this.list = this.list.map((x) => (x.id === id ? { ...x, title } : x));
+  }
 
   hide(id: string, hidden: boolean): void {
     const next = new Set(this.hidden);
-    if (hidden) next.add(id); else next.delete(id);
+    if (hidden) next.add(id);
+    else next.delete(id);
     this.hidden = next;
   }
 
@@ -83,9 +96,13 @@ function read(): Record<string, string> {
   try {
     const seen = JSON.parse(recall('seen') ?? 'null') as Record<string, string> | null;
     if (seen) return seen;
-  } catch { /* as on the first visit */ }
+  } catch {
+    /* as on the first visit */
+  }
   return { '': new Date().toISOString() };
 }
 
 export const threads = new Threads();
-addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') void threads.refresh(); });
+addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') void threads.refresh();
+});

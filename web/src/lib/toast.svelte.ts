@@ -2,7 +2,13 @@ import { asApiError } from './resource.svelte';
 import { problem, t } from './i18n/index.svelte';
 
 /** A short word at the edge of the window. */
-export type Toast = { id: number; text: string; requestId?: string; action?: { label: string; run: () => void }; ended?: () => void };
+export type Toast = {
+  id: number;
+  text: string;
+  requestId?: string;
+  action?: { label: string; run: () => void };
+  ended?: () => void;
+};
 
 /** How long a toast stays, and so how long something can be undone. */
 export const TOAST_MS = 6000;
@@ -22,7 +28,10 @@ export function dismiss(id: number): void {
 export function show(toast: Omit<Toast, 'id'>): number {
   const id = next++;
   toasts.list = [...toasts.list.slice(-2), { id, ...toast }];
-  timers.set(id, setTimeout(() => dismiss(id), TOAST_MS));
+  timers.set(
+    id,
+    setTimeout(() => dismiss(id), TOAST_MS),
+  );
   return id;
 }
 
@@ -46,11 +55,28 @@ export function undoable(text: string, commit: () => Promise<unknown>, undo: () 
     if (!open) return;
     open = false;
     pending.delete(settle);
-    commit().catch((e) => { undo(); showError(e); });
+    commit().catch((e) => {
+      undo();
+      showError(e);
+    });
   };
   pending.add(settle);
-  const id = show({ text, action: { label: t('undo'), run: () => { open = false; pending.delete(settle); undo(); dismiss(id); } }, ended: settle });
+  const id = show({
+    text,
+    action: {
+      label: t('undo'),
+      run: () => {
+        open = false;
+        pending.delete(settle);
+        undo();
+        dismiss(id);
+      },
+    },
+    ended: settle,
+  });
 }
 
 /** A page that is closed keeps what was shown as done. */
-addEventListener('pagehide', () => { for (const settle of pending) settle(); });
+addEventListener('pagehide', () => {
+  for (const settle of pending) settle();
+});

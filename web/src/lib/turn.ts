@@ -3,7 +3,12 @@ import type { ServerEvent } from './sse';
 export type Step = { n: number; kind: string; label: string; state: 'started' | 'finished' | 'failed' };
 
 /** A turn as its events tell it. Each part knows which event it came with, because a restart takes parts back. */
-export type LiveTurn = { last: string; steps: (Step & { id: string })[]; pieces: { id: string; text: string }[]; done?: { status: string; messageId: string } };
+export type LiveTurn = {
+  last: string;
+  steps: (Step & { id: string })[];
+  pieces: { id: string; text: string }[];
+  done?: { status: string; messageId: string };
+};
 
 export const newTurn = (): LiveTurn => ({ last: '', steps: [], pieces: [] });
 

@@ -25,7 +25,12 @@ function callsOf(name: string, text: string): string[] {
 }
 
 describe('deletions that can be undone', () => {
-  const found = files.flatMap(([file, text]) => callsOf('undoable', text).map((call) => ({ file, paths: [...call.matchAll(/'(\/api\/[^']*)'/g)].map((m) => m[1]!) })));
+  const found = files.flatMap(([file, text]) =>
+    callsOf('undoable', text).map((call) => ({
+      file,
+      paths: [...call.matchAll(/'(\/api\/[^']*)'/g)].map((m) => m[1]!),
+    })),
+  );
 
   it('are found', () => expect(found.length).toBeGreaterThanOrEqual(4));
 
@@ -35,7 +40,9 @@ describe('deletions that can be undone', () => {
   });
 
   it('are the only ones that offer Undo', () => {
-    const others = files.filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text)).map(([name]) => name);
+    const others = files
+      .filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text))
+      .map(([name]) => name);
     expect(others).toEqual([]);
   });
 });

@@ -25,12 +25,24 @@ export class Upload {
   #place = '';
   #offset = 0;
 
-  constructor(readonly agentId: string, readonly sourceId: string, readonly file: File) {}
+  constructor(
+    readonly agentId: string,
+    readonly sourceId: string,
+    readonly file: File,
+  ) {}
 
-  get open(): boolean { return this.state === 'waiting' || this.state === 'sending' || this.state === 'interrupted'; }
-  get #stopped(): boolean { return this.state === 'cancelled'; }
-  get #source(): string { return `${base}/api/agents/${this.agentId}/sources/${this.sourceId}`; }
-  get #name(): string { return this.file.webkitRelativePath || this.file.name; }
+  get open(): boolean {
+    return this.state === 'waiting' || this.state === 'sending' || this.state === 'interrupted';
+  }
+  get #stopped(): boolean {
+    return this.state === 'cancelled';
+  }
+  get #source(): string {
+    return `${base}/api/agents/${this.agentId}/sources/${this.sourceId}`;
+  }
+  get #name(): string {
+    return this.file.webkitRelativePath || this.file.name;
+  }
 
   /** Sends the file, or what of it is not there yet. It never throws: `state` and `error` say how it went. */
   async send(): Promise<void> {
@@ -83,22 +95,34 @@ export class Upload {
 
   async #begin(): Promise<void> {
     const name = btoa(String.fromCharCode(...new TextEncoder().encode(this.#name)));
-    const made = await call(`${this.#source}/uploads`, { method: 'POST', headers: { ...TUS, 'Upload-Length': String(this.file.size), 'Upload-Metadata': `filename ${name}` } });
+    const made = await call(`${this.#source}/uploads`, {
+      method: 'POST',
+      headers: { ...TUS, 'Upload-Length': String(this.file.size), 'Upload-Metadata': `filename ${name}` },
+    });
     // Only the id is taken: the address may be that of a proxy's other side.
     this.#place = `${this.#source}/uploads/${made.headers.get('Location')!.split('/').at(-1)}`;
     this.#offset = 0;
   }
 
   async #piece(): Promise<void> {
-    const from = this.#offset, end = Math.min(from + PIECE, this.file.size);
+    const from = this.#offset,
+      end = Math.min(from + PIECE, this.file.size);
     const headers = { ...TUS, 'Upload-Offset': String(from), 'Content-Type': 'application/offset+octet-stream' };
     try {
-      await this.#transfer('PATCH', this.#place, headers, this.file.slice(from, end), (loaded) => (this.sent = (from + loaded) / this.file.size));
+      await this.#transfer(
+        'PATCH',
+        this.#place,
+        headers,
+        this.file.slice(from, end),
+        (loaded) => (this.sent = (from + loaded) / this.file.size),
+      );
       this.#offset = end;
     } catch (e) {
       const { status } = asApiError(e);
-      if (status === 404) this.#place = ''; // it was given up meanwhile, or read: what is the same is not read twice
-      else if (status === 409) this.#offset = Number(this.#request?.getResponseHeader('Upload-Offset') ?? 0); // more had arrived than was known
+      if (status === 404)
+        this.#place = ''; // it was given up meanwhile, or read: what is the same is not read twice
+      else if (status === 409)
+        this.#offset = Number(this.#request?.getResponseHeader('Upload-Offset') ?? 0); // more had arrived than was known
       else throw e;
       throw new ApiError('interrupted', t('upload_interrupted'), 0); // and goes on from there
     }
@@ -108,7 +132,11 @@ export class Upload {
     this.state = 'interrupted';
     await new Promise<void>((resolve) => {
       const done = new AbortController();
-      this.#wake = () => { done.abort(); clearTimeout(timer); resolve(); };
+      this.#wake = () => {
+        done.abort();
+        clearTimeout(timer);
+        resolve();
+      };
       const timer = setTimeout(this.#wake, ms);
       addEventListener('online', this.#wake, { signal: done.signal });
     });
@@ -116,13 +144,24 @@ export class Upload {
   }
 
   /** One request with a body. It is a XMLHttpRequest because fetch does not tell how much has been sent. */
-  #transfer(method: string, url: string, headers: Record<string, string>, body: XMLHttpRequestBodyInit, progress: (loaded: number, total: number) => void): Promise<void> {
+  #transfer(
+    method: string,
+    url: string,
+    headers: Record<string, string>,
+    body: XMLHttpRequestBodyInit,
+    progress: (loaded: number, total: number) => void,
+  ): Promise<void> {
     const request = (this.#request = new XMLHttpRequest());
     request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.onprogress = (e) => { if (e.lengthComputable) progress(e.loaded, e.total); };
+    request.upload.onprogress = (e) => {
+      if (e.lengthComputable) progress(e.loaded, e.total);
+    };
     return new Promise((resolve, reject) => {
-      request.onloadend = () => { if (request.status >= 200 && request.status < 300) resolve(); else reject(failureOf(request)); };
+      request.onloadend = () => {
+        if (request.status >= 200 && request.status < 300) resolve();
+        else reject(failureOf(request));
+      };
       request.send(body);
     });
   }
@@ -193,8 +232,14 @@ export function take(files: readonly File[], sourceId?: string): void {
   if (!agent || !files.length) return;
   const takers = agent.sources.filter((s) => s.kind === 'upload');
   const source = takers.find((s) => s.id === sourceId) ?? takers.find((s) => s.default) ?? takers[0];
-  if (!source) { show({ text: t('no_upload_source') }); return; }
+  if (!source) {
+    show({ text: t('no_upload_source') });
+    return;
+  }
   uploads.add(agent.id, source.id, files);
   const follow = { label: t('show'), run: () => go(`/sources/${source.id}${query({ agent: agent.id })}`) };
-  show({ text: t('uploading_to', { count: files.length, source: source.name }), action: sourceId === source.id ? undefined : follow });
+  show({
+    text: t('uploading_to', { count: files.length, source: source.name }),
+    action: sourceId === source.id ? undefined : follow,
+  });
 }

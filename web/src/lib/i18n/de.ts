@@ -98,7 +98,10 @@ export const de: Record<Key, Text> = {
   feedback_send: 'Rückmeldung senden',
   follow_ups: 'Als Nächstes fragen',
   memories_used: { one: '{count} Erinnerung verwendet', other: '{count} Erinnerungen verwendet' },
-  unsupported: { one: '{count} Satz ist durch seine Belege nicht gedeckt', other: '{count} Sätze sind durch ihre Belege nicht gedeckt' },
+  unsupported: {
+    one: '{count} Satz ist durch seine Belege nicht gedeckt',
+    other: '{count} Sätze sind durch ihre Belege nicht gedeckt',
+  },
   partial: 'Diese Antwort ist nicht vollständig.',
   searched_for: 'Gesucht wurde: {query}',
   spend: '{money} · {tokens} Token',
@@ -131,7 +134,8 @@ export const de: Record<Key, Text> = {
   search_words: 'Suchwörter',
   search_hint: 'Wörter, "eine Wendung", author:Name, -ohne',
   search_empty_title: 'Durchsuchen Sie Ihre Quellen',
-  search_empty: 'Tippen Sie Wörter oder eine Frage. Eine Wendung steht in Anführungszeichen, ein Autor nach author:, ein Minus lässt etwas weg.',
+  search_empty:
+    'Tippen Sie Wörter oder eine Frage. Eine Wendung steht in Anführungszeichen, ein Autor nach author:, ein Minus lässt etwas weg.',
   filters: 'Filter',
   source: 'Quelle',
   type: 'Art',
@@ -177,7 +181,8 @@ export const de: Record<Key, Text> = {
   remove: 'Entfernen',
   favourites_removed: { one: 'Favorit entfernt.', other: '{count} Favoriten entfernt.' },
   favourites_empty_title: 'Noch keine Favoriten',
-  favourites_empty: 'Markieren Sie einen Treffer oder eine Quelle mit dem Stern: hier finden Sie sie wieder, fertig für Ihr Literaturverzeichnis.',
+  favourites_empty:
+    'Markieren Sie einen Treffer oder eine Quelle mit dem Stern: hier finden Sie sie wieder, fertig für Ihr Literaturverzeichnis.',
   saved_when: 'gespeichert {when}',
   from_conversation: 'aus einer Unterhaltung',
 
@@ -194,7 +199,8 @@ export const de: Record<Key, Text> = {
   memory_forgotten: 'Vergessen.',
   memory_dismissed: 'Verworfen.',
   memories_empty_title: 'Noch keine Erinnerungen',
-  memories_empty: 'Sagen Sie dem Agenten, was er immer wissen soll. Was er in Unterhaltungen lernt, schlägt er selbst vor.',
+  memories_empty:
+    'Sagen Sie dem Agenten, was er immer wissen soll. Was er in Unterhaltungen lernt, schlägt er selbst vor.',
   'origin.user': 'Von Ihnen',
   'origin.agent': 'Vom Agenten vorgeschlagen',
   'origin.client': 'Von einem Programm',
@@ -212,7 +218,8 @@ export const de: Record<Key, Text> = {
   n_agents: { one: 'nur {count} Agent', other: 'nur {count} Agenten' },
   manage_sources: 'Alle Quellen dieses Agenten',
   delete_agent: 'Agent löschen',
-  delete_agent_text: 'Seine Quellen, Dokumente, Unterhaltungen, Erinnerungen und Favoriten werden mit gelöscht. Das lässt sich nicht rückgängig machen.',
+  delete_agent_text:
+    'Seine Quellen, Dokumente, Unterhaltungen, Erinnerungen und Favoriten werden mit gelöscht. Das lässt sich nicht rückgängig machen.',
   agent_deleted: '{name} ist gelöscht.',
   type_to_confirm: 'Tippen Sie „{word}“ zur Bestätigung',
   sources_text: 'Was der Agent durchsucht und woraus er antwortet.',

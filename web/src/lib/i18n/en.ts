@@ -100,7 +100,10 @@ export const en = {
   feedback_send: 'Send feedback',
   follow_ups: 'Ask next',
   memories_used: { one: '{count} memory used', other: '{count} memories used' },
-  unsupported: { one: '{count} sentence is not supported by what it cites', other: '{count} sentences are not supported by what they cite' },
+  unsupported: {
+    one: '{count} sentence is not supported by what it cites',
+    other: '{count} sentences are not supported by what they cite',
+  },
   partial: 'This answer is not complete.',
   searched_for: 'Searched for: {query}',
   spend: '{money} · {tokens} tokens',
@@ -133,7 +136,8 @@ export const en = {
   search_words: 'Search words',
   search_hint: 'Words, "a phrase", author:name, -without',
   search_empty_title: 'Search your sources',
-  search_empty: 'Type words or a question. Put a phrase in quotes, name an author with author:, leave something out with a minus.',
+  search_empty:
+    'Type words or a question. Put a phrase in quotes, name an author with author:, leave something out with a minus.',
   filters: 'Filters',
   source: 'Source',
   type: 'Kind',

@@ -12,7 +12,11 @@ const catalogues: Record<Language, () => Promise<Record<Key, Text>>> = {
 };
 
 class Speech {
-  now = $state.raw<{ language: Language; locale: string; texts: Record<Key, Text> }>({ language: 'en', locale: 'en', texts: en });
+  now = $state.raw<{ language: Language; locale: string; texts: Record<Key, Text> }>({
+    language: 'en',
+    locale: 'en',
+    texts: en,
+  });
 }
 const state = new Speech();
 
@@ -46,7 +50,10 @@ export const t = (key: Key, values?: Record<string, string | number>): string =>
 
 /** Fills a text in: `{name}` is replaced by its value, and a text with forms takes the one for `count`. */
 export function say(entry: Text, values: Record<string, string | number> = {}): string {
-  const form = typeof entry === 'string' ? entry : (entry[new Intl.PluralRules(state.now.locale).select(Number(values.count)) as 'one' | 'other'] ?? entry.other);
+  const form =
+    typeof entry === 'string'
+      ? entry
+      : (entry[new Intl.PluralRules(state.now.locale).select(Number(values.count)) as 'one' | 'other'] ?? entry.other);
   return form.replace(/\{(\w+)\}/g, (_, name: string) => {
     const v = values[name];
     return typeof v === 'number' ? new Intl.NumberFormat(state.now.locale).format(v) : (v ?? '');
@@ -57,7 +64,8 @@ export function say(entry: Text, values: Record<string, string | number> = {}): 
 const has = (key: string): key is Key => key in state.now.texts;
 
 /** A text for a word of the server, or what the server says itself. */
-export const named = (prefix: string, word: string, fallback: string): string => (has(`${prefix}.${word}`) ? t(`${prefix}.${word}` as Key) : fallback);
+export const named = (prefix: string, word: string, fallback: string): string =>
+  has(`${prefix}.${word}`) ? t(`${prefix}.${word}` as Key) : fallback;
 
 /** What went wrong, in the reader's words. The server's own sentence is better where it is about this very request. */
 export function problem(e: ApiError): string {

@@ -22,14 +22,16 @@ export const de: Record<ManageKey, Text> = {
   users_none: 'Kein Name und keine Adresse enthält diese Wörter.',
   disabled: 'Gesperrt',
   disable: 'Konto sperren',
-  disable_text: '{name} wird sofort überall abgemeldet, und Programme mit diesen Schlüsseln hören auf zu arbeiten. Nichts wird gelöscht; Sie können das Konto wieder freigeben.',
+  disable_text:
+    '{name} wird sofort überall abgemeldet, und Programme mit diesen Schlüsseln hören auf zu arbeiten. Nichts wird gelöscht; Sie können das Konto wieder freigeben.',
   enable: 'Konto freigeben',
   user_disabled: '{name} ist ausgesperrt.',
   user_enabled: '{name} kann sich wieder anmelden.',
   role: 'Rolle',
   role_text: 'Administratoren verwalten Personen, Tarife und die Installation.',
   address_requested: 'Beantragt: {email}.',
-  address_text: 'Mit dieser Adresse meldet sich die Person an, auch bei Ihrem OpenID-Anbieter. Stellen Sie sicher, dass sie ihr gehört.',
+  address_text:
+    'Mit dieser Adresse meldet sich die Person an, auch bei Ihrem OpenID-Anbieter. Stellen Sie sicher, dass sie ihr gehört.',
   role_admin: 'Administrator',
   role_member: 'Mitglied',
   role_owner: 'Eigentümer',
@@ -55,12 +57,14 @@ export const de: Record<ManageKey, Text> = {
   given_by: 'Von einem Administrator gegeben',
   usage_month: 'Diesen Monat verbraucht',
   delete_user: 'Konto löschen',
-  delete_user_text: 'Alles, was dazugehört, geht mit: Agenten, Quellen, Dokumente, Gespräche, Schlüssel. Das kann nicht rückgängig gemacht werden.',
+  delete_user_text:
+    'Alles, was dazugehört, geht mit: Agenten, Quellen, Dokumente, Gespräche, Schlüssel. Das kann nicht rückgängig gemacht werden.',
   user_deleted: '{name} wird gelöscht.',
 
   // Plans
   plans: 'Tarife',
-  plans_text: 'Was Konten dürfen und für wie viel. Eine Änderung gilt ab der nächsten Anfrage aller, die den Tarif haben.',
+  plans_text:
+    'Was Konten dürfen und für wie viel. Eine Änderung gilt ab der nächsten Anfrage aller, die den Tarif haben.',
   new_plan: 'Neuer Tarif',
   plan_name: 'Name',
   plan_name_hint: 'Kleinbuchstaben, Ziffern, - und _',
@@ -98,7 +102,8 @@ export const de: Record<ManageKey, Text> = {
 
   // Audit
   all_audit: 'Protokoll',
-  all_audit_text: 'Was mit allen Konten geschah. Die Einträge sind miteinander verkettet und werden nie geändert oder entfernt.',
+  all_audit_text:
+    'Was mit allen Konten geschah. Die Einträge sind miteinander verkettet und werden nie geändert oder entfernt.',
   audit_empty_title: 'Noch nichts',
   audit_empty: 'Zu diesem Konto gibt es keine Einträge.',
   who: 'Konto',
@@ -173,7 +178,8 @@ export const de: Record<ManageKey, Text> = {
   subscription_text: 'Was Ihr Konto enthält, was Sie davon verbraucht haben und wann es neu beginnt.',
   you_have: 'Ihr Tarif',
   you_have_none: 'Sie haben keinen Tarif',
-  you_have_none_text: 'Sie können lesen, was da ist. Zum Suchen und Chatten brauchen Sie einen Tarif; fragen Sie, wer diese Installation betreibt.',
+  you_have_none_text:
+    'Sie können lesen, was da ist. Zum Suchen und Chatten brauchen Sie einen Tarif; fragen Sie, wer diese Installation betreibt.',
   you_have_none_buy: 'Sie können lesen, was da ist. Zum Suchen und Chatten nehmen Sie einen dieser Tarife.',
   for_good: 'Er hat kein Ende.',
   trial_until: 'Zur Probe bis {when}.',
@@ -197,7 +203,8 @@ export const de: Record<ManageKey, Text> = {
   manage_payment_text: 'Ändern oder kündigen, Rechnungen sehen und die Zahlungsweise ändern, beim Zahlungsdienst.',
 
   // Webhooks
-  webhooks_text: 'Adressen Ihrer Programme, die erfahren, wann eine Antwort da ist. Nachrichten sind nach Standard Webhooks signiert.',
+  webhooks_text:
+    'Adressen Ihrer Programme, die erfahren, wann eine Antwort da ist. Nachrichten sind nach Standard Webhooks signiert.',
   webhooks_empty_title: 'Keine Webhooks',
   webhooks_empty: 'Fügen Sie die Adresse eines Programms hinzu, und es erfährt von jeder Antwort.',
   new_webhook: 'Neuer Webhook',
@@ -228,7 +235,8 @@ export const de: Record<ManageKey, Text> = {
 
   // Sharing
   sharing: 'Teilen',
-  sharing_text: 'Laden Sie andere zu diesem Agenten ein. Sie sehen ihn, sobald sie annehmen, und zahlen ihre Nutzung selbst. Ihre Chats bleiben privat.',
+  sharing_text:
+    'Laden Sie andere zu diesem Agenten ein. Sie sehen ihn, sobald sie annehmen, und zahlen ihre Nutzung selbst. Ihre Chats bleiben privat.',
   share_with: 'Teilen mit',
   everybody: 'Alle hier',
   everybody_text: 'Alle Konten dieser Installation',
@@ -253,26 +261,32 @@ export const de: Record<ManageKey, Text> = {
   'access.user': 'Sie dürfen ihn durchsuchen und mit ihm chatten.',
   'access.manager': 'Sie dürfen ihn benutzen und ändern. Löschen und teilen kann ihn nur sein Besitzer.',
   leave_agent: 'Agenten verlassen',
-  leave_agent_text: 'Sie verlieren den Zugriff auf „{name}“. Ihre Chats, Erinnerungen und Favoriten bleiben lesbar. Um zurückzukehren, brauchen Sie eine neue Einladung.',
+  leave_agent_text:
+    'Sie verlieren den Zugriff auf „{name}“. Ihre Chats, Erinnerungen und Favoriten bleiben lesbar. Um zurückzukehren, brauchen Sie eine neue Einladung.',
   agent_left: 'Sie haben {name} verlassen.',
   leave_everybody: 'Dieser Agent ist mit allen geteilt und kann nicht verlassen werden.',
 
   // Invitations
-  invitations_text: 'Personen, die einen Agenten mit Ihnen teilen möchten. Sie und Ihre verbundenen Programme sehen ihn erst, wenn Sie annehmen.',
+  invitations_text:
+    'Personen, die einen Agenten mit Ihnen teilen möchten. Sie und Ihre verbundenen Programme sehen ihn erst, wenn Sie annehmen.',
   invitations_empty_title: 'Keine Einladungen',
   invitations_empty: 'Wenn jemand einen Agenten mit Ihnen teilt, erscheint er hier.',
   invited_by: '{name} ({email}) lädt Sie ein',
   accept: 'Annehmen',
   decline: 'Ablehnen',
   review: 'Ansehen',
-  you_are_invited: { one: 'Sie haben eine Einladung zu einem Agenten.', other: 'Sie haben {count} Einladungen zu Agenten.' },
+  you_are_invited: {
+    one: 'Sie haben eine Einladung zu einem Agenten.',
+    other: 'Sie haben {count} Einladungen zu Agenten.',
+  },
   invitation_accepted: 'Sie können {name} jetzt benutzen.',
   invitation_declined: 'Einladung abgelehnt. Der Absender erfährt es nicht.',
 
   // Account data
   data_text: 'Alles hier gehört Ihnen: Nehmen Sie es mit, oder nehmen Sie es fort.',
   export_title: 'Export',
-  export_text: 'Eine Zip-Datei mit allem, was Ihr Konto enthält: Agenten, Dokumente, Gespräche, Erinnerungen, Favoriten, Verbrauch. Geheimnisse sind nicht dabei.',
+  export_text:
+    'Eine Zip-Datei mit allem, was Ihr Konto enthält: Agenten, Dokumente, Gespräche, Erinnerungen, Favoriten, Verbrauch. Geheimnisse sind nicht dabei.',
   export_start: 'Export erstellen',
   export_again: 'Neu erstellen',
   export_working: 'Ihr Export wird erstellt. Sie können diese Seite verlassen.',
@@ -284,6 +298,7 @@ export const de: Record<ManageKey, Text> = {
   export_cancel: 'Anhalten',
   export_deleted: 'Der Export ist gelöscht.',
   leave_title: 'Konto löschen',
-  leave_text: 'Löscht Ihr Konto mit allem, was Ihnen gehört: Agenten, Dokumente, Gespräche, Erinnerungen, Favoriten, Schlüssel und Verbindungen. Es ist nicht zurückzuholen, exportieren Sie es also vorher.',
+  leave_text:
+    'Löscht Ihr Konto mit allem, was Ihnen gehört: Agenten, Dokumente, Gespräche, Erinnerungen, Favoriten, Schlüssel und Verbindungen. Es ist nicht zurückzuholen, exportieren Sie es also vorher.',
   leave: 'Mein Konto löschen',
 };

@@ -21,7 +21,8 @@ export const en = {
   users_none: 'No name and no address has these words in it.',
   disabled: 'Disabled',
   disable: 'Disable account',
-  disable_text: '{name} is signed out everywhere at once, and programs with their keys stop working. Nothing is deleted; you can enable the account again.',
+  disable_text:
+    '{name} is signed out everywhere at once, and programs with their keys stop working. Nothing is deleted; you can enable the account again.',
   enable: 'Enable account',
   user_disabled: '{name} is shut out.',
   user_enabled: '{name} can sign in again.',
@@ -54,12 +55,14 @@ export const en = {
   given_by: 'Given by an admin',
   usage_month: 'Used this month',
   delete_user: 'Delete account',
-  delete_user_text: 'Everything that is theirs goes with it: agents, sources, documents, conversations, keys. This can’t be undone.',
+  delete_user_text:
+    'Everything that is theirs goes with it: agents, sources, documents, conversations, keys. This can’t be undone.',
   user_deleted: '{name} is being deleted.',
 
   // Plans
   plans: 'Plans',
-  plans_text: 'What accounts may do, and for how much. A change counts from the next request of everybody who has the plan.',
+  plans_text:
+    'What accounts may do, and for how much. A change counts from the next request of everybody who has the plan.',
   new_plan: 'New plan',
   plan_name: 'Name',
   plan_name_hint: 'Small letters, digits, - and _',
@@ -172,7 +175,8 @@ export const en = {
   subscription_text: 'What your account includes, what you have used of it, and when it starts anew.',
   you_have: 'Your plan',
   you_have_none: 'You have no plan',
-  you_have_none_text: 'You can read what is there. To search and chat you need a plan; ask whoever runs this installation.',
+  you_have_none_text:
+    'You can read what is there. To search and chat you need a plan; ask whoever runs this installation.',
   you_have_none_buy: 'You can read what is there. To search and chat, take one of these plans.',
   for_good: 'It has no end.',
   trial_until: 'A trial until {when}.',
@@ -196,7 +200,8 @@ export const en = {
   manage_payment_text: 'Change or cancel, see invoices, and change how you pay, at the payment provider.',
 
   // Webhooks
-  webhooks_text: 'Addresses of your programs that are told when an answer is ready. Messages are signed as Standard Webhooks has it.',
+  webhooks_text:
+    'Addresses of your programs that are told when an answer is ready. Messages are signed as Standard Webhooks has it.',
   webhooks_empty_title: 'No webhooks',
   webhooks_empty: 'Add the address of a program, and it hears of every answer.',
   new_webhook: 'New webhook',
@@ -227,7 +232,8 @@ export const en = {
 
   // Sharing
   sharing: 'Sharing',
-  sharing_text: 'Invite people to this agent. They see it once they accept, and pay for their own usage. Their chats stay private.',
+  sharing_text:
+    'Invite people to this agent. They see it once they accept, and pay for their own usage. Their chats stay private.',
   share_with: 'Share with',
   everybody: 'Everybody here',
   everybody_text: 'All accounts of this installation',
@@ -252,12 +258,14 @@ export const en = {
   'access.user': 'You may search it and chat with it.',
   'access.manager': 'You may use and change it. Only its owner can delete or share it.',
   leave_agent: 'Leave agent',
-  leave_agent_text: 'You lose access to “{name}”. Your chats, memories and favourites stay readable. You need a new invitation to come back.',
+  leave_agent_text:
+    'You lose access to “{name}”. Your chats, memories and favourites stay readable. You need a new invitation to come back.',
   agent_left: 'You left {name}.',
   leave_everybody: 'This agent is shared with everybody and can’t be left.',
 
   // Invitations
-  invitations_text: 'People who want to share an agent with you. You and your connected programs see an agent only after you accept.',
+  invitations_text:
+    'People who want to share an agent with you. You and your connected programs see an agent only after you accept.',
   invitations_empty_title: 'No invitations',
   invitations_empty: 'When somebody shares an agent with you, it appears here.',
   invited_by: '{name} ({email}) invites you',
@@ -271,7 +279,8 @@ export const en = {
   // Account data
   data_text: 'Everything here is yours: take it along, or take it away.',
   export_title: 'Export',
-  export_text: 'One zip file with all that your account holds: agents, documents, conversations, memories, favourites, what you used. Secrets are not in it.',
+  export_text:
+    'One zip file with all that your account holds: agents, documents, conversations, memories, favourites, what you used. Secrets are not in it.',
   export_start: 'Make an export',
   export_again: 'Make a new one',
   export_working: 'Your export is being made. You may leave this page.',
@@ -283,7 +292,8 @@ export const en = {
   export_cancel: 'Stop',
   export_deleted: 'The export is deleted.',
   leave_title: 'Delete account',
-  leave_text: 'Deletes your account with all that is yours: agents, documents, conversations, memories, favourites, keys and connections. It can’t be had back, so export it first.',
+  leave_text:
+    'Deletes your account with all that is yours: agents, documents, conversations, memories, favourites, keys and connections. It can’t be had back, so export it first.',
   leave: 'Delete my account',
 } satisfies Record<string, Text>;
 

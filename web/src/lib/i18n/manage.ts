@@ -7,7 +7,8 @@ import type { Text } from './en';
 const texts: Record<Language, Record<ManageKey, Text>> = { en, de };
 
 /** A text of the pages about accounts and the installation, as `t` is for all others. */
-export const m = (key: ManageKey, values?: Record<string, string | number>): string => say(texts[language()][key], values);
+export const m = (key: ManageKey, values?: Record<string, string | number>): string =>
+  say(texts[language()][key], values);
 
 /** A text for a word of the server, or the word made readable. */
 export function worded(prefix: string, word: string): string {
