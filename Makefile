@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
+.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ web: ## Build the web app into web/dist, which is committed (needs node 22)
 
 web-check: ## Fail if web/dist is not what its sources make
 	@scripts/web-check
+
+web-lint: ## Check the format of the web sources and run eslint
+	@scripts/web-lint
+
+web-fmt: ## Format the web sources with prettier
+	cd web && npm run --silent format
 
 web-test: setup ## Test the web app with a real browser and nothing beside it
 	go test -count=1 -timeout 15m -run '^TestWebApp$$' ./e2e
@@ -80,7 +86,7 @@ fmt-check: $(GOFUMPT) ## Fail if Go code is not formatted
 vet: ## Run go vet
 	go vet ./...
 
-lint: $(GOLANGCI) ## Run the linters of .golangci.yml
+lint: $(GOLANGCI) web-lint ## Run the Go linters of .golangci.yml, and prettier and eslint on the web sources
 	$(GOLANGCI) run ./...
 
 gen: ## Generate code from the contract

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, slow, test } from './harness.mjs';
 import { judge, looks } from './judge.mjs';
 
-/** The account of the member, as an admin finds it. */
+/** The member's account id, read as admin. */
 const grace = async (page) => (await api(page, 'GET', '/api/admin/users?q=grace@example.org')).users[0];
 const dialog = (page) => page.getByRole('dialog');
 
@@ -125,7 +125,7 @@ test('the audit log tells who, in words, and of one account alone if asked', asy
 
 test('the log goes on to older entries', async (open) => {
   const page = await open(demo);
-  // A log of a few pages, without the work of making one.
+  // Serve a log of several pages without creating the entries.
   const entry = (seq) => ({ seq, at: '2026-11-15T10:00:00.000Z', event: 'sign_in', actor: 'operator', detail: {} });
   await page.route('**/api/admin/audit?*', (r) => {
     const from = Number(new URL(r.request().url()).searchParams.get('cursor') ?? 0);
@@ -188,7 +188,7 @@ test('every page of administration and account says when it can’t be loaded, a
     '/settings/webhooks',
     '/settings/data',
   ]) {
-    // The account itself is there, or there would be no such pages.
+    // The account request succeeds: without it the page would not be shown.
     await page.route(/\/api\/(admin|account)\/\w/, (r) => r.abort());
     await page.goto(demo.url + path);
     await page.getByRole('alert').first().waitFor();

@@ -281,7 +281,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   const saved = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().endsWith('/favourites'));
   await star.click();
   assert.equal(await star.getAttribute('aria-pressed'), 'true');
-  await saved; // what is read before that may lack it
+  await saved; // a list read earlier may lack it
   await page.reload();
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
   for (const [style, shape] of [
@@ -305,7 +305,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
 
 test('a star that is clicked just before the page is left is kept', async (open) => {
   const page = await open(demo);
-  // Whether a request outlives its page is the browser's affair; that it was told to is ours.
+  // The browser decides whether a request outlives its page; this checks that keepalive is set.
   await page.addInitScript(() => {
     const real = window.fetch;
     window.fetch = (request, init) => {
@@ -321,7 +321,7 @@ test('a star that is clicked just before the page is left is kept', async (open)
   const agent = await agentOf(page);
   const favourites = async () => (await api(page, 'GET', `/api/agents/${agent.id}/favourites`)).favourites;
   const before = (await favourites()).length;
-  // In one go, so that nothing can be answered in between.
+  // In one task, so that no reply arrives in between.
   await Promise.all([
     page.waitForEvent('load'),
     star.evaluate((s) => {

@@ -79,7 +79,7 @@ test('a reload or a dropped line resumes the turn', async (open) => {
   assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
 });
 
-test('a server that is killed in the middle of an answer, and started again, is waited for, and the answer comes whole', async (open) => {
+test('an answer completes after the server is killed and restarted', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('stream before the crash; slow 5s; stream and after it');
   await page.keyboard.press('Enter');
@@ -107,7 +107,7 @@ test('a computer that slept goes on with the answer', async (open) => {
   await field(page).fill('slow 4s; stream after the nap');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
-  // Frozen, as a lid that is closed leaves a page: no timer runs, no byte is read, and the network is gone meanwhile.
+  // Freeze the page as closing a laptop does: no timers, no reads, and the network is lost.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Page.setWebLifecycleState', { state: 'frozen' });
   await page.context().setOffline(true);
@@ -142,7 +142,7 @@ test('steps are live, then folded to a line with their number', async (open) => 
   assert.match(await answer.locator('summary').first().textContent(), /^\d+ steps · \d+ sources?$/);
 });
 
-/** Lets a test write the stream of a turn, word for word. */
+/** Serves a scripted event stream for a turn. */
 const scriptStream = (page) =>
   page.addInitScript(() => {
     const real = window.fetch;
@@ -244,7 +244,8 @@ test('markup in an answer can do nothing', async (open) => {
   await page.waitForFunction(() => window.push);
   await page.evaluate(() =>
     window.push(
-      '<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> <b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)',
+      '<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> ' +
+        '<b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)',
     ),
   );
   await page.locator('math').waitFor();

@@ -1,4 +1,4 @@
-// What the browser tests share: one Chromium, people who are signed in, and an eye on all that must never happen.
+// Shared by the browser tests: one Chromium, signed-in sessions, and checks for console errors and CSP violations.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { after, test as nodeTest } from 'node:test';
@@ -9,16 +9,16 @@ const need = (name) => {
   return process.env[name];
 };
 
-/** The server with the demo library, and one whose turns do what messages say. */
+/** The server with the demo library, and one whose turns follow instructions in the message. */
 export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PASSWORD') };
 export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
-/** Somebody at the demo's server who does not run it. */
+/** A member of the demo server who is not an administrator. */
 export const member = { ...demo, email: 'grace@example.org', password: need('CARREL_WEB_MEMBER_PASSWORD') };
-/** Two more, who answer invitations: to decline one holds back others of the same owner. */
+/** Two members who answer invitations; declining one blocks further invitations of the same owner. */
 export const eve = { ...member, email: 'eve@example.org' };
 export const ida = { ...member, email: 'ida@example.org' };
 
-/** Kills a server as a crash would, or starts it again: power('kill'). Only the slow one is ever killed. */
+/** Kills or restarts the slow server: power('kill'). */
 export async function power(what) {
   const reply = await fetch(`${need('CARREL_WEB_SLOW_POWER')}/${what}`, { method: 'POST' });
   assert.equal(reply.status, 200);
@@ -32,11 +32,11 @@ const browser = await chromium.launch({
 });
 after(() => browser.close());
 
-/** Every call of the API that any test made: method and path. */
+/** Method and path of every API call made by a test. */
 export const calls = new Set();
 const sessions = new Map();
 
-/** Signs in once at each server and as each person; all tests share the session, as tabs of one browser do. */
+/** Signs in once per server and user; all tests share the session, like tabs of one browser. */
 async function session({ url, email = 'demo@example.org', password }) {
   const key = `${email} ${url}`;
   if (!sessions.has(key)) {
@@ -53,7 +53,7 @@ async function session({ url, email = 'demo@example.org', password }) {
   return sessions.get(key);
 }
 
-/** A page of somebody who is signed in. It fails its test for errors in the console and for violations of the policy. */
+/** Opens a page as a signed-in user. Console errors and CSP violations fail the test. */
 export async function open(
   server,
   path,
@@ -90,7 +90,7 @@ export async function open(
   return page;
 }
 
-/** A test with pages of its own. One that fails leaves a picture of each. */
+/** Defines a test with its own pages. A failed test leaves a screenshot of each. */
 export function test(name, fn) {
   nodeTest(name, { timeout: 120_000 }, async (t) => {
     const pages = [];
@@ -114,7 +114,7 @@ export function test(name, fn) {
   });
 }
 
-/** Calls the API as the person of a page does. */
+/** Calls the API with the session of a page. */
 export const api = (page, method, path, body) =>
   page.evaluate(
     async ([m, p, b]) => {
@@ -129,11 +129,10 @@ export const api = (page, method, path, body) =>
     [method, path, body],
   );
 
-/** The demo's agent. */
 export const agentOf = async (page) =>
   (await api(page, 'GET', '/api/agents')).agents.find((a) => a.name === 'Landmarks');
 
-/** Sends a message and waits for the answer to end. */
+/** Sends a message and waits for the end of the answer. */
 export async function ask(page, text) {
   const answers = page.getByRole('article', { name: 'Agent' });
   const before = await answers.count();
@@ -147,13 +146,14 @@ export async function ask(page, text) {
   return answers.last();
 }
 
-/** Makes a thread of so many questions and answers, each a screenful of Markdown, and tells where it is and how it starts. */
+/** Creates a thread of n questions with long Markdown answers and returns its path and first question. */
 export async function longThread(page, turns) {
   const agent = await agentOf(page);
   const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'A long one' });
   const text =
-    '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
-  // From the page, one after the other, because a thread has one turn at a time.
+    '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).' +
+    '\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
+  // Sequentially, because a thread runs one turn at a time.
   await page.evaluate(
     async ([path, words, n]) => {
       for (let i = 1; i <= n; i++) {

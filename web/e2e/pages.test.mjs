@@ -31,7 +31,7 @@ const paths = [
 
 for (const [look, options] of Object.entries(looks)) {
   test(`every page is accessible and fits, ${look}`, async (open) => {
-    // The tool that judges is no part of the page, and the page's policy would keep it out.
+    // axe is injected, which the content security policy would block.
     const page = await open(demo, '/chat', { ...options, bypassCSP: true });
     await ask(page, 'Who proposed the relational model?');
     await judge(page, 'a conversation');

@@ -9,7 +9,7 @@ const problem = (status, code, detail, headers = {}) => ({
   body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail, requestId: 'req_test' }),
 });
 
-/** Gives the member a plan for as long as something is done, as the admin. */
+/** Runs a function while the member has the given plan. */
 async function withPlan(admin, plan, work) {
   const { users } = await api(admin, 'GET', '/api/admin/users?q=grace@example.org');
   const path = `/api/admin/users/${users[0].id}`;
@@ -70,7 +70,8 @@ test('a message that is refused for money or haste says why, and is kept', async
       `A question for ${code}`,
     );
     await page.unrouteAll();
-    await api(page, 'DELETE', `/api/agents/${agent.id}/threads/${new URL(page.url()).pathname.split('/').at(-1)}`); // it was made for the question
+    const thread = new URL(page.url()).pathname.split('/').at(-1); // created for the question
+    await api(page, 'DELETE', `/api/agents/${agent.id}/threads/${thread}`);
   }
 });
 

@@ -1,4 +1,4 @@
-// Revoking is immediate: the next request with the credential fails, whatever happens to the tab afterwards.
+// Revoking is immediate: the next request with the credential fails, even if the tab crashes.
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, test } from './harness.mjs';
 
@@ -11,7 +11,7 @@ const status = async (path, token, init = {}) =>
   ).status;
 const confirm = (page, name) => page.getByRole('dialog').getByRole('button', { name }).click();
 
-/** A page whose long timers never fire, as in a tab that is frozen or crashes: what waits behind a toast never happens. */
+/** Opens a page whose long timers never fire, as in a frozen or crashed tab: a delayed deletion is never sent. */
 async function frozen(open, who, path) {
   const page = await open(who);
   await page.addInitScript(() => {
@@ -22,7 +22,7 @@ async function frozen(open, who, path) {
   return page;
 }
 
-/** Each makes something that can be revoked, and tells where, how, by which call, and what holds before and after. */
+/** Each case creates something revocable: its page, button, request, and the state before and after. */
 const cases = {
   async connection(page) {
     const { code } = await api(page, 'POST', '/api/account/connect-codes');

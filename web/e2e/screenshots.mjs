@@ -1,4 +1,4 @@
-// Takes pictures of every page, light and dark, for the documentation: make screenshots.
+// Takes screenshots of every page, light and dark, for the documentation: make screenshots.
 import { mkdirSync } from 'node:fs';
 import { agentOf, api, ask, demo, open } from './harness.mjs';
 
@@ -6,7 +6,7 @@ const folder = process.env.CARREL_SCREENSHOTS ?? '../docs/screenshots';
 const only = process.env.CARREL_SCREENSHOTS_ONLY;
 mkdirSync(folder, { recursive: true });
 
-/** Something to see on every page. */
+/** Creates content for every page. */
 async function furnish() {
   const page = await open(demo, '/chat');
   const agent = await agentOf(page);
@@ -40,7 +40,7 @@ async function furnish() {
   await answer.getByRole('button', { name: 'Open source 1' }).first().click();
   await page.locator('aside mark').waitFor();
   const chat = page.url().slice(demo.url.length);
-  // After the answers, which it would be told of.
+  // After the answers, so that no delivery is attempted.
   await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
   await page.context().close();
   return { chat, agent, grace };
@@ -72,7 +72,7 @@ const pages = {
   'admin-audit': '/admin/audit',
   'admin-system': '/admin/system?state=complete',
 };
-/** Where a program sends somebody to be allowed something. */
+/** The address of the OAuth consent page. */
 async function consent() {
   const back = 'http://127.0.0.1:8765/callback';
   const reply = await fetch(`${demo.url}/api/auth/mcp/register`, {

@@ -15,7 +15,7 @@ test('an agent is shared with a person by their address, changed and taken back'
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
     await page.getByText('Invitation sent. They need to accept it.').first().waitFor();
   };
-  // An address without an account looks the same, and is withdrawn the same way.
+  // An address without an account behaves the same.
   await invite('nobody@example.org');
   const row = (email) => page.getByRole('listitem').filter({ hasText: email });
   const unknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
@@ -27,7 +27,7 @@ test('an agent is shared with a person by their address, changed and taken back'
   assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), unknown);
   assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is not told before she accepts');
 
-  // Until she accepts there is no such agent.
+  // The agent is not listed until the invitation is accepted.
   const other = await open(member, `/agents/${agent.id}`);
   await other.getByRole('heading', { name: 'There is nothing here' }).first().waitFor();
   await other.goto(`${demo.url}/agents`);
@@ -46,7 +46,7 @@ test('an agent is shared with a person by their address, changed and taken back'
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
   assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
 
-  // What the grant does not allow is missing everywhere.
+  // Actions that the grant does not include are not shown.
   await other.goto(`${demo.url}/chat?agent=${agent.id}`);
   await other.getByText('This agent can’t chat with you now.').waitFor();
   assert.equal(await other.getByRole('textbox', { name: 'Message' }).count(), 0);
@@ -161,7 +161,7 @@ test('the secret of a webhook is shown once, and a test tells what came of it', 
   await dialog(page).getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
   assert.ok(!(await page.content()).includes('whsec_'), 'the secret is gone');
-  // The receiver is not there, and nothing leaves the machine to look for it.
+  // The receiver does not exist, and no request leaves the machine.
   await page.route('**/webhooks/*/test', (r) =>
     r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }),
   );
@@ -261,7 +261,7 @@ test('plans that can be bought are accessible', async (open) => {
 });
 
 test('an account is exported in the background, downloaded and deleted again', async (open) => {
-  const page = await open(member, '/settings/data', { expectErrors: true }); // there is no export yet: 404
+  const page = await open(member, '/settings/data', { expectErrors: true }); // 404: no export yet
   await page.getByRole('button', { name: 'Make an export' }).click();
   await page
     .getByText(/is ready/)
@@ -295,7 +295,7 @@ test('the page of an export shows how far it is, and why it failed', async (open
 });
 
 test('an account is deleted only after its address was typed', async (open) => {
-  const page = await open(member, '/settings/data', { expectErrors: true }); // as above
+  const page = await open(member, '/settings/data', { expectErrors: true }); // 404: no export yet
   let sent;
   await page.route('**/api/account', (r) =>
     r.request().method() === 'DELETE'

@@ -6,7 +6,7 @@ import { slow, test } from './harness.mjs';
 
 const MIB = 1024 * 1024;
 
-/** A file of so many bytes. The browser's protocol carries small ones only, so it lies on the disk. */
+/** Creates a file of the given size on disk: the browser protocol accepts only small files inline. */
 function large(name, size) {
   const path = join(mkdtempSync(join(tmpdir(), 'carrel-')), name);
   writeFileSync(path, 'The looms of the mill ran day and night. '.repeat(Math.ceil(size / 41)).slice(0, size));
@@ -27,11 +27,11 @@ test('a large file goes in pieces, and goes on after a broken line and a lost re
     const offset = Number(r.request().headers()['upload-offset']);
     offsets.push(offset / MIB);
     if (offsets.length === 1)
-      await r.abort('connectionreset'); // nothing has arrived
+      await r.abort('connectionreset'); // the request was lost
     else if (offsets.length === 3) {
       await r.fetch();
       await r.abort('connectionreset');
-    } // it has, and nobody was told
+    } // the request arrived, but its reply was lost
     else await r.continue();
   });
   await page.setInputFiles('input[type=file]', large('pieces.txt', 9 * MIB));
@@ -115,11 +115,12 @@ test('a file that can’t be read says why, without a reload', async (open) => {
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).waitFor({ state: 'detached' });
 });
 
-/** What the form is filled with, by the labels of what it asks for. */
+/** Values for the form, by label. */
 const answers = {
   'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
   'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
-  Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'), // a feed is fetched at once, the others when somebody searches
+  // A feed is fetched at once, the others on the first search.
+  Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'),
   Bucket: () => 'papers',
   'Key of the provider': () => 'a-key-of-mine',
 };

@@ -3,7 +3,6 @@ import { recall, remember } from './prefs.svelte';
 import { asApiError } from './resource.svelte';
 import { params } from './router.svelte';
 
-/** The agents of the account, which every page needs. */
 class Agents {
   list = $state.raw<Agent[]>([]);
   loaded = $state(false);
@@ -40,7 +39,7 @@ class Agents {
     return this.list.find((a) => a.id === id);
   }
 
-  /** The agent that the page is about: the one in the address, else the last one used, else the first. */
+  /** The current agent: the one in the URL, else the last one used, else the first. */
   get current(): Agent | undefined {
     return this.get(params().get('agent') ?? '') ?? this.get(recall('agent') ?? '') ?? this.list[0];
   }

@@ -4,7 +4,7 @@ import type { components } from './schema';
 
 type Cap = components['schemas']['CredentialCap'];
 
-/** What single keys and connections may spend in a month. */
+/** Monthly spend caps of single keys and connections. */
 class Caps extends Resource<Record<string, Cap>> {
   read(): Promise<void> {
     return this.load(async () =>
@@ -12,7 +12,7 @@ class Caps extends Resource<Record<string, Cap>> {
     );
   }
 
-  /** Sets a cap, or without one takes it away. */
+  /** Sets a cap; undefined removes it. */
   async set(credentialId: string, capMicros: number | undefined): Promise<void> {
     await api.PUT('/api/account/spend-caps/{credentialId}', {
       params: { path: { credentialId } },

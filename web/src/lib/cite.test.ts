@@ -18,7 +18,15 @@ describe('references', () => {
   });
   it('writes BibTeX with its special characters escaped', () => {
     expect(reference(codd, 'bibtex')).toBe(
-      '@article{codd1970relational,\n  title = {{A Relational Model of Data \\& 100\\% of Banks}},\n  author = {Codd, Edgar F.},\n  year = {1970},\n  journal = {Communications of the ACM},\n  doi = {10.1145/362384.362685}\n}\n',
+      [
+        '@article{codd1970relational,',
+        '  title = {{A Relational Model of Data \\& 100\\% of Banks}},',
+        '  author = {Codd, Edgar F.},',
+        '  year = {1970},',
+        '  journal = {Communications of the ACM},',
+        '  doi = {10.1145/362384.362685}',
+        '}\n',
+      ].join('\n'),
     );
   });
   it('writes RIS', () => {
@@ -45,7 +53,8 @@ describe('references', () => {
   });
   it('writes APA, also for many authors, none, and no year', () => {
     expect(reference(codd, 'apa')).toBe(
-      'Codd, E. F. (1970). A Relational Model of Data & 100% of Banks. Communications of the ACM. https://doi.org/10.1145/362384.362685',
+      'Codd, E. F. (1970). A Relational Model of Data & 100% of Banks. Communications of the ACM. ' +
+        'https://doi.org/10.1145/362384.362685',
     );
     expect(reference({ title: 'Two', authors: ['Ada King', 'Jean-Luc Picard'] }, 'apa')).toBe(
       'King, A., & Picard, J.-L. (n.d.). Two.',

@@ -1,4 +1,4 @@
-/** What a reference is made of; cards, citations and documents all have it. */
+/** The fields of a reference; cards, citations and documents have them. */
 export type Reference = {
   title: string;
   authors: readonly string[];
@@ -14,7 +14,7 @@ export const styles: readonly Style[] = ['bibtex', 'ris', 'csl', 'apa'];
 
 type Name = { family: string; given: string };
 
-/** Splits a name. Particles that belong to the family name stay with it: "Ludwig van Beethoven". */
+/** Splits a name. Particles stay with the family name: "van Beethoven". */
 export function nameOf(full: string): Name {
   const comma = full.indexOf(',');
   if (comma > 0) return { family: full.slice(0, comma).trim(), given: full.slice(comma + 1).trim() };
@@ -39,7 +39,7 @@ const initials = (given: string) =>
 const isBook = (r: Reference) => r.type === 'book';
 const link = (r: Reference) => (r.doi ? `https://doi.org/${r.doi}` : r.url);
 
-/** A key for BibTeX: the first author, the year, the first word that says something. */
+/** A BibTeX key: first author, year, first significant word of the title. */
 function keyOf(r: Reference): string {
   const plain = (s: string) =>
     s
@@ -115,7 +115,7 @@ function csl(r: Reference): string {
   return `${JSON.stringify([item], null, 2)}\n`;
 }
 
-/** A reference as the seventh edition of the APA's manual has it, without italics. */
+/** A reference in APA style, 7th edition, without italics. */
 function apa(r: Reference): string {
   const names = r.authors.map(nameOf).map((n) => (n.given ? `${n.family}, ${initials(n.given)}` : n.family));
   const listed =
@@ -132,5 +132,4 @@ function apa(r: Reference): string {
 
 const writers: Record<Style, (r: Reference) => string> = { bibtex, ris, csl, apa };
 
-/** A reference in one of the forms that writers and their programs take. */
 export const reference = (r: Reference, style: Style): string => writers[style](r);

@@ -2,11 +2,9 @@ import { locale, t } from './i18n/index.svelte';
 
 const DAY = 86_400_000;
 
-/** A date and time in full. */
 export const dateTime = (iso: string): string =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
 
-/** A date. */
 export const date = (iso: string): string =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
 
@@ -14,7 +12,7 @@ export const number = (n: number): string => new Intl.NumberFormat(locale()).for
 
 export const percent = (n: number): string => new Intl.NumberFormat(locale(), { style: 'percent' }).format(n);
 
-/** How long ago something was. */
+/** A relative time such as "3 hours ago", or the date after a month. */
 export function ago(iso: string | null | undefined, now = Date.now()): string {
   if (!iso) return t('never');
   const seconds = (Date.parse(iso) - now) / 1000;
@@ -27,7 +25,7 @@ export function ago(iso: string | null | undefined, now = Date.now()): string {
   return date(iso);
 }
 
-/** How long something takes or lasts, in its largest whole unit: "6 hours". */
+/** A duration in its largest whole unit: "6 hours". */
 export function duration(minutes: number): string {
   const [n, unit] =
     minutes % 10_080 === 0
@@ -42,8 +40,8 @@ export function duration(minutes: number): string {
   );
 }
 
-/** The heading under which a thread stands: the day if it is near, else the month. */
-export function dayOf(iso: string, now = Date.now()): string {
+/** The heading of a group of chats: the day within the last week, else the month. */
+export function dayHeading(iso: string, now = Date.now()): string {
   const midnight = new Date(now);
   midnight.setHours(0, 0, 0, 0);
   const days = Math.ceil((midnight.getTime() - Date.parse(iso)) / DAY);
@@ -53,7 +51,7 @@ export function dayOf(iso: string, now = Date.now()): string {
   return new Intl.DateTimeFormat(locale(), { month: 'long', year: 'numeric' }).format(new Date(iso));
 }
 
-/** Millionths of a dollar as money, with enough digits that a small turn is not nothing. */
+/** Formats millionths of a dollar. Amounts under 10 cents get four digits, so a cheap turn is not $0.00. */
 export function money(micros: number): string {
   const dollars = micros / 1e6;
   return new Intl.NumberFormat(locale(), {
@@ -63,13 +61,12 @@ export function money(micros: number): string {
   }).format(dollars);
 }
 
-/** Names of authors: all of a few, else the first and how many more. */
+/** Up to four authors, else the first and the number of others. */
 export function authors(names: readonly string[]): string {
   if (names.length > 4) return t('authors_more', { first: names[0] ?? '', count: names.length - 1 });
   return new Intl.ListFormat(locale(), { type: 'conjunction' }).format(names);
 }
 
-/** Bytes in the unit that suits them. */
 export function bytes(n: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const i = n < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(n) / 3));

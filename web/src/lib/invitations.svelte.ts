@@ -5,7 +5,7 @@ import type { components } from './schema';
 
 export type Invitation = components['schemas']['Invitation'];
 
-/** The open invitations to agents of others. The menu shows how many there are. */
+/** Pending invitations to shared agents. The menu shows their number. */
 class Invitations extends Resource<Invitation[]> {
   read(): Promise<void> {
     return this.load(async () => (await body(api.GET('/api/account/invitations'))).invitations);
@@ -24,7 +24,7 @@ class Invitations extends Resource<Invitation[]> {
     return agent;
   }
 
-  /** Declines an invitation, or leaves an agent that was accepted. */
+  /** Declines an invitation, or leaves a shared agent. */
   async decline(agentId: string): Promise<void> {
     await api.DELETE('/api/account/invitations/{agentId}', { params: { path: { agentId } } });
     this.#drop(agentId);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import contract from '../../../api/openapi.yaml?raw';
 import { kinds } from './kinds';
 
-/** The rows of the contract's table of kinds: name, what it searches, settings, secret. */
+/** Rows of the contract's table of kinds: name, what it searches, settings, secret. */
 const rows = [
   ...contract
     .slice(contract.indexOf('    SourceSettings:'), contract.indexOf('    SourceList:'))
@@ -20,15 +20,15 @@ test('the form asks for what the contract says of each kind', () => {
         .map((m) => m[1])
         .filter((s) => s !== 'syncMinutes')
         .sort(),
-      secret: secret === '–' ? undefined : secret.includes('needed') ? 'must' : 'may',
+      secret: secret === '–' ? undefined : secret.includes('needed') ? 'required' : 'optional',
     },
   ]);
   const ours = Object.entries(kinds).map(([name, k]) => [
     name,
     {
-      live: k.way === 'live',
+      live: k.mode === 'live',
       paid: !!k.paid,
-      synced: k.way === 'read',
+      synced: k.mode === 'import',
       settings: Object.keys(k.settings ?? {}).sort(),
       secret: k.secret,
     },

@@ -4,7 +4,7 @@ import { t } from './i18n/index.svelte';
 
 const escape = (s: string) => s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** `[3]` in an answer becomes a button; the component around it opens the source. */
+/** Renders `[3]` as a button. The component around it opens the source. */
 const cite: TokenizerAndRendererExtension = {
   name: 'cite',
   level: 'inline',
@@ -14,7 +14,8 @@ const cite: TokenizerAndRendererExtension = {
     return m ? { type: 'cite', raw: m[0], n: m[1] } : undefined;
   },
   renderer: (token) =>
-    `<button type="button" class="cite" data-cite="${token.n}" aria-label="${escape(t('open_source_n', { n: String(token.n) }))}">${token.n}</button>`,
+    `<button type="button" class="cite" data-cite="${token.n}" ` +
+    `aria-label="${escape(t('open_source_n', { n: String(token.n) }))}">${token.n}</button>`,
 };
 
 function math(name: string, level: 'block' | 'inline', pattern: RegExp, hint: string): TokenizerAndRendererExtension {
@@ -30,12 +31,13 @@ function math(name: string, level: 'block' | 'inline', pattern: RegExp, hint: st
       return m ? { type: name, raw: m[0], tex: m[1] } : undefined;
     },
     renderer: (token) =>
-      `<span class="math" data-tex="${escape(token.tex)}" data-display="${level === 'block'}">${escape(token.tex)}</span>`,
+      `<span class="math" data-tex="${escape(token.tex)}" data-display="${level === 'block'}">` +
+      `${escape(token.tex)}</span>`,
   };
 }
 
 const markdown = new Marked({ gfm: true, breaks: false });
-// Markup that a model writes is shown, not obeyed: what never becomes an element needs no taming.
+// HTML in a model's answer is shown as text. It never becomes an element, so sanitizing is only the second defence.
 markdown.use({ renderer: { html: (token) => escape(token.text) } });
 markdown.use({
   extensions: [
@@ -45,14 +47,14 @@ markdown.use({
   ],
 });
 
-/** Splits a text into its top-level blocks, so that a growing answer draws only its last one again. */
+/** Splits a text into top-level blocks, so that a growing answer re-renders only its last block. */
 export const blocks = (text: string): string[] =>
   markdown
     .lexer(text)
     .map((token) => token.raw)
     .filter((raw) => raw.trim() !== '');
 
-/** Draws Markdown. Images are left out: they would tell other servers who reads what. */
+/** Renders Markdown to safe HTML. Images are removed: loading them would reveal the reader to other servers. */
 export function render(src: string): string {
   return DOMPurify.sanitize(markdown.parse(src, { async: false }), {
     RETURN_TRUSTED_TYPE: true,
@@ -62,7 +64,10 @@ export function render(src: string): string {
   }) as unknown as string;
 }
 
-/** After insertion: mathematics as MathML, which needs no fonts and no inline style, and code in colour. Both come when needed. */
+/**
+ * Adds link targets, copy buttons, MathML and syntax colours to rendered Markdown. KaTeX and the highlighter load on
+ * demand. MathML needs no fonts and no inline styles, which the content security policy forbids.
+ */
 export async function enhance(el: HTMLElement): Promise<void> {
   for (const a of el.querySelectorAll<HTMLAnchorElement>('a[href]')) {
     if (a.origin !== location.origin) {
@@ -77,12 +82,12 @@ export async function enhance(el: HTMLElement): Promise<void> {
     button.textContent = t('copy');
     button.dataset.copy = '';
     pre.append(button);
-    pre.tabIndex = 0; // it scrolls sideways, and the keyboard has to be able to
+    pre.tabIndex = 0; // makes horizontal scrolling reachable by keyboard
   }
-  await Promise.all([drawMath(el), colourCode(el)]);
+  await Promise.all([renderMath(el), highlightCode(el)]);
 }
 
-async function drawMath(el: HTMLElement): Promise<void> {
+async function renderMath(el: HTMLElement): Promise<void> {
   const found = el.querySelectorAll<HTMLElement>('.math');
   if (!found.length) return;
   const { default: katex } = await import('katex');
@@ -101,7 +106,7 @@ async function drawMath(el: HTMLElement): Promise<void> {
   }
 }
 
-async function colourCode(el: HTMLElement): Promise<void> {
+async function highlightCode(el: HTMLElement): Promise<void> {
   const found = el.querySelectorAll<HTMLElement>('pre code[class*=language-]');
   if (!found.length) return;
   const { highlight } = await import('./highlight');

@@ -1,9 +1,9 @@
-/** What the reader has chosen on this device. Storage may be forbidden or full; then it is kept for this visit. */
+/** Stores a preference on this device. If storage is blocked or full, it lasts until the page is closed. */
 export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`carrel.${name}`, value);
   } catch {
-    /* kept in memory by whoever asked */
+    // The caller keeps the value in memory.
   }
 }
 
@@ -11,7 +11,7 @@ export function forget(name: string): void {
   try {
     localStorage.removeItem(`carrel.${name}`);
   } catch {
-    /* as above */
+    // Nothing was stored.
   }
 }
 
@@ -27,7 +27,6 @@ export type Theme = 'light' | 'dark' | 'system';
 const dark = globalThis.matchMedia?.('(prefers-color-scheme: dark)');
 const chosen = recall('theme');
 
-/** The colours, as chosen. */
 export const theme = $state<{ choice: Theme }>({ choice: chosen === 'light' || chosen === 'dark' ? chosen : 'system' });
 
 function paint(): void {

@@ -1,16 +1,25 @@
 /**
- * How each client is told where Carrel is, the same as docs/connect.md has it. `text` is for clients that open a browser to
- * ask their user; `key` is with a key, or with the token that a connect code was exchanged for, in place of TOKEN.
+ * Set-up of each client, identical to docs/connect.md. `text` is for clients that sign in through a browser; `key` uses
+ * an API key, or the token from a connect code, as TOKEN.
  */
 export type Snippet = { id: string; name: string; text: string; key?: string };
 
-/** Snippets for an installation at this address. `code` is a connect code, where one was made. */
+/** Snippets for an installation at this address, with a connect code if there is one. */
 export function snippets(address: string, code = 'CODE'): Snippet[] {
   const mcp = `${address}/mcp`;
   const json = (value: unknown) => JSON.stringify(value, null, 2);
   const bearer = { Authorization: 'Bearer TOKEN' };
   const remote = (...more: string[]) => ['-y', 'mcp-remote', mcp, ...more];
-  const exchange = `curl -s ${address}/api/connect/exchange -H 'Content-Type: application/json' \\\n  -d '{"code": "${code}", "client": "my-script"}'`;
+  const exchange = [
+    `curl -s ${address}/api/connect/exchange -H 'Content-Type: application/json' \\`,
+    `  -d '{"code": "${code}", "client": "my-script"}'`,
+  ].join('\n');
+  const python = [
+    'import json, urllib.request',
+    `body = json.dumps({"code": "${code}", "client": "my-script"}).encode()`,
+    `request = urllib.request.Request("${address}/api/connect/exchange", body, {"Content-Type": "application/json"})`,
+    'print(json.load(urllib.request.urlopen(request))["token"])',
+  ].join('\n');
   return [
     {
       id: 'claude-code',
@@ -77,13 +86,11 @@ export function snippets(address: string, code = 'CODE'): Snippet[] {
       id: 'inspector',
       name: 'Inspector',
       text: 'npx @modelcontextprotocol/inspector',
-      key: `npx @modelcontextprotocol/inspector --cli ${mcp} --transport http --method tools/list --header "Authorization: Bearer TOKEN"`,
+      key:
+        `npx @modelcontextprotocol/inspector --cli ${mcp} --transport http --method tools/list ` +
+        '--header "Authorization: Bearer TOKEN"',
     },
     { id: 'curl', name: 'curl', text: exchange },
-    {
-      id: 'python',
-      name: 'Python',
-      text: `import json, urllib.request\nbody = json.dumps({"code": "${code}", "client": "my-script"}).encode()\nrequest = urllib.request.Request("${address}/api/connect/exchange", body, {"Content-Type": "application/json"})\nprint(json.load(urllib.request.urlopen(request))["token"])`,
-    },
+    { id: 'python', name: 'Python', text: python },
   ];
 }

@@ -1,9 +1,9 @@
-import { api, body, once } from './api';
+import { api, body, idempotencyKey } from './api';
 import { showError } from './toast.svelte';
 
 type AnyCard = { cardId: string; title: string };
 
-/** Which cards are favourites, by agent. All are read once, because a star must tell the truth wherever a card shows up. */
+/** Ids of favourite cards by agent. All are loaded once, because a card can appear on any page. */
 class Stars {
   #ids = $state.raw<Record<string, Set<string>>>({});
   #loading = new Set<string>();
@@ -20,14 +20,14 @@ class Stars {
     try {
       let ids: Set<string>, marks: number;
       do {
-        // again if somebody clicked meanwhile, who knows better than what was read
+        // Read again if a star was toggled meanwhile: the list may be older than the click.
         marks = this.#marks;
         await this.settled();
         ids = await this.#read(agentId);
       } while (marks !== this.#marks);
       this.#ids = { ...this.#ids, [agentId]: ids };
     } catch {
-      /* stars are not worth a message; a click tells what is wrong */
+      // No message: toggling a star reports the error.
     } finally {
       this.#loading.delete(agentId);
     }
@@ -46,7 +46,7 @@ class Stars {
     return ids;
   }
 
-  /** Ends when the server has all that was clicked: what is read before that may lack it. */
+  /** Resolves when all toggles have been saved. A list read earlier may lack them. */
   settled(): Promise<void> {
     return this.#writing;
   }
@@ -59,7 +59,7 @@ class Stars {
     this.#ids = { ...this.#ids, [agentId]: next };
   }
 
-  /** On the screen at once; taken back if the server says no. */
+  /** Shows the change at once and reverts it if the request fails. */
   toggle(agentId: string, card: AnyCard, threadId?: string): Promise<void> {
     const done = this.#toggle(agentId, card, threadId);
     this.#writing = Promise.all([this.#writing, done]).then(() => {});
@@ -70,10 +70,10 @@ class Stars {
     const on = !this.has(agentId, card.cardId);
     this.mark(agentId, card.cardId, on);
     try {
-      // keepalive: what shows as done is done, also when the page is left at once.
+      // keepalive finishes the request even if the page is closed.
       if (on)
         await api.POST('/api/agents/{agentId}/favourites', {
-          params: { path: { agentId }, header: once() },
+          params: { path: { agentId }, header: idempotencyKey() },
           body: { card, threadId },
           keepalive: true,
         });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dollars, micros } from './dollars';
-import { standing } from './subscription';
+import { subscriptionStatus } from './subscription';
 
 const whole = {
   plan: 'reader',
@@ -37,7 +37,7 @@ describe('what is said of a subscription', () => {
     ],
     ['one that was ended early has no day', { ...whole, status: 'ended' as const, live: false }, 'It has ended.'],
   ])('%s', (_, subscription, want) =>
-    expect(standing(subscription, Date.parse('2026-11-15T12:00:00Z'))).toContain(want),
+    expect(subscriptionStatus(subscription, Date.parse('2026-11-15T12:00:00Z'))).toContain(want),
   );
 });
 

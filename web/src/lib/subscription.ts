@@ -4,11 +4,11 @@ import type { components } from './schema';
 
 type Subscription = components['schemas']['Subscription'];
 
-/** What a subscription is now, as a sentence: a trial, past due with grace, cancelled at its end, renewed. */
-export function standing(s: Subscription, now = Date.now()): string {
+/** Describes the state of a subscription in a sentence. */
+export function subscriptionStatus(s: Subscription, now = Date.now()): string {
   const end = s.endsAt && date(s.endsAt);
   switch (s.status) {
-    // One that was ended early still has the end that it was meant to have.
+    // A subscription that was ended early keeps its original end date.
     case 'ended':
       return end && Date.parse(s.endsAt!) <= now ? m('ended_on', { when: end }) : m('ended');
     case 'past_due':
@@ -18,7 +18,7 @@ export function standing(s: Subscription, now = Date.now()): string {
     case 'active':
       if (!end) return m('goes_on');
       if (!s.live) return m('ended_on', { when: end });
-      // Only what is paid for is renewed by itself.
+      // Only paid subscriptions renew automatically.
       return s.source === 'stripe' && !s.cancelAtEnd ? m('renews', { when: end }) : m('ends_on', { when: end });
   }
 }

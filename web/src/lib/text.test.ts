@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { cut, length, pieces } from './text';
+import { splitAt, codePoints, highlightParts } from './text';
 
 describe('offsets count code points', () => {
   it('cuts beside characters that JavaScript counts twice', () => {
-    expect(cut('a😀bc', 1, 3)).toEqual(['a', '😀b', 'c']);
-    expect(length('😀😀')).toBe(2);
+    expect(splitAt('a😀bc', 1, 3)).toEqual(['a', '😀b', 'c']);
+    expect(codePoints('😀😀')).toBe(2);
   });
   it('marks hits and leaves the rest', () => {
     expect(
-      pieces('😀 relational model', [
+      highlightParts('😀 relational model', [
         { start: 13, end: 18 },
         { start: 2, end: 12 },
       ]),
@@ -21,7 +21,7 @@ describe('offsets count code points', () => {
   });
   it('is not confused by spans that overlap or lie outside', () => {
     expect(
-      pieces('abc', [
+      highlightParts('abc', [
         { start: 0, end: 2 },
         { start: 1, end: 3 },
         { start: 2, end: 9 },

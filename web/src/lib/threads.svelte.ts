@@ -2,22 +2,22 @@ import { api, body, type ApiError, type Thread } from './api';
 import { recall, remember } from './prefs.svelte';
 import { asApiError } from './resource.svelte';
 
-/** When the list of threads is read again: often while a turn runs, to see it end. */
+/** Polling intervals of the thread list: short while a turn runs. */
 const BUSY_MS = 3000;
 const IDLE_MS = 30_000;
 
-/** The threads of one agent, kept fresh while somebody looks. */
+/** The threads of one agent, polled while the page is visible. */
 class Threads {
   agentId = $state('');
   list = $state.raw<Thread[]>([]);
   more = $state.raw<string>();
   loaded = $state(false);
   error = $state.raw<ApiError>();
-  /** What was seen of each thread; what is newer is unread. */
+  /** When each thread was last opened here; a thread with newer messages is unread. */
   seen = $state.raw<Record<string, string>>(read());
   hidden = $state.raw<Set<string>>(new Set());
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #turn = 0;
+  #latestRequest = 0;
 
   open(agentId: string): void {
     if (agentId === this.agentId) return;
@@ -32,12 +32,12 @@ class Threads {
     clearTimeout(this.#timer);
     const agentId = this.agentId;
     if (!agentId) return;
-    const turn = ++this.#turn;
+    const request = ++this.#latestRequest;
     try {
       const page = await body(
         api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId }, query: { limit: 50 } } }),
       );
-      if (turn !== this.#turn) return;
+      if (request !== this.#latestRequest) return;
       const ids = new Set(page.threads.map((x) => x.id));
       const rest =
         this.more === undefined ? [] : this.list.filter((x) => !ids.has(x.id)).slice(Math.max(0, 50 - ids.size));
@@ -80,7 +80,7 @@ class Threads {
     this.hidden = next;
   }
 
-  /** Whether something came since the thread was last open here. A thread from before the first visit counts as read. */
+  /** Reports whether a message arrived since the thread was last open. Threads from before the first visit are read. */
   unread(thread: Thread): boolean {
     const seen = this.seen[thread.id] ?? this.seen[''] ?? '';
     return thread.status === 'idle' && !!thread.lastMessageAt && thread.lastMessageAt > seen;
@@ -97,7 +97,7 @@ function read(): Record<string, string> {
     const seen = JSON.parse(recall('seen') ?? 'null') as Record<string, string> | null;
     if (seen) return seen;
   } catch {
-    /* as on the first visit */
+    // Treat unreadable storage as a first visit.
   }
   return { '': new Date().toISOString() };
 }

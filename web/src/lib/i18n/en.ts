@@ -1,7 +1,7 @@
-/** A text, or its forms by number. */
+/** A text, or its singular and plural. */
 export type Text = string | { one: string; other: string };
 
-/** English, and the list of all keys: a catalogue that lacks one does not compile. */
+/** English texts. They define the keys: a catalogue with a missing key does not compile. */
 export const en = {
   // General
   cancel: 'Cancel',
@@ -263,9 +263,9 @@ export const en = {
   'source_group.papers': 'Scholarly literature',
   'source_group.web': 'The web',
   'source_group.other': 'Other',
-  'source_way.sent': 'Send files to it; they are read and indexed.',
-  'source_way.read': 'It is read and indexed here, and again whenever you say.',
-  'source_way.live': 'It is asked at every search. What you open, cite or save is kept.',
+  'source_mode.upload': 'Send files to it; they are read and indexed.',
+  'source_mode.import': 'It is read and indexed here, and again whenever you say.',
+  'source_mode.live': 'It is asked at every search. What you open, cite or save is kept.',
   source_paid: 'Its provider charges for each search.',
   'source_kind.s3': 'S3 bucket',
   'source_kind.mcp': 'MCP server',

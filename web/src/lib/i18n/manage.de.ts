@@ -1,7 +1,7 @@
 import type { Text } from './en';
 import type { ManageKey } from './manage.en';
 
-/** German for the pages about accounts and the installation. */
+/** German texts of the pages about accounts and administration. */
 export const de: Record<ManageKey, Text> = {
   // Words of several pages
   administration: 'Verwaltung',

@@ -1,6 +1,6 @@
 import type { Text } from './en';
 
-/** English for the pages about accounts and the installation. */
+/** English texts of the pages about accounts and administration. */
 export const en = {
   // Words of several pages
   administration: 'Administration',
