@@ -6,50 +6,50 @@ import { judge, looks } from './judge.mjs';
 const grace = async (page) => (await api(page, 'GET', '/api/admin/users?q=grace@example.org')).users[0];
 const dialog = (page) => page.getByRole('dialog');
 
-test('an admin finds a person by their name, and the search stands in the address', async (open) => {
+test('an admin finds a user by name, and the search is in the URL', async (open) => {
   const page = await open(demo, '/admin/users');
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
-  await page.getByRole('searchbox', { name: 'Search by name or e-mail' }).fill('hOPPER');
+  await page.getByRole('searchbox', { name: 'Search by name or email' }).fill('hOPPER');
   await page.waitForURL('**/admin/users?q=hOPPER');
   await page.getByRole('link', { name: /demo/i }).waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Grace Hopper' }).click();
   await page.getByRole('heading', { name: 'Grace Hopper', level: 1 }).waitFor();
   await page.goto(`${demo.url}/admin/users?q=nobody+at+all`);
-  await page.getByRole('heading', { name: 'Nobody found' }).waitFor();
+  await page.getByRole('heading', { name: 'No users found' }).waitFor();
 });
 
-test('an admin gives a cap, a plan and a subscription, and takes them away', async (open) => {
+test('an admin sets and removes a cap, a plan and a subscription', async (open) => {
   const page = await open(demo, '/admin/users');
   const user = await grace(page);
   await api(page, 'PUT', '/api/admin/plans/scholar', { capabilities: ['search', 'chat'], priceMicros: 9_000_000 });
   await page.goto(`${demo.url}/admin/users/${user.id}`);
-  await page.getByLabel('Cap of this account').fill('2.5');
+  await page.getByLabel('Account cap').fill('2.5');
   const save = page.getByRole('button', { name: 'Save' });
   await save.first().click();
   await page.getByText('US$2.50 left of US$2.50').waitFor();
-  await page.getByLabel('Plan for good').selectOption('scholar');
+  await page.getByLabel('Default plan').selectOption('scholar');
   await save.nth(1).click();
   await page.getByRole('heading', { name: 'Plan: scholar' }).waitFor();
-  await page.getByRole('button', { name: 'Give a subscription' }).click();
+  await page.getByRole('button', { name: 'Add subscription' }).click();
   await dialog(page).getByLabel('Plan').selectOption('open');
-  await dialog(page).getByLabel('As a trial').check();
+  await dialog(page).getByLabel('Trial').check();
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await page.getByText('A trial until').waitFor();
   await page.getByRole('heading', { name: 'Plan: open' }).waitFor();
-  await page.getByRole('button', { name: 'End it now' }).click();
-  await dialog(page).getByRole('button', { name: 'End it now' }).click();
+  await page.getByRole('button', { name: 'Cancel now' }).click();
+  await dialog(page).getByRole('button', { name: 'Cancel now' }).click();
   await page.getByRole('heading', { name: 'Plan: None' }).waitFor();
-  await page.getByText('It has ended.').waitFor();
+  await page.getByText('Ended.').waitFor();
   await save.nth(1).click();
   await page.getByRole('heading', { name: 'Plan: scholar' }).waitFor();
-  await page.getByLabel('Cap of this account').fill('');
+  await page.getByLabel('Account cap').fill('');
   await save.first().click();
-  await page.getByText('without a limit').waitFor();
+  await page.getByText('unlimited').waitFor();
   await api(page, 'PATCH', `/api/admin/users/${user.id}`, { plan: 'open' });
   await api(page, 'DELETE', '/api/admin/plans/scholar');
 });
 
-test('an account is disabled after a question, and enabled again', async (open) => {
+test('an account is disabled after confirmation, and enabled again', async (open) => {
   const page = await open(demo, '/admin/users');
   const user = await grace(page);
   await page.goto(`${demo.url}/admin/users/${user.id}`);
@@ -59,59 +59,59 @@ test('an account is disabled after a question, and enabled again', async (open) 
   assert.equal((await grace(page)).disabled, false);
   await page.getByRole('button', { name: 'Disable account' }).click();
   await dialog(page).getByRole('button', { name: 'Disable account' }).click();
-  await page.getByText('Grace Hopper is shut out.').waitFor();
+  await page.getByText('Grace Hopper disabled.').waitFor();
   await page.getByRole('button', { name: 'Enable account' }).click();
   await page.getByText('can sign in again').waitFor();
   assert.equal((await grace(page)).disabled, false);
 });
 
-test('nobody changes the owner, so the page has nothing for it', async (open) => {
+test('the owner’s account has no controls', async (open) => {
   const page = await open(demo, '/admin/users');
   const me = (await api(page, 'GET', '/api/account')).account;
   await page.goto(`${demo.url}/admin/users/${me.id}`);
-  await page.getByLabel('Plan for good').waitFor();
+  await page.getByLabel('Default plan').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Disable account' }).count(), 0);
   assert.equal(await page.getByLabel('Role').count(), 0);
 });
 
-test('who does not run the installation finds no trace of its administration', async (open) => {
+test('members see no administration', async (open) => {
   const page = await open(member, '/settings/profile');
   await page.getByLabel('Name').waitFor();
   assert.equal(await page.getByRole('navigation', { name: 'Administration' }).count(), 0);
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Commands' }).fill('audit log');
-  await page.getByText('Nothing found.').waitFor();
+  await page.getByText('No results.').waitFor();
   await page.goto(`${demo.url}/admin/users`);
-  await page.getByRole('heading', { name: 'There is nothing here', level: 2 }).waitFor();
+  await page.getByRole('heading', { name: 'Page not found', level: 2 }).waitFor();
   const owner = await open(demo, '/settings/profile');
   await owner.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: 'Plans' }).click();
   await owner.getByRole('heading', { name: 'Plans', level: 1 }).waitFor();
 });
 
-test('a plan is made, changed and deleted', async (open) => {
+test('a plan is created, edited and deleted', async (open) => {
   const page = await open(demo, '/admin/plans');
   await page.getByRole('button', { name: 'New plan' }).click();
   await dialog(page).getByLabel('Name').fill('reader');
   await dialog(page).getByLabel('Research').check();
-  await dialog(page).getByLabel('Cap a month').fill('5');
-  await dialog(page).getByLabel('Price a month').fill('9');
-  await dialog(page).getByLabel('Storage, in megabytes').fill('200');
+  await dialog(page).getByLabel('Monthly cap').fill('5');
+  await dialog(page).getByLabel('Price per month').fill('9');
+  await dialog(page).getByLabel('Storage in MB').fill('200');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /^reader/ }) });
-  await row.getByText('US$9.00 a month').waitFor();
-  await row.getByText('up to US$5.00 a month · 200 MB of storage').waitFor();
-  await row.getByRole('button', { name: /^Change/ }).click();
-  assert.equal(await dialog(page).getByLabel('Cap a month').inputValue(), '5');
-  await dialog(page).getByLabel('Cap a month').fill('');
+  await row.getByText('US$9.00 per month').waitFor();
+  await row.getByText('up to US$5.00 per month · 200 MB of storage').waitFor();
+  await row.getByRole('button', { name: /^Edit/ }).click();
+  assert.equal(await dialog(page).getByLabel('Monthly cap').inputValue(), '5');
+  await dialog(page).getByLabel('Monthly cap').fill('');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await row.getByText('up to US$5.00 a month').waitFor({ state: 'detached' });
+  await row.getByText('up to US$5.00 per month').waitFor({ state: 'detached' });
   await row.getByRole('button', { name: /^Delete/ }).click();
   await dialog(page).getByRole('button', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
   assert.equal(await page.getByRole('button', { name: /^Delete.*open/ }).count(), 0, 'the plan open stays');
 });
 
-test('the audit log tells who, in words, and of one account alone if asked', async (open) => {
+test('the audit log shows accounts by email and filters by account', async (open) => {
   const page = await open(demo, '/admin/audit');
   await page.getByRole('cell', { name: 'Signed in' }).first().waitFor();
   await page.getByRole('link', { name: 'demo@example.org' }).first().waitFor();
@@ -123,7 +123,7 @@ test('the audit log tells who, in words, and of one account alone if asked', asy
   await page.getByRole('link', { name: 'demo@example.org' }).first().waitFor();
 });
 
-test('the log goes on to older entries', async (open) => {
+test('the audit log loads older entries', async (open) => {
   const page = await open(demo);
   // Serve a log of several pages without creating the entries.
   const entry = (seq) => ({ seq, at: '2026-11-15T10:00:00.000Z', event: 'sign_in', actor: 'operator', detail: {} });
@@ -145,7 +145,7 @@ test('the log goes on to older entries', async (open) => {
   await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' });
 });
 
-test('the system page tells what runs, and cancels a task', async (open) => {
+test('the system page shows tasks and cancels one', async (open) => {
   const page = await open(slow, '/chat');
   const agent = await agentOf(page);
   const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, {});
@@ -161,7 +161,7 @@ test('the system page tells what runs, and cancels a task', async (open) => {
   await page.goto(`${slow.url}/admin/system`);
   await page.getByText('SQLite').waitFor();
   assert.equal(await page.getByRole('definition').last().getByRole('listitem').count(), 1, 'one server runs');
-  await page.getByText('All sums are those of their rows.').waitFor();
+  await page.getByText('All totals match.').waitFor();
   await page
     .getByRole('listitem')
     .filter({ hasText: 'Answer' })
@@ -169,13 +169,13 @@ test('the system page tells what runs, and cancels a task', async (open) => {
     .first()
     .click();
   await dialog(page).getByRole('button', { name: 'Cancel task' }).click();
-  await page.getByText('The task is cancelled.').waitFor();
+  await page.getByText('Task cancelled.').waitFor();
   await page.getByRole('button', { name: 'Cancelled' }).click();
   await page.waitForURL('**/admin/system?state=cancelled');
   await page.getByRole('listitem').filter({ hasText: 'Answer' }).first().waitFor();
 });
 
-test('every page of administration and account says when it can’t be loaded, and tries again', async (open) => {
+test('administration and account pages show load errors and retry', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const user = await grace(page);
   for (const path of [
@@ -199,20 +199,20 @@ test('every page of administration and account says when it can’t be loaded, a
   }
 });
 
-test('administration speaks German', async (open) => {
+test('administration is available in German', async (open) => {
   const page = await open(demo, '/admin/users', { locale: 'de-DE' });
-  await page.getByRole('heading', { name: 'Personen', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Benutzer', level: 1 }).waitFor();
   await page.getByRole('navigation', { name: 'Verwaltung' }).getByRole('link', { name: 'Tarife' }).click();
   await page.getByRole('heading', { name: 'Tarife', level: 1 }).waitFor();
 });
 
 for (const [look, options] of Object.entries(looks)) {
-  test(`an account and the forms of administration are accessible and fit, ${look}`, async (open) => {
+  test(`administration forms are accessible and fit, ${look}`, async (open) => {
     const page = await open(demo, '/admin/users', { ...options, bypassCSP: true });
     const user = await grace(page);
     await page.goto(`${demo.url}/admin/users/${user.id}`);
     await judge(page, 'an account');
-    await page.getByRole('button', { name: 'Give a subscription' }).click();
+    await page.getByRole('button', { name: 'Add subscription' }).click();
     await judge(page, 'giving a subscription');
     await page.goto(`${demo.url}/admin/plans`);
     await page.getByRole('button', { name: 'New plan' }).click();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, slow, test } from './harness.mjs';
 
-test('Ctrl+K opens the palette, which goes anywhere by keys alone', async (open) => {
+test('Ctrl+K opens the palette, which is usable by keyboard', async (open) => {
   const page = await open(demo, '/chat');
   await page.getByRole('textbox', { name: 'Message' }).focus();
   await page.keyboard.press('Control+k');
@@ -30,7 +30,7 @@ test('Ctrl+Shift+O starts a new chat', async (open) => {
 
 test('every state has a URL', async (open) => {
   const page = await open(demo, '/search');
-  await page.getByRole('searchbox', { name: 'Search words' }).fill('computer machine');
+  await page.getByRole('searchbox', { name: 'Search terms' }).fill('computer machine');
   await page.keyboard.press('Enter');
   await page.getByRole('slider', { name: 'From year' }).waitFor();
   await page.getByRole('slider', { name: 'From year' }).focus();
@@ -41,7 +41,7 @@ test('every state has a URL', async (open) => {
   await page.getByRole('complementary').waitFor();
   const copy = await open(demo, page.url().slice(demo.url.length));
   await copy.getByRole('complementary').waitFor();
-  assert.equal(await copy.getByRole('searchbox', { name: 'Search words' }).inputValue(), 'computer machine');
+  assert.equal(await copy.getByRole('searchbox', { name: 'Search terms' }).inputValue(), 'computer machine');
   assert.equal(
     await copy.getByRole('slider', { name: 'From year' }).inputValue(),
     await page.getByRole('slider', { name: 'From year' }).inputValue(),
@@ -84,7 +84,7 @@ test('empty states have one action', async (open) => {
   assert.equal(await page.locator('main').getByRole('link', { name: 'Search' }).count(), 1);
 });
 
-test('a page that fails says why, with the request id and Retry', async (open) => {
+test('a failed page shows the error, the request id and Retry', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   await page.route('**/memories?*', (r) =>
     r.fulfill({
@@ -105,11 +105,11 @@ test('a change shows at once and can be undone for six seconds', async (open) =>
   await page.getByRole('textbox', { name: 'New memory' }).fill('Undo me');
   await page.keyboard.press('Enter');
   const row = page.getByRole('listitem').filter({ hasText: 'Undo me' });
-  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.getByRole('button', { name: /^Delete/ }).click();
   await row.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();
   await row.waitFor();
-  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.getByRole('button', { name: /^Delete/ }).click();
   await row.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
   const agent = await agentOf(page);
@@ -117,7 +117,7 @@ test('a change shows at once and can be undone for six seconds', async (open) =>
   assert.ok(!memories.some((m) => m.text === 'Undo me'));
 });
 
-test('a typed confirmation is asked only for what can’t be undone', async (open) => {
+test('only irreversible actions ask for a typed confirmation', async (open) => {
   const page = await open(slow, '/agents/new');
   await page.getByLabel('Name').fill('Short-lived');
   await page.getByRole('button', { name: 'Create agent' }).click();
@@ -132,7 +132,7 @@ test('a typed confirmation is asked only for what can’t be undone', async (ope
   assert.equal(await page.getByRole('link', { name: 'Short-lived' }).count(), 0);
 });
 
-test('colours are light, dark or the system’s, and stay', async (open) => {
+test('the theme is light, dark or system, and is remembered', async (open) => {
   const page = await open(demo, '/settings/profile', { dark: true });
   const look = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.getByRole('button', { name: 'Light' }).waitFor();
@@ -142,11 +142,11 @@ test('colours are light, dark or the system’s, and stay', async (open) => {
   await page.reload();
   await page.getByRole('button', { name: 'Light' }).waitFor();
   assert.equal(await look(), 'rgb(251, 251, 250)');
-  await page.getByRole('button', { name: 'As the system' }).click();
+  await page.getByRole('button', { name: 'System', exact: true }).click();
   assert.equal(await look(), 'rgb(20, 21, 19)');
 });
 
-test('titles and dates are in the reader’s language', async (open) => {
+test('titles and dates follow the chosen language', async (open) => {
   const page = await open(demo, '/settings/audit', { locale: 'de-DE' });
   await page.getByRole('heading', { name: 'Aktivität', level: 1 }).waitFor();
   assert.equal(await page.title(), 'Aktivität · Carrel');
@@ -170,7 +170,7 @@ test('the focus is visible, an answer is announced, and motion can be reduced', 
         .evaluate((s) => getComputedStyle(s).animationDuration),
     ) < 0.001,
   );
-  await page.locator('[role=status]', { hasText: 'The answer is there.' }).waitFor({ state: 'attached' });
+  await page.locator('[role=status]', { hasText: 'Answer ready.' }).waitFor({ state: 'attached' });
   await page.keyboard.press('Tab');
   assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), 'none');
 });
@@ -179,7 +179,7 @@ test('secrets are shown once', async (open) => {
   const page = await open(demo, '/settings/keys');
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill('browser test');
-  await page.getByRole('button', { name: 'Make key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   const token = await page.getByRole('dialog').locator('code').textContent();
   assert.match(token, /^crl_/);
   await page.getByRole('button', { name: 'Done' }).click();
@@ -190,15 +190,15 @@ test('secrets are shown once', async (open) => {
   await row.waitFor({ state: 'detached' });
 });
 
-test('a connect code counts down, and says Connected the moment it is claimed', async (open) => {
+test('a connect code counts down and shows Connected when it is claimed', async (open) => {
   const page = await open(demo, '/settings/connect?client=curl');
-  await page.getByRole('button', { name: 'Make a code' }).click();
+  await page.getByRole('button', { name: 'Create code' }).click();
   const timer = page.getByRole('timer');
   assert.match(await timer.textContent(), /1[45]:\d\d$/);
   const code = /crlc_\w+/.exec(await page.locator('#main').textContent())[0];
   assert.ok((await page.locator('code').first().textContent()).includes(code), 'the snippet holds the code');
   await api(page, 'POST', '/api/connect/exchange', { code, client: 'claimed-here' });
-  await page.getByText('claimed-here is connected.').first().waitFor();
+  await page.getByText('claimed-here connected.').first().waitFor();
   assert.ok(!(await page.locator('#main').textContent()).includes(code));
   await page.goto(`${demo.url}/settings/connections`);
   const revoke = page.getByRole('button', { name: /Revoke.*claimed-here/ });
@@ -209,7 +209,7 @@ test('a connect code counts down, and says Connected the moment it is claimed', 
 
 const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 
-test('each file has its progress, and can be cancelled and tried again', async (open) => {
+test('each file shows progress and can be cancelled and retried', async (open) => {
   const page = await open(slow, '/sources', { expectErrors: true });
   await page.getByRole('link', { name: 'Library' }).click();
   let release;
@@ -228,11 +228,11 @@ test('each file has its progress, and can be cancelled and tried again', async (
   await page.getByRole('button', { name: 'Cancel: two.txt' }).click();
   await page.getByText('Cancelled').waitFor();
   release();
-  await page.getByText('Sent').first().waitFor();
+  await page.getByText('Uploaded', { exact: true }).first().waitFor();
   await page.unroute('**/files');
   await page.getByRole('button', { name: 'Retry: two.txt' }).click();
   await page.waitForFunction(() =>
-    [...document.querySelectorAll('[aria-label=Uploads] li')].every((li) => li.textContent.includes('Sent')),
+    [...document.querySelectorAll('[aria-label=Uploads] li')].every((li) => li.textContent.includes('Uploaded')),
   );
   await page.locator('section[aria-labelledby=files]').getByText('two.txt').waitFor();
 });
@@ -258,7 +258,7 @@ test('files can be dropped and pasted anywhere', async (open) => {
       [type, key],
     );
     assert.equal((await sent).status(), 200);
-    await page.getByText('Adding 1 file to Library.').first().waitFor();
+    await page.getByText('Uploading 1 file to Library.').first().waitFor();
   }
 });
 
@@ -303,7 +303,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await removed; // the next test counts favourites
 });
 
-test('a star that is clicked just before the page is left is kept', async (open) => {
+test('a star clicked just before leaving the page is saved', async (open) => {
   const page = await open(demo);
   // The browser decides whether a request outlives its page; this checks that keepalive is set.
   await page.addInitScript(() => {
@@ -335,7 +335,7 @@ test('a star that is clicked just before the page is left is kept', async (open)
   await api(page, 'DELETE', `/api/agents/${agent.id}/favourites/${newest.cardId}`);
 });
 
-test('years are chosen by touch', async (open) => {
+test('the year range works by touch', async (open) => {
   const page = await open(demo, '/search?q=computer+machine', { width: 390, height: 844, touch: true });
   await page.getByRole('button', { name: 'Filters' }).tap();
   const from = page.getByRole('slider', { name: 'From year' });
@@ -354,7 +354,7 @@ test('years are chosen by touch', async (open) => {
   await page.waitForURL((u) => !u.searchParams.has('from'));
 });
 
-test('use is plotted by day and by agent, with the numbers in tables', async (open) => {
+test('usage has charts by day and agent, with tables for screen readers', async (open) => {
   const page = await open(demo);
   const usage = (name, calls, spentMicros) => ({ name, calls, spentMicros, inputTokens: 0, outputTokens: 0 });
   await page.route('**/api/account/usage?*', async (r) => {
@@ -407,7 +407,7 @@ test('favourites can be selected and exported', async (open) => {
   await page.getByRole('heading', { name: 'No favourites yet' }).waitFor();
 });
 
-test('whoever is not signed in comes back to where they wanted to go', async (open) => {
+test('signing in returns to the requested page', async (open) => {
   const page = await open(demo, '', { storageState: undefined });
   await page.goto(`${demo.url}/search?q=turing`);
   await page.waitForURL('**/sign-in?return=*');

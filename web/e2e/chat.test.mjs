@@ -34,7 +34,7 @@ test('[n] opens a bottom sheet on phones', async (open) => {
   assert.ok(box.y > 150 && Math.round(box.y + box.height) === 844, `it is at the bottom: ${JSON.stringify(box)}`);
 });
 
-test('Enter sends, Shift+Enter breaks, and an input method is left alone', async (open) => {
+test('Enter sends, Shift+Enter adds a line, and IME composition is not interrupted', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('one');
   await page.keyboard.press('Shift+Enter');
@@ -60,7 +60,7 @@ test('Stop and Esc end the turn', async (open) => {
   assert.equal(await page.getByText('Stopped.').count(), 2);
 });
 
-test('a reload or a dropped line resumes the turn', async (open) => {
+test('a turn resumes after a reload or a lost connection', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('slow 10s; stream after the reload');
   await page.keyboard.press('Enter');
@@ -102,7 +102,7 @@ test('an answer completes after the server is killed and restarted', async (open
   assert.match(await answer.textContent(), /before the crash\s?and after it/);
 });
 
-test('a computer that slept goes on with the answer', async (open) => {
+test('an answer continues after the computer slept', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('slow 4s; stream after the nap');
   await page.keyboard.press('Enter');
@@ -123,7 +123,7 @@ test('a computer that slept goes on with the answer', async (open) => {
   assert.equal(await page.getByText('after the nap', { exact: true }).count(), 1);
 });
 
-test('steps are live, then folded to a line with their number', async (open) => {
+test('steps are live, then collapsed to a summary', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('steps 3; slow 2s; stream words');
   await page.keyboard.press('Enter');
@@ -164,7 +164,7 @@ const scriptStream = (page) =>
     };
   });
 
-test('only the last block is drawn again while an answer grows', async (open) => {
+test('only the last block is rendered again while an answer grows', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
@@ -185,14 +185,14 @@ test('only the last block is drawn again while an answer grows', async (open) =>
   await page.keyboard.press('Escape');
 });
 
-test('the view sticks to the bottom only for those who are there', async (open) => {
+test('the view follows the answer only if it is scrolled to the end', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
   await field(page).fill('slow 30s');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
-  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const scroller = page.getByRole('region', { name: 'Chat' });
   const gap = () => scroller.evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
   await page.evaluate(() => window.push('Line.\n\n'.repeat(60)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 60);
@@ -203,11 +203,11 @@ test('the view sticks to the bottom only for those who are there', async (open) 
   await scroller.evaluate((s) => {
     s.scrollTop = 100;
   });
-  await page.getByRole('button', { name: 'To the newest message' }).waitFor();
+  await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
   await page.evaluate(() => window.push('More.\n\n'.repeat(20)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 80);
   assert.equal(await scroller.evaluate((s) => s.scrollTop), 100);
-  await page.getByRole('button', { name: 'To the newest message' }).click();
+  await page.getByRole('button', { name: 'Jump to latest' }).click();
   assert.ok((await gap()) < 5);
   await page.keyboard.press('Escape');
 });
@@ -235,7 +235,7 @@ test('answers, code and citations can be copied', async (open) => {
   await other.getByRole('button', { name: 'Stop' }).click();
 });
 
-test('markup in an answer can do nothing', async (open) => {
+test('HTML in an answer is not executed', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
@@ -277,7 +277,7 @@ test('a question can be asked again and edited', async (open) => {
   assert.ok(await field(page).evaluate((f) => f === document.activeElement));
 });
 
-test('a failed send gives the draft back, with the request id and Retry', async (open) => {
+test('a failed send restores the draft, with the request id and Retry', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await ask(page, 'first');
   await page.route('**/messages', (r) =>
@@ -304,7 +304,7 @@ test('a failed send gives the draft back, with the request id and Retry', async 
   await page.getByText('You wrote: not lost').waitFor();
 });
 
-test('a draft stays with its thread, also over a reload', async (open) => {
+test('a draft is kept per chat, across reloads', async (open) => {
   const page = await open(slow, '/chat');
   await ask(page, 'a thread');
   await field(page).fill('for the thread');
@@ -320,7 +320,7 @@ test('a draft stays with its thread, also over a reload', async (open) => {
   await field(page).fill('');
 });
 
-test('a thread can be exported to Markdown, renamed and deleted', async (open) => {
+test('a chat can be exported to Markdown, renamed and deleted', async (open) => {
   const page = await open(demo, '/chat');
   await ask(page, 'What is a Turing test?');
   const menu = page.getByRole('button', { name: /Options of this conversation: What is a Turing/ }).first();
@@ -342,18 +342,18 @@ test('a thread can be exported to Markdown, renamed and deleted', async (open) =
   await page.getByRole('link', { name: 'Machines that think' }).waitFor();
 });
 
-test('feedback is kept', async (open) => {
+test('feedback is saved', async (open) => {
   const page = await open(demo, '/chat');
   const answer = await ask(page, 'What is a Turing test?');
   await answer.getByRole('button', { name: 'Bad answer' }).click();
-  await page.getByLabel('What was wrong (optional)').fill('Too short.');
+  await page.getByLabel('Details (optional)').fill('Too short.');
   await page.getByRole('button', { name: 'Send feedback' }).click();
   await page.getByText('Thank you').waitFor();
   await page.reload();
   await page.locator('button[aria-label="Bad answer"][aria-pressed=true]').waitFor();
 });
 
-test('running and unread threads have a dot', async (open) => {
+test('running and unread chats have a dot', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('slow 3s; stream later');
   await page.keyboard.press('Enter');
@@ -368,18 +368,18 @@ test('running and unread threads have a dot', async (open) => {
   await row.getByRole('img', { name: 'New answer' }).waitFor({ state: 'detached' });
 });
 
-test('what a reply can have is shown: checks, memories, spend', async (open) => {
+test('an answer shows its checks, memories and spend', async (open) => {
   const page = await open(slow, '/chat');
   const answer = await ask(page, 'cite');
-  await answer.getByText('1 sentence is not supported by what it cites').click();
+  await answer.getByText('1 sentence isn’t supported by its sources').click();
   await answer.getByText('The number 1971 does not occur in what is cited.').waitFor();
   await answer.getByText('1 memory used').waitFor();
   await answer.getByText(/120 tokens/).waitFor();
-  await answer.getByText('This answer is not complete.').waitFor();
+  await answer.getByText('This answer is incomplete.').waitFor();
   await answer.getByRole('button', { name: 'When?' }).waitFor();
 });
 
-test('a link to a thread works without its agent', async (open) => {
+test('a link to a chat works without its agent', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   const first = await agentOf(page);
   const other = (await api(page, 'POST', '/api/agents', { name: 'Another' })).agent;
@@ -389,11 +389,11 @@ test('a link to a thread works without its agent', async (open) => {
   await api(page, 'DELETE', `/api/agents/${other.id}`);
 });
 
-test('a thread of 500 messages can be read to its start', async (open) => {
+test('a chat of 500 messages can be scrolled to its start', async (open) => {
   const page = await open(slow, '/chat');
   const { address, first } = await longThread(page, 250);
   await page.goto(slow.url + address);
-  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const scroller = page.getByRole('region', { name: 'Chat' });
   const shown = () => page.getByRole('article').count();
   await page.getByRole('article').first().waitFor();
   assert.ok((await shown()) < 200, 'not all are read at once');
@@ -415,7 +415,7 @@ test('a thread of 500 messages can be read to its start', async (open) => {
       .evaluate((a) => a.getBoundingClientRect().bottom > 0),
     'the first is in sight',
   );
-  await page.getByRole('button', { name: 'To the newest message' }).click();
+  await page.getByRole('button', { name: 'Jump to latest' }).click();
   assert.ok(
     await page
       .getByRole('article')

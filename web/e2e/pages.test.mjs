@@ -48,7 +48,7 @@ for (const [look, options] of Object.entries(looks)) {
   });
 }
 
-test('pages that do not exist are 404, and those of the app are not', async (open) => {
+test('unknown paths are 404, app paths are not', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   for (const [path, want] of [
     ['/settings/nothing', 404],
@@ -84,7 +84,7 @@ test('the first load has at most 90 kB of script', async (open) => {
   assert.ok(total > 10_000 && total <= 90 * 1024, `${total} bytes`);
 });
 
-test('the app uses only what the API documents', async (open) => {
+test('the app calls only documented API operations', async (open) => {
   const page = await open(demo, '/chat');
   const { paths: documented } = await (await page.request.get(`${demo.url}/openapi.json`)).json();
   const known = Object.entries(documented).flatMap(([path, item]) =>

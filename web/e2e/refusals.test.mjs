@@ -21,7 +21,7 @@ async function withPlan(admin, plan, work) {
   }
 }
 
-test('who has no subscription reads on, and is told in chat and search what to do', async (open) => {
+test('without a plan, content is readable, and chat and search link to the plan page', async (open) => {
   const admin = await open(demo, '/settings/profile');
   const page = await open(member, '/agents', { expectErrors: true });
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Hers' });
@@ -29,21 +29,21 @@ test('who has no subscription reads on, and is told in chat and search what to d
   await withPlan(admin, 'none', async () => {
     for (const path of ['/chat', `/chat/${thread.id}`]) {
       await page.goto(`${demo.url}${path}?agent=${agent.id}`);
-      await page.getByText('This agent can’t chat with you now.').waitFor();
+      await page.getByText('You can’t chat with this agent right now.').waitFor();
       await page.getByRole('link', { name: 'From before' }).waitFor();
       assert.equal(await page.getByRole('textbox', { name: 'Message' }).count(), 0);
-      await page.getByRole('link', { name: 'See your plan' }).click();
+      await page.getByRole('link', { name: 'View your plan' }).click();
       await page.getByText('To search and chat you need a plan; ask whoever runs this installation.').waitFor();
     }
     await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
     await page.getByRole('alert').getByText(none).waitFor();
-    await page.getByRole('alert').getByRole('link', { name: 'See your plan' }).click();
-    await page.getByRole('heading', { name: 'Subscription' }).first().waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'View your plan' }).click();
+    await page.getByRole('heading', { name: 'Plan' }).first().waitFor();
   });
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
-test('a message that is refused for money or haste says why, and is kept', async (open) => {
+test('a message refused by the spend cap or the rate limit shows the reason and keeps the text', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const agent = await agentOf(page);
   const field = page.getByRole('textbox', { name: 'Message' });
@@ -75,7 +75,7 @@ test('a message that is refused for money or haste says why, and is kept', async
   }
 });
 
-test('a search in haste says how long to wait, and can be tried again', async (open) => {
+test('a rate-limited search shows how long to wait, and can be retried', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const agent = await agentOf(page);
   await page.route('**/search', (r) =>
@@ -85,7 +85,11 @@ test('a search in haste says how long to wait, and can be tried again', async (o
   );
   await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
   await page.getByRole('alert').getByText('Too many requests. Try again in 3 seconds.').waitFor();
-  assert.equal(await page.getByRole('link', { name: 'See your plan' }).count(), 0, 'no plan helps against haste');
+  assert.equal(
+    await page.getByRole('link', { name: 'View your plan' }).count(),
+    0,
+    'a plan does not lift the rate limit',
+  );
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Retry' }).click();
   await page.locator('li h2').first().waitFor();

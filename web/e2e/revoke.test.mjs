@@ -66,7 +66,7 @@ const cases = {
       before: 200,
       after: 401,
       look: () => status('/api/agents', '', { headers: { Cookie: cookie } }),
-      act: () => page.getByRole('button', { name: 'Sign out everywhere else' }).click(),
+      act: () => page.getByRole('button', { name: 'Sign out all other sessions' }).click(),
     };
   },
   async 'connect code'(page) {
@@ -82,7 +82,7 @@ const cases = {
           body: JSON.stringify({ code, client: 'late' }),
         }),
       async act() {
-        await page.getByRole('button', { name: 'Make a code' }).click();
+        await page.getByRole('button', { name: 'Create code' }).click();
         await page.getByRole('timer').waitFor();
         code = /crlc_\w+/.exec(await page.locator('#main').textContent())[0];
         await page.getByRole('button', { name: 'Cancel' }).click();
@@ -141,13 +141,13 @@ for (const [name, make] of Object.entries(cases)) {
   });
 }
 
-test('content can still be undone', async (open) => {
+test('deleted content can be restored', async (open) => {
   const page = await open(demo, '/chat');
   const agent = await agentOf(page);
   const { memory } = await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'Kept by Undo' });
   await page.goto(`${demo.url}/memories?agent=${agent.id}`);
   const row = page.getByRole('listitem').filter({ hasText: 'Kept by Undo' });
-  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.getByRole('button', { name: /^Delete/ }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await row.waitFor();
   await api(page, 'DELETE', `/api/agents/${agent.id}/memories/${memory.id}`);

@@ -27,15 +27,12 @@ await devtools.send('Tracing.start', {
   traceConfig: { includedCategories: ['toplevel', 'disabled-by-default-devtools.timeline', '__metadata'] },
 });
 
-await page.getByRole('region', { name: 'Conversation' }).hover();
+await page.getByRole('region', { name: 'Chat' }).hover();
 const shown = () => page.getByRole('article').count();
 for (let still = 0, before = 0; still < 20;) {
   await page.mouse.wheel(0, -700);
   await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => setTimeout(r))));
-  const [n, top] = [
-    await shown(),
-    await page.getByRole('region', { name: 'Conversation' }).evaluate((s) => s.scrollTop),
-  ];
+  const [n, top] = [await shown(), await page.getByRole('region', { name: 'Chat' }).evaluate((s) => s.scrollTop)];
   still = n === before && top === 0 ? still + 1 : 0;
   before = n;
 }

@@ -16,11 +16,11 @@ function large(name, size) {
 async function library(open, options) {
   const page = await open(slow, '/sources', options);
   await page.getByRole('link', { name: 'Library' }).click();
-  await page.getByText('Drop files here, or choose them').waitFor();
+  await page.getByText('Drop files here or click to choose').waitFor();
   return page;
 }
 
-test('a large file goes in pieces, and goes on after a broken line and a lost reply', async (open) => {
+test('a large file is uploaded in chunks and resumes after a lost connection', async (open) => {
   const page = await library(open, { expectErrors: true });
   const offsets = [];
   await page.route('**/uploads/*', async (r) => {
@@ -36,13 +36,13 @@ test('a large file goes in pieces, and goes on after a broken line and a lost re
   });
   await page.setInputFiles('input[type=file]', large('pieces.txt', 9 * MIB));
   const row = page.getByRole('list', { name: 'Uploads' }).getByRole('listitem').filter({ hasText: 'pieces.txt' });
-  await row.getByText('The line dropped. It goes on by itself.').waitFor();
-  await row.getByText('Sent').waitFor();
+  await row.getByText('Connection lost. The upload resumes automatically.').waitFor();
+  await row.getByText('Uploaded', { exact: true }).waitFor();
   assert.deepEqual(offsets, [0, 0, 4, 4, 8], 'what had arrived is not sent again');
   await page.getByRole('button', { name: 'Remove: pieces.txt' }).waitFor();
 });
 
-test('a file in pieces can be cancelled, and the server forgets it', async (open) => {
+test('a chunked upload can be cancelled and is removed from the server', async (open) => {
   const page = await library(open, { expectErrors: true });
   await page.route('**/uploads/*', (r) => (r.request().method() === 'PATCH' ? new Promise(() => {}) : r.continue()));
   await page.setInputFiles('input[type=file]', large('given-up.txt', 5 * MIB));
@@ -54,7 +54,7 @@ test('a file in pieces can be cancelled, and the server forgets it', async (open
   await page.getByText('Cancelled').waitFor();
 });
 
-test('an import is followed live: files, documents, and what could not be read and why', async (open) => {
+test('an import shows live progress, documents and errors', async (open) => {
   const page = await open(slow);
   await page.addInitScript(() => {
     const real = window.fetch;
@@ -83,7 +83,7 @@ test('an import is followed live: files, documents, and what could not be read a
     failed: 0,
   };
   await push('progress', { ...report, current: 'second.pdf', etaSeconds: 12 });
-  await page.getByText('Reading file 1 of 5').waitFor();
+  await page.getByText('Importing file 1 of 5').waitFor();
   await page.getByText('second.pdf').waitFor();
   await page.getByText('7 documents · 12 seconds left').waitFor();
   await push('progress', {
@@ -96,17 +96,17 @@ test('an import is followed live: files, documents, and what could not be read a
   const asked = page.waitForResponse((r) => r.url().endsWith('/sources'));
   await push('done', { status: 'complete' });
   await asked;
-  await page.getByText('Reading file').waitFor({ state: 'detached' });
+  await page.getByText('Importing file').waitFor({ state: 'detached' });
 });
 
-test('a file that can’t be read says why, without a reload', async (open) => {
+test('an unreadable file shows the reason without a reload', async (open) => {
   const page = await library(open);
   await page.setInputFiles('input[type=file]', {
     name: 'broken.pdf',
     mimeType: 'application/pdf',
     buffer: Buffer.from('no PDF at all'),
   });
-  await page.getByRole('heading', { name: '1 file could not be read' }).waitFor();
+  await page.getByRole('heading', { name: '1 file couldn’t be read' }).waitFor();
   await page
     .locator('section[aria-labelledby=unread]')
     .getByText('broken.pdf: is not a PDF file, or one that is damaged')
@@ -117,15 +117,15 @@ test('a file that can’t be read says why, without a reload', async (open) => {
 
 /** Values for the form, by label. */
 const answers = {
-  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
-  'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
+  'Folder path on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
+  'Page URLs, one per line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
   // A feed is fetched at once, the others on the first search.
-  Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'),
+  URL: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'),
   Bucket: () => 'papers',
-  'Key of the provider': () => 'a-key-of-mine',
+  'API key of the provider': () => 'a-key-of-mine',
 };
 
-test('every kind of source can be added, changed and removed', async (open) => {
+test('every source kind can be added, edited and deleted', async (open) => {
   const page = await open(slow, '/sources');
   await page.getByRole('button', { name: 'New source' }).click();
   const dialog = page.getByRole('dialog');
@@ -137,7 +137,7 @@ test('every kind of source can be added, changed and removed', async (open) => {
   for (const kind of kinds) {
     await page.getByRole('button', { name: 'New source' }).click();
     await dialog.locator('option[value=folder]').waitFor({ state: 'attached' });
-    await dialog.getByLabel('Kind').selectOption(kind);
+    await dialog.getByLabel('Type').selectOption(kind);
     await dialog.getByLabel('Name', { exact: true }).fill(`My ${kind}`);
     for (const field of await dialog.locator(':is(input, textarea):required:not(#source-name)').all()) {
       const label = await field.evaluate((f) => f.labels[0].textContent.trim());
@@ -152,7 +152,7 @@ test('every kind of source can be added, changed and removed', async (open) => {
     await page.getByRole('button', { name: 'Delete source' }).click();
     await dialog.getByRole('textbox').fill(`Our ${kind}`);
     await dialog.getByRole('button', { name: 'Delete source' }).click();
-    await page.getByText(`Our ${kind} is deleted.`).waitFor();
+    await page.getByText(`Our ${kind} deleted.`).waitFor();
   }
   assert.ok(kinds.length > 15);
 });
@@ -161,34 +161,34 @@ test('a source has a schedule, a secret that is never shown, and can become the 
   const page = await open(slow, '/sources', { expectErrors: true });
   await page.getByRole('button', { name: 'New source' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Kind').selectOption('feed');
+  await dialog.getByLabel('Type').selectOption('feed');
   await dialog.getByLabel('Name', { exact: true }).fill('News');
-  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/feed.xml');
-  await dialog.getByLabel('Bring up to date').selectOption({ label: 'Every 6 hours' });
+  await dialog.getByLabel('URL').fill('http://127.0.0.1:9/feed.xml');
+  await dialog.getByLabel('Sync').selectOption({ label: 'Every 6 hours' });
   await dialog.getByRole('button', { name: 'Create source' }).click();
   await page.getByRole('heading', { name: 'News', level: 1 }).waitFor();
   await page.getByText('http://127.0.0.1:9/feed.xml').first().waitFor();
   const synced = page.waitForResponse((r) => r.url().endsWith('/sync'));
-  await page.getByRole('button', { name: 'Bring up to date' }).click();
+  await page.getByRole('button', { name: 'Sync now' }).click();
   assert.equal((await synced).status(), 200);
   await page.getByRole('button', { name: 'Edit' }).click();
-  assert.equal(await dialog.getByLabel('Bring up to date').inputValue(), '360');
-  await dialog.getByLabel('Address').fill('ftp://127.0.0.1/feed');
+  assert.equal(await dialog.getByLabel('Sync').inputValue(), '360');
+  await dialog.getByLabel('URL').fill('ftp://127.0.0.1/feed');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.locator('#source-url-wrong').waitFor();
-  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/other.xml');
+  await dialog.getByLabel('URL').fill('http://127.0.0.1:9/other.xml');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('http://127.0.0.1:9/other.xml').first().waitFor();
-  await page.getByRole('button', { name: 'Make it the default' }).click();
+  await page.getByRole('button', { name: 'Make default' }).click();
   await page.getByText('Feed · Default').waitFor();
   await page.getByRole('link', { name: 'Sources' }).last().click();
   await page.getByRole('link', { name: 'Library' }).click();
-  await page.getByRole('button', { name: 'Make it the default' }).click();
+  await page.getByRole('button', { name: 'Make default' }).click();
   await page.getByText('Uploaded files · Default').waitFor();
   await page.goBack();
   await page.getByRole('link', { name: 'News' }).click();
   await page.getByRole('button', { name: 'Delete source' }).click();
   await dialog.getByRole('textbox').fill('News');
   await dialog.getByRole('button', { name: 'Delete source' }).click();
-  await page.getByText('News is deleted.').waitFor();
+  await page.getByText('News deleted.').waitFor();
 });

@@ -10,7 +10,7 @@ const codd = {
 };
 
 describe('references', () => {
-  it('splits names as they are written', () => {
+  it('splits names', () => {
     expect(nameOf('Edgar F. Codd')).toEqual({ family: 'Codd', given: 'Edgar F.' });
     expect(nameOf('Ludwig van Beethoven')).toEqual({ family: 'van Beethoven', given: 'Ludwig' });
     expect(nameOf('Knuth, Donald E.')).toEqual({ family: 'Knuth', given: 'Donald E.' });
@@ -42,7 +42,7 @@ describe('references', () => {
       '',
     ]);
   });
-  it('writes CSL-JSON that can be read', () => {
+  it('writes valid CSL-JSON', () => {
     const [item] = JSON.parse(reference(codd, 'csl')) as Record<string, unknown>[];
     expect(item).toMatchObject({
       type: 'article-journal',

@@ -9,8 +9,8 @@ const rows = [
     .matchAll(/^ +\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$/gm),
 ].map((m) => m.slice(1) as [string, string, string, string]);
 
-test('the form asks for what the contract says of each kind', () => {
-  const told = rows.map(([name, searches, settings, secret]) => [
+test('source kinds match the contract', () => {
+  const expected = rows.map(([name, searches, settings, secret]) => [
     name,
     {
       live: searches.includes('live'),
@@ -34,5 +34,5 @@ test('the form asks for what the contract says of each kind', () => {
     },
   ]);
   expect(rows.length).toBeGreaterThan(10);
-  expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(told));
+  expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(expected));
 });

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { splitAt, codePoints, highlightParts } from './text';
 
 describe('offsets count code points', () => {
-  it('cuts beside characters that JavaScript counts twice', () => {
+  it('splits next to characters outside the BMP', () => {
     expect(splitAt('a😀bc', 1, 3)).toEqual(['a', '😀b', 'c']);
     expect(codePoints('😀😀')).toBe(2);
   });
-  it('marks hits and leaves the rest', () => {
+  it('separates highlights from plain text', () => {
     expect(
       highlightParts('😀 relational model', [
         { start: 13, end: 18 },
@@ -19,7 +19,7 @@ describe('offsets count code points', () => {
       { text: 'model', hit: true },
     ]);
   });
-  it('is not confused by spans that overlap or lie outside', () => {
+  it('ignores overlapping and out-of-range spans', () => {
     expect(
       highlightParts('abc', [
         { start: 0, end: 2 },
