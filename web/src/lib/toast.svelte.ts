@@ -45,8 +45,8 @@ const pending = new Set<() => void>();
 
 /**
  * Shows a deletion at once, and sends it when the toast ends or the page is closed. `undo` restores the screen. Only
- * for content (threads, memories, favourites, files): credentials, grants and webhooks are revoked at once, because a tab
- * that crashes before the request is sent would leave them working. undo.test.ts lists the allowed paths.
+ * for content (threads, memories, favourites, files): credentials, grants and webhooks are revoked at once, because a
+ * tab that crashes before the request is sent would leave them working. undo.test.ts lists the allowed paths.
  */
 export function undoable(text: string, commit: () => Promise<unknown>, undo: () => void): void {
   let open = true;
