@@ -34,7 +34,7 @@ test('an admin sets and removes a cap, a plan and a subscription', async (open) 
   await dialog(page).getByLabel('Plan').selectOption('open');
   await dialog(page).getByLabel('Trial').check();
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByText('A trial until').waitFor();
+  await page.getByText('Trial until').waitFor();
   await page.getByRole('heading', { name: 'Plan: open' }).waitFor();
   await page.getByRole('button', { name: 'Cancel now' }).click();
   await dialog(page).getByRole('button', { name: 'Cancel now' }).click();
@@ -61,7 +61,7 @@ test('an account is disabled after confirmation, and enabled again', async (open
   await dialog(page).getByRole('button', { name: 'Disable account' }).click();
   await page.getByText('Grace Hopper disabled.').waitFor();
   await page.getByRole('button', { name: 'Enable account' }).click();
-  await page.getByText('can sign in again').waitFor();
+  await page.getByText('Grace Hopper enabled.').waitFor();
   assert.equal((await grace(page)).disabled, false);
 });
 
@@ -115,7 +115,7 @@ test('the audit log shows accounts by email and filters by account', async (open
   const page = await open(demo, '/admin/audit');
   await page.getByRole('cell', { name: 'Signed in' }).first().waitFor();
   await page.getByRole('link', { name: 'demo@example.org' }).first().waitFor();
-  await page.getByLabel('Only this account').fill('grace@example.org');
+  await page.getByLabel('Filter by email').fill('grace@example.org');
   await page.waitForURL('**/admin/audit?user=usr_*');
   await page.getByRole('link', { name: 'demo@example.org' }).first().waitFor({ state: 'detached' });
   await page.getByRole('cell', { name: /Account created/ }).waitFor();
@@ -192,7 +192,7 @@ test('administration and account pages show load errors and retry', async (open)
     await page.route(/\/api\/(admin|account)\/\w/, (r) => r.abort());
     await page.goto(demo.url + path);
     await page.getByRole('alert').first().waitFor();
-    await page.getByText('The server could not be reached').first().waitFor();
+    await page.getByText('Can’t reach the server').first().waitFor();
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Retry' }).first().click();
     await page.getByRole('alert').waitFor({ state: 'detached' });

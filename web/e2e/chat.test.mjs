@@ -73,7 +73,7 @@ test('a turn resumes after a reload or a lost connection', async (open) => {
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   await page.context().setOffline(true);
-  await page.getByText('You are offline').waitFor();
+  await page.getByText('You’re offline').waitFor();
   await page.context().setOffline(false);
   await page.getByText('after the gap', { exact: true }).waitFor();
   assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
@@ -87,12 +87,12 @@ test('an answer completes after the server is killed and restarted', async (open
   await page.getByText('Waiting…').waitFor();
   await power('kill');
   try {
-    await page.getByText('The line dropped.').waitFor();
+    await page.getByText('Connection lost.').waitFor();
     assert.equal(await busy(page).count(), 1, 'the answer is still awaited');
   } finally {
     await power('start');
   }
-  await page.getByText('The line dropped.').waitFor({ state: 'detached' });
+  await page.getByText('Connection lost.').waitFor({ state: 'detached' });
   await busy(page).waitFor({ state: 'detached', timeout: 90_000 });
   const answer = page.getByRole('article', { name: 'Agent' });
   assert.equal(await answer.count(), 1);
@@ -197,7 +197,7 @@ test('the view follows the answer only if it is scrolled to the end', async (ope
   await page.evaluate(() => window.push('Line.\n\n'.repeat(60)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 60);
   await page.waitForFunction(() => {
-    const s = document.querySelector('[aria-label=Conversation]');
+    const s = document.querySelector('[aria-label=Chat]');
     return s.scrollHeight - s.scrollTop - s.clientHeight < 5;
   });
   await scroller.evaluate((s) => {
@@ -323,7 +323,7 @@ test('a draft is kept per chat, across reloads', async (open) => {
 test('a chat can be exported to Markdown, renamed and deleted', async (open) => {
   const page = await open(demo, '/chat');
   await ask(page, 'What is a Turing test?');
-  const menu = page.getByRole('button', { name: /Options of this conversation: What is a Turing/ }).first();
+  const menu = page.getByRole('button', { name: /Chat options: What is a Turing/ }).first();
   await menu.click();
   const [file] = await Promise.all([
     page.waitForEvent('download'),
@@ -335,7 +335,7 @@ test('a chat can be exported to Markdown, renamed and deleted', async (open) => 
   await page.getByLabel('Title').fill('Machines that think');
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Machines that think' }).waitFor();
-  await page.getByRole('button', { name: /Options of this conversation: Machines that think/ }).click();
+  await page.getByRole('button', { name: /Chat options: Machines that think/ }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('link', { name: 'Machines that think' }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -348,7 +348,7 @@ test('feedback is saved', async (open) => {
   await answer.getByRole('button', { name: 'Bad answer' }).click();
   await page.getByLabel('Details (optional)').fill('Too short.');
   await page.getByRole('button', { name: 'Send feedback' }).click();
-  await page.getByText('Thank you').waitFor();
+  await page.getByText('Thanks for your feedback').waitFor();
   await page.reload();
   await page.locator('button[aria-label="Bad answer"][aria-pressed=true]').waitFor();
 });

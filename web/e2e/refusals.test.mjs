@@ -33,7 +33,7 @@ test('without a plan, content is readable, and chat and search link to the plan 
       await page.getByRole('link', { name: 'From before' }).waitFor();
       assert.equal(await page.getByRole('textbox', { name: 'Message' }).count(), 0);
       await page.getByRole('link', { name: 'View your plan' }).click();
-      await page.getByText('To search and chat you need a plan; ask whoever runs this installation.').waitFor();
+      await page.getByText('To search and chat, ask your administrator for a plan.').waitFor();
     }
     await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
     await page.getByRole('alert').getByText(none).waitFor();

@@ -61,7 +61,7 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   assert.equal(await other.getByRole('button', { name: /Edit|Delete source|Remove/ }).count(), 0);
   await other.goto(`${demo.url}/agents/${agent.id}`);
 
-  await page.getByLabel('Grace Hopper may').selectOption('manager');
+  await page.getByLabel('Grace Hopper: Access').selectOption('manager');
   await page.getByText('Saved').first().waitFor();
   await other.reload();
   await other.getByText('Only its owner can delete or share it.').waitFor();
@@ -135,13 +135,13 @@ test('the spend cap of a key can be set and removed', async (open) => {
   const page = await open(demo, '/settings/keys');
   const { key } = await api(page, 'POST', '/api/account/keys', { name: 'capped', scopes: ['agents'] });
   await page.reload();
-  await page.getByRole('button', { name: /^Set a cap.*capped/ }).click();
+  await page.getByRole('button', { name: /^Set spend cap.*capped/ }).click();
   await dialog(page).getByLabel('US dollars per month').fill('3');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: /^US\$0.00 of US\$3.00 this month.*capped/ }).click();
   await dialog(page).getByLabel('US dollars per month').fill('');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: /^Set a cap.*capped/ }).waitFor();
+  await page.getByRole('button', { name: /^Set spend cap.*capped/ }).waitFor();
   await api(page, 'DELETE', `/api/account/keys/${key.id}`);
 });
 
@@ -200,16 +200,16 @@ test('the plan page shows the plan, the remaining budget and the reset date', as
   const page = await open(demo, '/settings/subscription');
   await page.getByText('No end date.').waitFor();
   await page.getByText('unlimited').waitFor();
-  assert.equal(await page.getByRole('button', { name: /Take|Manage payment/ }).count(), 0, 'nothing is sold here');
+  assert.equal(await page.getByRole('button', { name: /Choose|Manage payment/ }).count(), 0, 'nothing is sold here');
   const states = [
     [{ plan, spend, subscription }, 'Renews on 1 Dec 2026.'],
     [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'Ends on 1 Dec 2026. Does not renew.'],
     [{ plan, spend, subscription: { ...subscription, status: 'trial' } }, 'Trial until 1 Dec 2026.'],
     [
       { plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } },
-      'You can go on until 4 Dec 2026; pay before that.',
+      'Update your payment by 4 Dec 2026 to keep your plan.',
     ],
-    [{ spend }, 'ask whoever runs this installation'],
+    [{ spend }, 'ask your administrator for a plan'],
   ];
   for (const [reply, words] of states) {
     await page.route('**/api/account/subscription', (r) => r.fulfill({ json: reply }));
@@ -230,7 +230,7 @@ test('a plan is bought and managed through the payment provider', async (open) =
     return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } });
   });
   await page.reload();
-  await page.getByRole('button', { name: 'Take reader' }).click();
+  await page.getByRole('button', { name: 'Choose reader' }).click();
   await page.waitForURL('**/settings/profile?paid');
   await page.goBack();
   await page.getByRole('button', { name: 'Manage payment' }).click();
@@ -253,7 +253,7 @@ test('the list of plans for sale is accessible', async (open) => {
     }),
   );
   await page.goto(`${demo.url}/settings/subscription`);
-  await page.getByRole('button', { name: 'Take reader' }).waitFor();
+  await page.getByRole('button', { name: 'Choose reader' }).waitFor();
   await judge(page, 'a subscription');
 });
 
@@ -261,7 +261,7 @@ test('an account is exported in the background, downloaded and deleted again', a
   const page = await open(member, '/settings/data', { expectErrors: true }); // 404: no export yet
   await page.getByRole('button', { name: 'Create export' }).click();
   await page
-    .getByText(/is ready/)
+    .getByText(/^Export of .* ready/)
     .first()
     .waitFor();
   const [file] = await Promise.all([

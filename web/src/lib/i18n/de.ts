@@ -64,7 +64,7 @@ export const de: Record<Key, Text> = {
   show_threads: 'Chats anzeigen',
   new_chat: 'Neuer Chat',
   no_threads: 'Noch keine Chats.',
-  untitled: 'Neuer Chat',
+  untitled: 'Chat ohne Titel',
   conversation: 'Chat',
   message: 'Nachricht',
   composer_hint: 'Fragen Sie Ihre Quellen…',

@@ -66,7 +66,7 @@ export const en = {
   show_threads: 'Show chats',
   new_chat: 'New chat',
   no_threads: 'No chats yet.',
-  untitled: 'New chat',
+  untitled: 'Untitled chat',
   conversation: 'Chat',
   message: 'Message',
   composer_hint: 'Ask about your sources…',
