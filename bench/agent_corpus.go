@@ -36,9 +36,9 @@ const (
 // openings turn a title into what a person asks an agent.
 var openings = []string{"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for "}
 
-// writeCorpus writes the documents to import to a file, and returns questions
-// about them and how many there are.
-func writeCorpus(s agentSettings, file string) (questions []string, kept int, err error) {
+// writeCorpus writes the documents to a file, and returns that many questions about
+// them and the number of documents.
+func writeCorpus(s corpusFlags, count int, file string) (questions []string, kept int, err error) {
 	records, done := madeUp(s.documents), func() error { return nil }
 	if s.data != "" {
 		if records, done, err = collection(filepath.Join(s.data, s.corpus)); err != nil {
@@ -73,7 +73,7 @@ func writeCorpus(s agentSettings, file string) (questions []string, kept int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	return drawQuestions(wordy, s.turns), kept, nil
+	return drawQuestions(wordy, count), kept, nil
 }
 
 // collection reads a collection's documents.

@@ -34,27 +34,18 @@ type agentReport struct {
 }
 
 func (r *agentReport) page() page {
-	tables := []table{r.targetTable(), r.turnTable(), r.modelTable()}
-	return page{
-		title:      "Answers of an agent",
-		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
-		conditions: r.conditions(),
-	}
+	return newPage("Answers of an agent", r.conditions(), r.targetTable(), r.turnTable(), r.modelTable())
 }
 
 // targetTable says what Carrel is held to and whether it holds.
 func (r *agentReport) targetTable() table {
-	t := table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
-	t.rows = append(t.rows, []string{
-		fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
-		milliseconds(r.turns.p50), "≤ " + milliseconds(quoteTarget), verdict(r.turns.p50 <= quoteTarget),
-	})
+	t := newTargetTable()
+	t.addTarget(fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
+		milliseconds(r.turns.p50), "≤ "+milliseconds(quoteTarget), r.turns.p50 <= quoteTarget)
 	if len(r.models) > 0 {
 		share := median(r.shares())
-		t.rows = append(t.rows, []string{
-			"share of a turn with a model that is Carrel's own, median",
-			percent(share), "≤ " + percent(addedTarget), verdict(share <= addedTarget),
-		})
+		t.addTarget("Carrel's share of a turn with a model, median",
+			percent(share), "≤ "+percent(addedTarget), share <= addedTarget)
 	}
 	return t
 }
@@ -115,18 +106,18 @@ func (r *agentReport) shares() []float64 {
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 func (r *agentReport) conditions() []string {
-	origin := "made up"
-	if r.settings.data != "" {
-		origin = "of the collection " + r.settings.corpus
-	}
 	out := []string{
-		machine(r.when),
-		fmt.Sprintf("%d documents %s, one source, SQLite; the server held %s after the run. Each question is asked in a thread of its own, over one connection, and its reply is the whole answer (status complete).", r.documents, origin, megabytes(r.resident)),
-		fmt.Sprintf("Of %d questions without a model, %d were answered with quotes. A third are titles put as questions, a third two or three words of a title, a third sentences of a text.", r.answered.all, r.answered.quoted),
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings.",
+		fmt.Sprintf("%d documents %s, one source, SQLite; the server used %s after the run. "+
+			"Each question has its own thread, over one connection, and its reply is the complete answer.",
+			r.documents, r.settings.origin(), megabytes(r.resident)),
+		fmt.Sprintf("Of %d questions without a model, %d were answered with quotes. "+
+			"A third are titles phrased as questions, a third two or three words of a title, a third sentences of a text.",
+			r.answered.all, r.answered.quoted),
+		carrelSettings,
 	}
 	if len(r.models) > 0 {
-		out = append(out, "Carrel's own is the turn over HTTP less the time from each request's arrival at the model to its last byte: network, parsing, searching, reading, checking and storing.")
+		out = append(out, "Carrel's time is the turn over HTTP minus the time from each request's arrival at the model "+
+			"to its last byte: network, parsing, searching, reading, checking and storing.")
 	}
-	return append(out, busyLine(r.settings.busy)...)
+	return r.settings.conditions(r.when, out...)
 }

@@ -113,10 +113,10 @@ func TestAWholeShortRunOfBothServersGivesARatioForEachScenario(t *testing.T) {
 	}
 	dir := t.TempDir()
 	o := options{
-		connections: 4, rounds: 3, duration: 50 * time.Millisecond, starts: 1, rows: 60, counted: 50,
-		scenarios: scenarios, progress: t.Output(),
+		loadFlags: loadFlags{connections: 4, rounds: 3, duration: 50 * time.Millisecond},
+		starts:    1, rows: 60, counted: 50, scenarios: scenarios,
 	}
-	rep, err := measure(t.Context(), o, []server{
+	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o, []server{
 		&carrel{binary: self, dir: dir, rows: o.rows},
 		&pocketBase{dir: dir, rows: o.rows},
 	})

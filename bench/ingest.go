@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -17,63 +16,29 @@ import (
 
 // ingestSettings are the flags of `bench ingest`.
 type ingestSettings struct {
-	carrel, data, corpus string
-	documents, megabytes int
-	pdf                  string
-	pdfs                 int
-	alone                bool
-	markdown, dir        string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	corpusFlags
+	megabytes int
+	pdf       string
+	pdfs      int
+	alone     bool
 }
 
-func parseIngest(args []string) (ingestSettings, error) {
-	s := ingestSettings{progress: os.Stderr, busy: loadAverage()}
-	f := flag.NewFlagSet("bench ingest", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.StringVar(&s.data, "data", "", "`folder` of collections; without it the documents are made up")
-	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` in it to import")
-	f.IntVar(&s.documents, "documents", 110_000, "documents of the JSON Lines file")
-	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 leaves it out")
-	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "the PDF `file` to read, of 14 pages in two columns")
-	f.IntVar(&s.pdfs, "pdfs", 10, "how often it is read; 0 leaves it out")
-	f.BoolVar(&s.alone, "alone", false, "without SQLite FTS5 beside Carrel")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's)")
-	if err := f.Parse(args); err != nil {
+func parseIngest(args []string) (*ingestSettings, error) {
+	s := &ingestSettings{}
+	f := s.newFlags("bench ingest", "")
+	s.register(f, 110_000, "to import")
+	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 skips it")
+	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "a PDF `file` of 14 pages in two columns")
+	f.IntVar(&s.pdfs, "pdfs", 10, "number of PDF imports; 0 skips them")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel only, without SQLite FTS5")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
-	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.documents < 100 || s.documents > 1_000_000:
-		return s, errors.New("--documents must be 100 to 1000000")
-	case s.megabytes < 0 || s.megabytes > 1000 || s.pdfs < 0 || s.pdfs > 100:
+	if s.megabytes < 0 || s.megabytes > 1000 || s.pdfs < 0 || s.pdfs > 100 {
 		return s, errors.New("--megabytes must be 0 to 1000, --pdfs 0 to 100")
 	}
-	return s, nil
-}
-
-// runIngest measures what filling sources takes.
-func runIngest(args []string) error {
-	s, err := parseIngest(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		rep, err := measureIngest(ctx, s, dir)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
+	return s, s.check()
 }
 
 // filling is what filling a source took.
@@ -87,43 +52,43 @@ type filling struct {
 
 // measureIngest fills three sources of a server, one after the other, and has
 // FTS5 index the same lines.
-func measureIngest(ctx context.Context, s ingestSettings, dir string) (*ingestReport, error) {
-	rep := &ingestReport{settings: s, when: time.Now()}
+func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, error) {
+	rep := &ingestReport{settings: *s, when: time.Now()}
 	c := &carrel{binary: s.carrel, dir: dir}
 	if err := c.signUp(ctx); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	lines := filepath.Join(dir, "documents.jsonl")
-	_, kept, err := writeCorpus(agentSettings{data: s.data, corpus: s.corpus, documents: s.documents}, lines)
+	_, kept, err := writeCorpus(s.corpusFlags, 0, lines)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	in, err := c.start(ctx)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	defer in.stop()
 	u := &uploader{server: "http://" + in.addr, carrel: c}
 	fmt.Fprintf(s.progress, "importing %d documents of JSON Lines…\n", kept)
 	if rep.lines, err = u.measure(ctx, in, "Lines", kept, func(source string) error { return u.send(ctx, source, lines, "documents.jsonl") }); err != nil {
-		return nil, fmt.Errorf("JSON Lines: %w", err)
+		return page{}, fmt.Errorf("JSON Lines: %w", err)
 	}
 	if s.megabytes > 0 {
 		if err := rep.folder(ctx, u, in, lines); err != nil {
-			return nil, fmt.Errorf("Markdown and HTML: %w", err)
+			return page{}, fmt.Errorf("Markdown and HTML: %w", err)
 		}
 	}
 	if s.pdfs > 0 {
 		if err := rep.papers(ctx, u); err != nil {
-			return nil, fmt.Errorf("PDF: %w", err)
+			return page{}, fmt.Errorf("PDF: %w", err)
 		}
 	}
 	if s.alone {
-		return rep, nil
+		return rep.page(), nil
 	}
 	fmt.Fprintln(s.progress, "the same lines with FTS5…")
 	rep.peer, err = indexWithFTS5(ctx, lines, filepath.Join(dir, "fts5.db"))
-	return rep, err
+	return rep.page(), err
 }
 
 // folder measures a source that is a folder of Markdown and HTML.

@@ -40,12 +40,7 @@ func (f filling) minute(rate float64) float64 {
 }
 
 func (r *ingestReport) page() page {
-	tables := []table{r.targetTable(), r.linesTable(), r.textsTable()}
-	return page{
-		title:      "Filling sources",
-		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
-		conditions: r.conditions(),
-	}
+	return newPage("Imports", r.conditions(), r.targetTable(), r.linesTable(), r.textsTable())
 }
 
 // targetTable says what Carrel is held to and whether it holds: on the clock,
@@ -103,17 +98,16 @@ func (r *ingestReport) textsTable() table {
 }
 
 func (r *ingestReport) conditions() []string {
-	origin := "made up"
-	if r.settings.data != "" {
-		origin = "of the collection " + r.settings.corpus
-	}
 	out := []string{
-		machine(r.when),
-		fmt.Sprintf("Documents %s; SQLite. Lines and PDF are uploaded over the API, Markdown and HTML read from a folder. A filling ends when the last document can be found, that of a PDF when it is stored.", origin),
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings. Memory is the most that was resident (VmHWM), the pages of its own files that it reads included.",
+		fmt.Sprintf("Documents %s; SQLite. JSON Lines and PDF files are uploaded over the API, Markdown and HTML are read "+
+			"from a folder. An import ends when its last document is searchable, that of a PDF when it is stored.",
+			r.settings.origin()),
+		carrelSettings + " Memory is the peak resident size (VmHWM), including mapped pages of its own files.",
 	}
 	if r.peer.documents > 0 {
-		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, 500 a transaction, with Porter's stemmer, in one process and one connection. It takes no upload and keeps no log of changes.")
+		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, "+
+			"500 per transaction, with the Porter stemmer, in one process and one connection. "+
+			"It has no upload and no change log.")
 	}
-	return append(out, busyLine(r.settings.busy)...)
+	return r.settings.conditions(r.when, out...)
 }

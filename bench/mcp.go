@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,36 +57,31 @@ type mcpServer struct {
 	sessions []string
 }
 
-// runMCP compares the endpoint with a bare server of the same SDK that has one tool.
-func runMCP(args []string) error {
-	o := options{progress: os.Stderr, busy: loadAverage()}
-	var binary, markdown, dir string
-	var streams int
-	f := flag.NewFlagSet("bench mcp", flag.ContinueOnError)
-	f.StringVar(&binary, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.IntVar(&o.connections, "connections", 16, "keep-alive connections")
-	f.IntVar(&o.rounds, "rounds", 20, "rounds per question and server")
-	f.DurationVar(&o.duration, "duration", 500*time.Millisecond, "length of a round")
-	f.IntVar(&streams, "streams", 1000, "idle streams for the memory")
-	f.StringVar(&markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&dir, "dir", "", "`folder` for the temporary data (default: the system's)")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	path, err := carrelBinary(binary)
-	if err != nil {
-		return err
-	}
-	return printed(dir, markdown, func(ctx context.Context, dir string) (page, error) {
-		return measureMCP(ctx, o, streams, &carrel{binary: path, dir: dir, rows: pageSize})
-	})
+// mcpSettings are the flags of `bench mcp`.
+type mcpSettings struct {
+	runFlags
+	loadFlags
+	streams int
 }
 
-func measureMCP(ctx context.Context, o options, streams int, c *carrel) (page, error) {
-	fmt.Fprintln(o.progress, "preparing…")
+func parseMCP(args []string) (*mcpSettings, error) {
+	s := &mcpSettings{}
+	f := s.newFlags("bench mcp", "")
+	s.register(f, loadFlags{16, 20, 500 * time.Millisecond}, "keep-alive connections")
+	f.IntVar(&s.streams, "streams", 1000, "idle streams for the memory measurement")
+	if err := parseFlags(f, args); err != nil {
+		return s, err
+	}
+	if s.streams < 1 || s.streams > 100_000 {
+		return s, errors.New("--streams must be 1 to 100000")
+	}
+	return s, s.check(1000, time.Minute)
+}
+
+// measureMCP compares the endpoint with a minimal server of the same SDK that has one tool.
+func measureMCP(ctx context.Context, s *mcpSettings, dir string) (page, error) {
+	c := &carrel{binary: s.carrel, dir: dir, rows: pageSize}
+	fmt.Fprintln(s.progress, "preparing…")
 	if err := c.prepare(ctx); err != nil {
 		return page{}, err
 	}
@@ -104,26 +98,27 @@ func measureMCP(ctx context.Context, o options, streams int, c *carrel) (page, e
 	servers := []*mcpServer{{name: "Carrel", in: ours, token: c.key}, {name: "bare SDK", in: theirs, token: "none"}}
 	rates := table{title: "MCP: Carrel / a bare server of the SDK with one tool, calls per second", head: []string{"call", "ratio", "target", "", "lowest–highest round", "Carrel/s", "bare/s", "bytes, Carrel : bare"}}
 	for _, q := range mcpQuestions(c.agent) {
-		fmt.Fprintf(o.progress, "measuring: %s…\n", q.title)
-		row, err := compareMCP(ctx, o, q, servers)
+		fmt.Fprintf(s.progress, "measuring: %s…\n", q.title)
+		row, err := compareMCP(ctx, s.loadFlags, q, servers)
 		if err != nil {
 			return page{}, fmt.Errorf("%s: %w", q.title, err)
 		}
 		rates.rows = append(rates.rows, row)
 	}
-	fmt.Fprintf(o.progress, "measuring: %d idle streams…\n", streams)
-	idle, err := idleStreams(ctx, c, streams)
+	fmt.Fprintf(s.progress, "measuring: %d idle streams…\n", s.streams)
+	idle, err := idleStreams(ctx, c, s.streams)
 	if err != nil {
 		return page{}, err
 	}
-	return page{tables: []table{rates, idle}, conditions: append([]string{
-		machine(time.Now()), fmt.Sprintf("%d connections, %d rounds of %s for each call and server, in turns.", o.connections, o.rounds, o.duration),
-		"The bare server has no credentials, no database and one tool with a fixed reply; Carrel checks a key and reads SQLite. Its list has all tools with their schemas.",
-	}, busyLine(o.busy)...)}, nil
+	return newPage("MCP: Carrel and a minimal server of the SDK", s.conditions(time.Now(),
+		fmt.Sprintf("%d connections, %d alternating rounds of %s for each call and server.", s.connections, s.rounds, s.duration),
+		"The minimal server has no credentials, no database and one tool with a fixed reply; "+
+			"Carrel checks a key and reads SQLite, and its list has all tools with their schemas.",
+	), rates, idle), nil
 }
 
 // compareMCP asks both servers in turns and returns the row of the report.
-func compareMCP(ctx context.Context, o options, q mcpQuestion, servers []*mcpServer) ([]string, error) {
+func compareMCP(ctx context.Context, o loadFlags, q mcpQuestion, servers []*mcpServer) ([]string, error) {
 	rounds := make([][]sample, len(servers))
 	counters := make([]atomic.Uint64, len(servers))
 	sizes := make([]int, len(servers))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync/atomic"
 	"time"
@@ -21,15 +20,11 @@ const (
 
 // options are the sizes of a run.
 type options struct {
-	connections int
-	rounds      int
-	duration    time.Duration
-	starts      int
-	rows        int
-	counted     uint64 // requests that allocations are averaged over
-	scenarios   []scenario
-	progress    io.Writer
-	busy        string // the load average when the run began
+	loadFlags
+	starts    int
+	rows      int
+	counted   uint64 // requests over which allocations are averaged
+	scenarios []scenario
 }
 
 // contestant is a server in the run, with what has been measured of it.
@@ -43,9 +38,9 @@ type contestant struct {
 	requests map[string]request
 }
 
-// measure runs everything. All servers stay up during the rounds; only one is
-// asked at a time.
-func measure(ctx context.Context, o options, servers []server) (*report, error) {
+// measure runs all scenarios. All servers stay up during the rounds; only one gets
+// requests at a time.
+func measure(ctx context.Context, run runFlags, o options, servers []server) (*report, error) {
 	var all []*contestant
 	defer func() {
 		for _, c := range all {
@@ -55,17 +50,17 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 		}
 	}()
 	for _, s := range servers {
-		fmt.Fprintf(o.progress, "preparing %s…\n", s.name())
+		fmt.Fprintf(run.progress, "preparing %s…\n", s.name())
 		if err := s.prepare(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name(), err)
 		}
 		all = append(all, &contestant{server: s, counters: map[string]*atomic.Uint64{}, requests: map[string]request{}})
 	}
-	if err := measureStarts(ctx, o, all); err != nil {
+	if err := measureStarts(ctx, run, o, all); err != nil {
 		return nil, err
 	}
 
-	rep := newReport(o, all)
+	rep := newReport(run, o, all)
 	for _, c := range all {
 		notes, err := c.notes(ctx, c.in)
 		if err != nil {
@@ -77,7 +72,7 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 		}
 	}
 	for _, s := range o.scenarios {
-		fmt.Fprintf(o.progress, "measuring: %s…\n", s.title)
+		fmt.Fprintf(run.progress, "measuring: %s…\n", s.title)
 		result, err := measureScenario(ctx, o, s, all)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.title, err)
@@ -95,8 +90,8 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 
 // measureStarts starts every server again and again on its existing folder, in
 // turn, and leaves the last one running.
-func measureStarts(ctx context.Context, o options, all []*contestant) error {
-	fmt.Fprintf(o.progress, "measuring: start, %d times…\n", o.starts)
+func measureStarts(ctx context.Context, run runFlags, o options, all []*contestant) error {
+	fmt.Fprintf(run.progress, "measuring: start, %d times…\n", o.starts)
 	for range o.starts {
 		for _, c := range all {
 			if c.in != nil {

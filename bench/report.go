@@ -24,7 +24,7 @@ type report struct {
 	results     []result
 	notes       []string
 	when        time.Time
-	busy        string // the load average before the run
+	run         runFlags
 }
 
 // result is one scenario. The slices are in the order of the contestants.
@@ -35,8 +35,8 @@ type result struct {
 	ratios    []float64 // one a round; none when only one server ran
 }
 
-func newReport(o options, all []*contestant) *report {
-	return &report{options: o, contestants: all, when: time.Now(), busy: o.busy}
+func newReport(run runFlags, o options, all []*contestant) *report {
+	return &report{run: run, options: o, contestants: all, when: time.Now()}
 }
 
 // table is a titled grid of cells, rendered as text or as Markdown.
@@ -67,7 +67,7 @@ func (r *report) ratioTable() table {
 			fmt.Sprintf("%.1f×", middle),
 			fmt.Sprintf("≥ %.0f×", res.scenario.target),
 			verdict(middle >= res.scenario.target),
-			fmt.Sprintf("%.1f×–%.1f×", slices.Min(res.ratios), slices.Max(res.ratios)),
+			spread(res.ratios),
 			res.cpuRatio(),
 		})
 	}
@@ -132,13 +132,12 @@ func (r *report) conditions() []string {
 		names[i] = c.name()
 	}
 	out := []string{
-		machine(r.when),
 		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows, textLength),
 	}
 	if len(names) > 1 {
 		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
 	}
-	return append(append(out, busyLine(r.busy)...), r.notes...)
+	return r.run.conditions(r.when, append(out, r.notes...)...)
 }
 
 // machine says where and when a run was made.
@@ -147,29 +146,49 @@ func machine(when time.Time) string {
 		when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
-// busyLine says how busy the machine was before a run, where that is known.
-func busyLine(average string) []string {
-	if average == "" {
-		return nil
+// conditions returns the circumstances of a run: the machine, the given lines and the load average before it.
+func (r runFlags) conditions(when time.Time, lines ...string) []string {
+	out := append([]string{machine(when)}, lines...)
+	if r.loadBefore != "" {
+		out = append(out, "Load average before the run: "+r.loadBefore+
+			". If it is far above 0, other programs used the processors: trust the ratios, not the rates.")
 	}
-	return []string{"Load average before the run: " + average + ". Far above 0, and others had the processors too: trust the ratios, not the rates."}
-}
-
-// tables are all there is to print, in order of interest.
-func (r *report) tables() []table {
-	tables := []table{r.ratioTable(), r.loadTable(), r.footprintTable()}
-	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
+	return out
 }
 
 func (r *report) page() page {
-	return page{title: "Carrel beside PocketBase", tables: r.tables(), conditions: r.conditions()}
+	return newPage("Carrel and PocketBase", r.conditions(), r.ratioTable(), r.loadTable(), r.footprintTable())
 }
 
-// page is a report as it is printed.
+// page is a report that can be printed.
 type page struct {
 	title      string
 	tables     []table
 	conditions []string
+}
+
+// newPage returns a page with the tables that have rows.
+func newPage(title string, conditions []string, tables ...table) page {
+	tables = slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
+	return page{title: title, tables: tables, conditions: conditions}
+}
+
+// newTargetTable returns a table of measured values and their targets.
+func newTargetTable() table {
+	return table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
+}
+
+func (t *table) addTarget(what, measured, target string, met bool) {
+	t.rows = append(t.rows, []string{what, measured, target, verdict(met)})
+}
+
+// carrelSettings describes the server in the conditions of a report.
+const carrelSettings = "Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, " +
+	"otherwise default settings."
+
+// spread formats the lowest and the highest ratio.
+func spread(ratios []float64) string {
+	return fmt.Sprintf("%.1f×–%.1f×", slices.Min(ratios), slices.Max(ratios))
 }
 
 // writeText prints the report for a terminal.

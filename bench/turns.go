@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,37 +28,28 @@ const maxTurnRound = 1500 * time.Millisecond
 
 // turnSettings are the flags of `bench turns`.
 type turnSettings struct {
-	carrel, peers, slow string
-	databases           []string
-	connections         int
-	rounds              int
-	duration            time.Duration
-	threads             int
-	sleeping            int
-	alone               bool
-	markdown, dir       string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	loadFlags
+	peers, slow string
+	databases   []string
+	threads     int
+	sleeping    int
+	alone       bool
 }
 
-func parseTurns(args []string) (turnSettings, error) {
-	s := turnSettings{progress: os.Stderr, busy: loadAverage()}
+func parseTurns(args []string) (*turnSettings, error) {
+	s := &turnSettings{}
 	var databases string
-	f := flag.NewFlagSet("bench turns", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f := s.newFlags("bench turns", "; a durable turn measures its disk")
+	s.register(f, loadFlags{64, 10, time.Second}, "keep-alive connections for the throughput")
 	f.StringVar(&s.peers, "peers", "peers", "River and DBOS: the `folder` to build them from, or the built file")
-	f.StringVar(&s.slow, "slow", "../e2e/chaos/server", "Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
-	f.StringVar(&databases, "databases", "sqlite,postgres", "which `databases` to run on; postgres is left out where it is not installed")
-	f.IntVar(&s.connections, "connections", 64, "keep-alive connections for the throughput")
-	f.IntVar(&s.rounds, "rounds", 10, "rounds per load and server")
-	f.DurationVar(&s.duration, "duration", time.Second, "length of a round")
-	f.IntVar(&s.threads, "threads", 4000, "threads that turns are spread over")
-	f.IntVar(&s.sleeping, "sleeping", 10_000, "turns that sleep while memory is measured; 0 leaves that out")
-	f.BoolVar(&s.alone, "alone", false, "measure Carrel alone")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a durable turn measures its disk")
-	if err := f.Parse(args); err != nil {
+	f.StringVar(&s.slow, "slow", "../e2e/chaos/server",
+		"Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
+	f.StringVar(&databases, "databases", "sqlite,postgres", "the `databases` to run on; postgres is skipped if it is not installed")
+	f.IntVar(&s.threads, "threads", 4000, "number of threads for the turns")
+	f.IntVar(&s.sleeping, "sleeping", 10_000, "sleeping turns while memory is measured; 0 skips this")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel only")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
 	known := map[string]string{"sqlite": onSQLite, "postgres": onPostgres}
@@ -71,39 +60,12 @@ func parseTurns(args []string) (turnSettings, error) {
 		s.databases = append(s.databases, known[name])
 	}
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.connections < 1 || s.connections > 200 || s.rounds < 1 || s.rounds > 100:
-		return s, errors.New("--connections must be 1 to 200, --rounds 1 to 100")
 	case s.threads < 10*s.connections || s.threads > 100_000:
-		return s, errors.New("--threads must be 10 times the connections at least, because a thread carries one turn at a time, and at most 100000")
+		return s, errors.New("--threads must be at least 10 times --connections, because a thread runs one turn at a time, and at most 100000")
 	case s.sleeping == 1 || s.sleeping < 0 || s.sleeping > 10_000:
-		return s, errors.New("--sleeping must be 0, or 2 to 10000, which is how many turns a node runs at once")
-	case s.duration <= 0 || s.duration > maxTurnRound:
-		return s, fmt.Errorf("--duration must be above 0 and at most %s", maxTurnRound)
+		return s, errors.New("--sleeping must be 0, or 2 to 10000, the number of turns that a node runs at once")
 	}
-	return s, nil
-}
-
-// runTurns compares durable turns with River and DBOS.
-func runTurns(args []string) error {
-	s, err := parseTurns(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		rep, err := measureTurns(ctx, s, dir)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
+	return s, s.check(200, maxTurnRound)
 }
 
 // turnLoad is how hard turns are asked for.
@@ -120,8 +82,17 @@ func (s turnSettings) loads() []turnLoad {
 	}
 }
 
-// measureTurns runs everything, one database after the other.
-func measureTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, error) {
+// measureTurns compares durable turns with River and DBOS.
+func measureTurns(ctx context.Context, s *turnSettings, dir string) (page, error) {
+	rep, err := runTurns(ctx, *s, dir)
+	if err != nil {
+		return page{}, err
+	}
+	return rep.page(), nil
+}
+
+// runTurns measures one database after the other.
+func runTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, error) {
 	rep := &turnReport{settings: s, when: time.Now()}
 	if err := rep.build(ctx, &s, dir); err != nil {
 		return nil, err
