@@ -88,8 +88,7 @@ func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentRe
 	return questions, os.Remove(file)
 }
 
-// withoutModel measures answers of quotes, and a search for the same
-// questions: a turn is one search and what it makes of it.
+// withoutModel measures answers made of quotes, and a search for the same questions as the baseline of a turn.
 func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	in, err := c.start(ctx)
@@ -97,8 +96,7 @@ func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []s
 		return err
 	}
 	defer in.stop()
-	// A thread for each turn: an answer that stands in one would be part of the
-	// next question's conversation.
+	// Each turn has its own thread, because earlier answers of a thread would influence it.
 	if err := c.makeThreads(ctx, in, warmTurns+2*s.turns); err != nil {
 		return err
 	}
@@ -128,7 +126,7 @@ func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []s
 	return err
 }
 
-// counted runs a load and tells times, processor time and allocations of it.
+// counted runs a load and returns its latencies, CPU time and allocations.
 func (in *instance) counted(ctx context.Context, l load) (summary, error) {
 	before, err := scrape(ctx, in.metricsAddr, metricMallocs)
 	if err != nil {
@@ -144,7 +142,7 @@ func (in *instance) counted(ctx context.Context, l load) (summary, error) {
 	return out, err
 }
 
-// withModel measures what Carrel adds to the time that its model takes.
+// withModel measures the time that Carrel adds to its model.
 func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	m, err := newPacedModel(s.first, s.token)
@@ -171,12 +169,12 @@ func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []stri
 		if err != nil {
 			return err
 		}
-		calls, inModel, err := m.heard()
+		calls, inModel, err := m.usage()
 		if err != nil {
 			return err
 		}
 		if i == 0 {
-			continue // which opens connections and reads the index from the disk
+			continue // warm-up: opens connections and reads the index from disk
 		}
 		turn := modelTurn{turn: taken.latencies[0], model: inModel, calls: calls}
 		if calls == 0 || turn.turn <= turn.model {
@@ -187,7 +185,7 @@ func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []stri
 	return nil
 }
 
-// answers counts what became of the questions.
+// answers counts the kinds of answers.
 type answers struct{ quoted, all int }
 
 func (a *answers) check(body []byte) error {
@@ -208,7 +206,7 @@ func (a *answers) check(body []byte) error {
 	return nil
 }
 
-// askInThreads asks the n-th question in the n-th thread.
+// askInThreads posts the n-th question to the n-th thread.
 func askInThreads(addr string, paths []string, key string, questions []string, check func([]byte) error) request {
 	return request{check: check, append: func(dst []byte, n uint64) []byte {
 		body, _ := json.Marshal(map[string]string{"text": questions[n%uint64(len(questions))]}) // strings always marshal

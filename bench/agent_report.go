@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// What answers are held to.
+// Targets for answers.
 const (
 	quoteTarget = 60 * time.Millisecond
 	addedTarget = 0.05
 )
 
-// modelTurn is a turn with a model, and how much of it the model took.
+// modelTurn is a turn with a model and the model's part of it.
 type modelTurn struct {
 	turn, model time.Duration
 	calls       int
 }
 
-// added is the share of the turn that is Carrel's own.
+// added returns Carrel's share of the turn.
 func (t modelTurn) added() float64 { return float64(t.turn-t.model) / float64(t.turn) }
 
-// agentReport is everything one run found out about answers.
+// agentReport is the result of a run of `bench agent`.
 type agentReport struct {
 	settings  agentSettings
 	documents int
@@ -37,7 +37,7 @@ func (r *agentReport) page() page {
 	return newPage("Answers of an agent", r.conditions(), r.targetTable(), r.turnTable(), r.modelTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds.
+// targetTable compares the results with the targets.
 func (r *agentReport) targetTable() table {
 	t := newTargetTable()
 	t.addTarget(fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
@@ -50,7 +50,7 @@ func (r *agentReport) targetTable() table {
 	return t
 }
 
-// turnTable puts a turn beside the search that it rests on.
+// turnTable compares a turn with a search for the same question.
 func (r *agentReport) turnTable() table {
 	t := table{
 		title: "Without a model, one at a time",
@@ -72,7 +72,7 @@ func (r *agentReport) turnTable() table {
 	return t
 }
 
-// modelTable tells how long turns with a model took, and whose time it was.
+// modelTable splits the time of turns with a model into the model's and Carrel's.
 func (r *agentReport) modelTable() table {
 	t := table{
 		title: fmt.Sprintf("With a model: %s to the first token, %s for each more", milliseconds(r.settings.first), milliseconds(r.settings.token)),

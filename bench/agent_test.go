@@ -74,9 +74,9 @@ func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
 	if _, err := io.Copy(&body, resp.Body); err != nil || !strings.HasSuffix(body.String(), "data: [DONE]\n\n") || !strings.Contains(body.String(), `"The "`) {
 		t.Errorf("%v: %s", err, &body)
 	}
-	// It counts once it has answered, which may be after its last byte is read.
+	// The model counts a call after its last byte, so the count may lag behind the reply.
 	for end := time.Now().Add(5 * time.Second); ; {
-		calls, spent, err := m.heard()
+		calls, spent, err := m.usage()
 		if calls == 1 && err == nil && spent >= 20*time.Millisecond {
 			return
 		}

@@ -41,17 +41,16 @@ func parseIngest(args []string) (*ingestSettings, error) {
 	return s, s.check()
 }
 
-// filling is what filling a source took.
+// filling is the measurement of an import.
 type filling struct {
 	documents int
 	bytes     int64
 	wall, cpu time.Duration
-	// peak is the most memory that the process held up to then.
+	// peak is the peak resident memory of the process so far.
 	peak int64
 }
 
-// measureIngest fills three sources of a server, one after the other, and has
-// FTS5 index the same lines.
+// measureIngest fills three sources of a server in sequence, and indexes the same lines with FTS5.
 func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, error) {
 	rep := &ingestReport{settings: *s, when: time.Now()}
 	c := &carrel{binary: s.carrel, dir: dir}
@@ -91,7 +90,7 @@ func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, er
 	return rep.page(), err
 }
 
-// folder measures a source that is a folder of Markdown and HTML.
+// folder measures the import of a folder of Markdown and HTML files.
 func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, lines string) error {
 	s := r.settings
 	dir := filepath.Join(u.carrel.dir, "folder")
@@ -113,8 +112,7 @@ func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, li
 	return err
 }
 
-// papers measures how long the import of one PDF takes, by the times that the
-// server notes: no asking disturbs it.
+// papers measures the import of one PDF by the server's own timestamps, so that polling does not disturb it.
 func (r *ingestReport) papers(ctx context.Context, u *uploader) error {
 	s := r.settings
 	fmt.Fprintf(s.progress, "importing a PDF, %d times…\n", s.pdfs)
@@ -149,7 +147,7 @@ type uploader struct {
 	carrel *carrel
 }
 
-// measure makes a source and times its filling.
+// measure creates a source and times its import.
 func (u *uploader) measure(ctx context.Context, in *instance, name string, documents int, fill func(source string) error) (filling, error) {
 	source, err := u.create(ctx, name)
 	if err != nil {
@@ -158,7 +156,7 @@ func (u *uploader) measure(ctx context.Context, in *instance, name string, docum
 	return u.clocked(ctx, in, documents, func() (string, error) { return source, fill(source) })
 }
 
-// clocked times a filling, until the last of its documents can be found.
+// clocked times an import until its last document is searchable.
 func (u *uploader) clocked(ctx context.Context, in *instance, documents int, fill func() (source string, err error)) (filling, error) {
 	before, err := in.cpuTime()
 	if err != nil {
@@ -194,7 +192,7 @@ func (u *uploader) create(ctx context.Context, name string) (string, error) {
 	return made.Source.ID, err
 }
 
-// send uploads a file as a browser does.
+// send uploads a file as multipart form data.
 func (u *uploader) send(ctx context.Context, source, path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -210,15 +208,14 @@ func (u *uploader) send(ctx context.Context, source, path, name string) error {
 		}
 		pipe.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	defer body.Close() // so that the writer ends when the server hangs up
+	defer body.Close() // ends the writer if the server closes the connection
 	return u.do(ctx, http.MethodPost, "sources/"+source+"/files", form.FormDataContentType(), body, nil)
 }
 
-// askEvery is how often a source is asked how far it is: seldom enough to cost
-// nothing.
+// askEvery is the polling interval of a source, long enough not to affect the measurement.
 const askEvery = 200 * time.Millisecond
 
-// filled waits until a source has documents, and all of them can be found.
+// filled waits until a source has the documents and all of them are searchable.
 func (u *uploader) filled(ctx context.Context, source string, documents int) (int, error) {
 	for {
 		var reply struct {

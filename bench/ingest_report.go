@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// What filling sources is held to.
+// Targets for imports.
 const (
-	linesTarget  = 8000 // documents a second, on two cores
-	textsTarget  = 50   // megabytes a minute
+	linesTarget  = 8000 // documents per second on two cores
+	textsTarget  = 50   // megabytes per minute
 	pdfTarget    = 300 * time.Millisecond
 	memoryTarget = 300 << 20
-	// cores is the machine that the targets are for.
+	// cores is the number of cores that the targets assume.
 	cores = 2
 )
 
-// ingestReport is everything one run found out about filling sources.
+// ingestReport is the result of a run of `bench ingest`.
 type ingestReport struct {
 	settings ingestSettings
 	lines    filling // of JSON Lines
@@ -26,15 +26,13 @@ type ingestReport struct {
 	when     time.Time
 }
 
-// perSecond is how many documents came in a second.
 func (f filling) perSecond() float64 { return float64(f.documents) / f.wall.Seconds() }
 
-// perCores is how many would come in a second if two cores were its own and
-// all of the work could be shared between them: what a busy machine does not
-// blur.
+// perCores returns the rate on two dedicated cores with perfectly parallel work. CPU time is less affected by other
+// programs than wall time.
 func (f filling) perCores() float64 { return cores * float64(f.documents) / f.cpu.Seconds() }
 
-// minute is how many megabytes would come in a minute, at a rate of documents.
+// minute converts a rate in documents per second to megabytes per minute.
 func (f filling) minute(rate float64) float64 {
 	return rate * 60 * float64(f.bytes) / (1 << 20) / float64(f.documents)
 }
@@ -43,8 +41,7 @@ func (r *ingestReport) page() page {
 	return newPage("Imports", r.conditions(), r.targetTable(), r.linesTable(), r.textsTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds: on the clock,
-// and by the processor time that it took.
+// targetTable compares the results with the targets, by wall time and by CPU time.
 func (r *ingestReport) targetTable() table {
 	t := table{title: "Targets", head: []string{"Carrel", "on the clock", "", "by CPU, two cores", "", "target"}}
 	add := func(what, clock string, met bool, cpu, byCPU, target string) {
@@ -63,7 +60,7 @@ func (r *ingestReport) targetTable() table {
 	return t
 }
 
-// linesTable puts Carrel beside FTS5.
+// linesTable compares Carrel with FTS5.
 func (r *ingestReport) linesTable() table {
 	t := table{title: "JSON Lines", head: []string{"", "documents", "wall", "documents/s", "CPU", "documents/CPU-s × 2", "CPU / Carrel's"}}
 	for _, row := range []struct {
@@ -81,7 +78,6 @@ func (r *ingestReport) linesTable() table {
 	return t
 }
 
-// textsTable tells of Markdown, HTML and PDF.
 func (r *ingestReport) textsTable() table {
 	t := table{title: "Files", head: []string{"", "files", "size", "wall", "CPU"}}
 	if f := r.texts; f.documents > 0 {

@@ -39,8 +39,8 @@ func main() {
 		exitOn(err)
 		return
 	}
-	// Children die with the thread that started them (see dieWithParent), and
-	// only the main thread lives as long as the program.
+	// Children are killed when the thread that started them ends (see dieWithParent), and only the main thread lives
+	// as long as the program.
 	runtime.LockOSThread()
 	exitOn(run(os.Args[1:]))
 }

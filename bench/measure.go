@@ -11,10 +11,9 @@ import (
 
 const (
 	warmUp = 500 * time.Millisecond
-	// settle is the pause before memory is read, so that what a start does in
-	// the background is over.
+	// settle is the wait before memory is read, until background work of the start is done.
 	settle = 2 * time.Second
-	// maxRoundRequests bounds what one round can write to the disk.
+	// maxRoundRequests limits the writes of one round.
 	maxRoundRequests = 1_000_000
 )
 
@@ -27,7 +26,7 @@ type options struct {
 	scenarios []scenario
 }
 
-// contestant is a server in the run, with what has been measured of it.
+// contestant is a server of the run with its measurements.
 type contestant struct {
 	server
 	in       *instance
@@ -88,8 +87,7 @@ func measure(ctx context.Context, run runFlags, o options, servers []server) (*r
 	return rep, nil
 }
 
-// measureStarts starts every server again and again on its existing folder, in
-// turn, and leaves the last one running.
+// measureStarts starts every server repeatedly on its existing folder, alternating, and leaves the last one running.
 func measureStarts(ctx context.Context, run runFlags, o options, all []*contestant) error {
 	fmt.Fprintf(run.progress, "measuring: start, %d times…\n", o.starts)
 	for range o.starts {
@@ -120,7 +118,7 @@ func measureStarts(ctx context.Context, run runFlags, o options, all []*contesta
 	return nil
 }
 
-// verifyAll reads one reply of each scenario properly, and keeps the requests.
+// verifyAll decodes and checks one reply of each scenario, and stores the requests.
 func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error {
 	for _, s := range scenarios {
 		r, err := c.request(c.in, s.key)
@@ -128,7 +126,7 @@ func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error 
 			return err
 		}
 		counter := new(atomic.Uint64)
-		counter.Store(1 << 20) // beyond the rows made before
+		counter.Store(1 << 20) // beyond the existing rows
 		c.requests[s.key], c.counters[s.key] = r, counter
 		body, err := verify(ctx, c.in.addr, r, counter.Load())
 		if err != nil {
@@ -149,7 +147,7 @@ func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error 
 	return nil
 }
 
-// load is the load of a scenario on this server.
+// load returns the load of a scenario on this server.
 func (c *contestant) load(o options, key string, d time.Duration, limit uint64) load {
 	return load{
 		addr: c.in.addr, connections: o.connections, duration: d, maxRequests: limit,
@@ -157,8 +155,8 @@ func (c *contestant) load(o options, key string, d time.Duration, limit uint64) 
 	}
 }
 
-// measureScenario lets the servers take turns. Who begins changes from round
-// to round, so that a machine that slows down or speeds up favours nobody.
+// measureScenario measures the servers in alternating rounds. The first server changes every round, so that drift of
+// the machine favours neither.
 func measureScenario(ctx context.Context, o options, s scenario, all []*contestant) (result, error) {
 	res := result{scenario: s, rounds: make([][]sample, len(all)), summaries: make([]summary, len(all))}
 	cpu := make([]spent, len(all))
@@ -192,7 +190,7 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 	return res, nil
 }
 
-// spent is the processor time of both ends.
+// spent is the CPU time of server and client.
 type spent struct{ server, client time.Duration }
 
 func (in *instance) spentSoFar() (spent, error) {
@@ -201,7 +199,7 @@ func (in *instance) spentSoFar() (spent, error) {
 	return spent{server, client}, errors.Join(err1, err2)
 }
 
-// round runs one round and tells how much processor time it took.
+// round runs one round and returns its CPU time.
 func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
 	before, err := in.spentSoFar()
 	if err != nil {
@@ -215,8 +213,8 @@ func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
 	return taken, spent{after.server - before.server, after.client - before.client}, err
 }
 
-// allocations counts heap objects per request. Reading the counter allocates
-// too; two readings in a row say how much, and that is taken off.
+// allocations counts heap objects per request. Reading the counter allocates as well; two consecutive readings
+// measure that, and it is subtracted.
 func (c *contestant) allocations(ctx context.Context, o options, key string) (float64, error) {
 	var seen [3]float64
 	requests := 1

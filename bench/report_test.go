@@ -22,7 +22,7 @@ func exampleReport() *report {
 	return rep
 }
 
-// line is the first line of text that holds all of the words.
+// line returns the first line that contains all words.
 func line(text string, words ...string) string {
 next:
 	for l := range strings.Lines(text) {

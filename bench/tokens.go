@@ -68,7 +68,7 @@ type tokenServer struct {
 	cpu     time.Duration
 }
 
-// tokenServers starts what is compared, Carrel first.
+// tokenServers starts the compared servers, Carrel first.
 func tokenServers(ctx context.Context, s *tokenSettings, dir string) ([]*tokenServer, error) {
 	c := &carrel{binary: s.carrel, dir: dir}
 	if err := c.signUp(ctx); err != nil {
@@ -94,7 +94,7 @@ func tokenServers(ctx context.Context, s *tokenSettings, dir string) ([]*tokenSe
 	return append(servers, peer), nil
 }
 
-// startOIDC starts oidc-provider, which makes its refresh tokens by itself.
+// startOIDC starts oidc-provider, which creates its own refresh tokens.
 func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer, error) {
 	addr, err := freeAddr()
 	if err != nil {
@@ -141,7 +141,6 @@ func tokenPage(s *tokenSettings, servers []*tokenServer) page {
 	return p
 }
 
-// row is a server's line in the report.
 func (t *tokenServer) row() []string {
 	slices.Sort(t.waits)
 	rate := median(slices.Clone(t.rates))
@@ -151,5 +150,5 @@ func (t *tokenServer) row() []string {
 	}
 }
 
-// each is the processor time that the server spent on a request. It moves less than the rate when the machine is busy.
+// each returns the server's CPU time per request. It is less affected by a busy machine than the rate.
 func (t *tokenServer) each() time.Duration { return t.cpu / time.Duration(max(1, len(t.waits))) }

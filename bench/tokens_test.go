@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// rotating is a stand-in that takes each refresh token once, as a server that rotates does.
+// rotating is a server that accepts each refresh token once.
 func rotating(t *testing.T, rotate bool) string {
 	var mu sync.Mutex
 	next := map[string]int{}

@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// The databases that turns run on.
+// Databases.
 const (
 	onSQLite   = "SQLite"
 	onPostgres = "PostgreSQL"
 )
 
-// wakeUp is how long a server that was paused has for what it missed.
+// wakeUp is the time that a resumed server has to catch up.
 const wakeUp = 30 * time.Millisecond
 
-// maxTurnRound keeps servers from being paused for so long that a Carrel node
-// gives up its lease, which it does 5.5 s after a missed renewal at the soonest:
-// four servers take turns.
+// maxTurnRound limits how long a server is paused. A Carrel node gives up its lease 5.5 s after a missed renewal at
+// the earliest, and four servers alternate.
 const maxTurnRound = 1500 * time.Millisecond
 
 // turnSettings are the flags of `bench turns`.
@@ -68,7 +67,7 @@ func parseTurns(args []string) (*turnSettings, error) {
 	return s, s.check(200, maxTurnRound)
 }
 
-// turnLoad is how hard turns are asked for.
+// turnLoad is a number of concurrent turns.
 type turnLoad struct {
 	key         string
 	title       string
@@ -110,7 +109,7 @@ func runTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, err
 	return rep, rep.measureSleeping(ctx, s, dir)
 }
 
-// build makes the programs that are not built yet, before anything is measured.
+// build builds the missing programs before anything is measured.
 func (r *turnReport) build(ctx context.Context, s *turnSettings, dir string) (err error) {
 	if !s.alone {
 		fmt.Fprintln(s.progress, "building River and DBOS…")
@@ -162,8 +161,7 @@ func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, di
 	return nil
 }
 
-// turnServers are the ones to compare on a database, Carrel first. stop ends
-// what they stand on, and is never nil.
+// turnServers returns the servers to compare on a database, Carrel first. stop ends their database and is never nil.
 func (s turnSettings) turnServers(ctx context.Context, database, dir string, r *turnReport) (servers []turnServer, stop func(), err error) {
 	stop = func() {}
 	address := func(string) (string, error) { return "", nil }
@@ -210,8 +208,8 @@ type turnRunner struct {
 	counter atomic.Uint64
 }
 
-// startTurns starts every server, reads one reply of each properly, and leaves
-// them paused. It returns those that run even with an error.
+// startTurns starts every server, checks one reply of each, and leaves them paused. On an error it also returns the
+// running servers.
 func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*turnRunner, error) {
 	var all []*turnRunner
 	for _, srv := range servers {
@@ -240,9 +238,8 @@ func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*t
 	return all, nil
 }
 
-// measureTurnLoad lets the servers take turns under one load; who begins changes
-// from round to round. The others are paused meanwhile: some of them look for
-// work all the time.
+// measureTurnLoad measures the servers in alternating rounds; the first one changes every round. The others are
+// paused, because some of them poll constantly.
 func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*turnRunner) (turnResult, error) {
 	res := turnResult{load: l, rounds: make([][]sample, len(all))}
 	used := make([]spent, len(all))
@@ -270,7 +267,7 @@ func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*tur
 	return res, nil
 }
 
-// round wakes the server, asks it for one round, and pauses it again.
+// round resumes the server, runs one round, and pauses it again.
 func (c *turnRunner) round(ctx context.Context, l turnLoad, d time.Duration) (sample, spent, error) {
 	c.in.resume()
 	defer c.in.pause()
@@ -283,7 +280,7 @@ func (c *turnRunner) round(ctx context.Context, l turnLoad, d time.Duration) (sa
 	})
 }
 
-// wait waits for a time, or until the context ends.
+// wait sleeps for a duration, or until the context ends.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

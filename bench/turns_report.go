@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What Carrel's turns are held to.
+// Targets for turns.
 const (
 	turnTargetSQLite   = 3 * time.Millisecond
 	turnTargetPostgres = 6 * time.Millisecond
@@ -14,7 +14,7 @@ const (
 	resumeTarget       = time.Second
 )
 
-// turnReport is everything one run found out about turns.
+// turnReport is the result of a run of `bench turns`.
 type turnReport struct {
 	settings turnSettings
 	versions map[string]string // of the peers
@@ -25,8 +25,7 @@ type turnReport struct {
 	when     time.Time
 }
 
-// turnResult is one load on one database. The slices are in the order of the
-// servers, of which Carrel is the first.
+// turnResult is one load on one database. The slices are in the order of the servers; Carrel is the first.
 type turnResult struct {
 	database  string
 	load      turnLoad
@@ -40,7 +39,7 @@ func (r *turnReport) page() page {
 		r.targetTable(), r.ratioTable(), r.loadTable(), r.sleepTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds.
+// targetTable compares the results with the targets.
 func (r *turnReport) targetTable() table {
 	t := newTargetTable()
 	for _, res := range r.results {
@@ -63,7 +62,7 @@ func (r *turnReport) targetTable() table {
 	return t
 }
 
-// ratioTable divides Carrel's rates by the others'.
+// ratioTable divides Carrel's rates by those of the other servers.
 func (r *turnReport) ratioTable() table {
 	t := table{
 		title: "Carrel / other, turns per second",
@@ -90,7 +89,7 @@ func (r *turnReport) ratioTable() table {
 	return t
 }
 
-// loadTable has a line for every load and server.
+// loadTable has a row per load and server.
 func (r *turnReport) loadTable() table {
 	t := table{
 		title: fmt.Sprintf("Turns of one step, %d rounds of %s", r.settings.rounds, r.settings.duration),
@@ -109,7 +108,7 @@ func (r *turnReport) loadTable() table {
 	return t
 }
 
-// sleepTable is about turns that wait for a model.
+// sleepTable shows the memory of sleeping turns and how fast they resume.
 func (r *turnReport) sleepTable() table {
 	t := table{
 		title: "Sleeping turns, Carrel on SQLite",
@@ -124,7 +123,7 @@ func (r *turnReport) sleepTable() table {
 	return t
 }
 
-// conditions are what a reader needs to judge the numbers.
+// conditions lists what a reader needs to interpret the numbers.
 func (r *turnReport) conditions() []string {
 	out := []string{
 		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is stored. Every reply is checked (status 200, complete, the text echoed).", textLength),

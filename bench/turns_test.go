@@ -59,7 +59,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	}
 }
 
-// exampleTurns has Carrel at twice the rate of the one other server.
+// exampleTurns has Carrel at twice the rate of the other server.
 func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 	other := roundsOf(500, 500)
 	return turnResult{
@@ -181,12 +181,12 @@ func TestAPausedServerAnswersNothingAndEndsAllTheSame(t *testing.T) {
 	default:
 		t.Error("it has not ended")
 	}
-	in.kill() // of one that has ended: nothing
+	in.kill() // no-op for a process that has ended
 }
 
 func TestPostgresIsStartedWithADatabaseForEach(t *testing.T) {
 	t.Parallel()
-	// The name of t.TempDir is too long for a socket.
+	// The path of t.TempDir is too long for a Unix socket.
 	dir, err := os.MkdirTemp("", "cb-")
 	if err != nil {
 		t.Fatal(err)
