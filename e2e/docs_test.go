@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,4 +153,98 @@ func TestShellBlocksOfAPage(t *testing.T) {
 	if fmt.Sprint(blocks) != fmt.Sprint(want) {
 		t.Errorf("blocks are %v, want %v", blocks, want)
 	}
+}
+
+// TestEverySettingIsDocumented compares the output of carrel config with the pages.
+func TestEverySettingIsDocumented(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, text := range readPages(t) {
+		all.WriteString(text)
+	}
+	settings := runCarrel(t, "config", "--data", t.TempDir())
+	for line := range strings.Lines(settings) {
+		fields := strings.Fields(line)
+		name, variable := fields[0], fields[len(fields)-1]
+		if !strings.Contains(all.String(), "`"+name+"`") && !strings.Contains(all.String(), variable) {
+			t.Errorf("no page mentions the setting %s or %s", name, variable)
+		}
+	}
+}
+
+// documentedCommand matches a command of the binary with its arguments, up to the end of the line or code span.
+var documentedCommand = regexp.MustCompile("\\bcarrel (admin|source|serve)\\b([^`|#\n]*)")
+
+// TestDocumentedCommandsExist checks the names and flags of all commands in the pages against their help.
+func TestDocumentedCommandsExist(t *testing.T) {
+	t.Parallel()
+	help := map[string]string{}
+	for page, text := range readPages(t) {
+		for _, m := range documentedCommand.FindAllStringSubmatch(text, -1) {
+			command, flags := splitCommand(m[1], m[2])
+			key := strings.Join(command, " ")
+			if _, known := help[key]; !known {
+				help[key] = runCarrel(t, append(command, "--help")...)
+			}
+			for _, f := range flags {
+				if !strings.Contains(help[key], f) {
+					t.Errorf("%s: carrel %s has no flag %s", page, key, f)
+				}
+			}
+		}
+	}
+	if len(help) < 20 {
+		t.Errorf("only %d commands were found in the pages", len(help))
+	}
+}
+
+// splitCommand returns the command and its flags. Global flags may precede the names of subcommands.
+func splitCommand(first, rest string) (command, flags []string) {
+	command = []string{first}
+	words := strings.Fields(rest)
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case strings.HasPrefix(w, "--"):
+			name, _, _ := strings.Cut(w, "=")
+			flags = append(flags, strings.TrimRight(name, ",.;:)]"))
+			if name == "--data" || name == "--database" {
+				i++ // its value
+			}
+		case len(flags) == len(globalFlags(flags)) && len(command) < 3 && subcommand.MatchString(w):
+			command = append(command, strings.TrimRight(w, ",.;:"))
+		}
+	}
+	return command, flags
+}
+
+var subcommand = regexp.MustCompile(`^[a-z][a-z-]+[,.;:]?$`)
+
+func globalFlags(flags []string) []string {
+	return slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f != "--data" && f != "--database" })
+}
+
+func readPages(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for _, name := range append(names, "../README.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[strings.TrimPrefix(name, "../")] = string(text)
+	}
+	return pages
+}
+
+func runCarrel(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), testkit.Binary(t), args...).Output()
+	if err != nil {
+		t.Errorf("carrel %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
 }
