@@ -54,7 +54,7 @@ export const de: Record<Key, Text> = {
   chat: 'Chat',
   favourites: 'Favoriten',
   favourite: 'Favorit',
-  memories: 'Erinnerungen',
+  memories: 'Gedächtnis',
   agents: 'Agenten',
   sources: 'Quellen',
   settings: 'Einstellungen',
