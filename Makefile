@@ -30,7 +30,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
+.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ web: ## Build the web app into web/dist, which is committed (requires Node 22)
 
 web-check: ## Fail if web/dist is out of date
 	@scripts/web-check
+
+web-lint: ## Check the format of the web sources and run eslint
+	@scripts/web-lint
+
+web-fmt: ## Format the web sources with prettier
+	cd web && npm run --silent format
 
 web-test: setup ## Test only the web app, in a real browser
 	go test -count=1 -timeout 15m -run '^TestWebApp$$' ./e2e
@@ -82,7 +88,7 @@ fmt-check: $(GOFUMPT) ## Fail if Go code is not formatted
 vet: ## Run go vet
 	go vet ./...
 
-lint: $(GOLANGCI) ## Run the linters of .golangci.yml
+lint: $(GOLANGCI) web-lint ## Run the Go linters of .golangci.yml, and prettier and eslint on the web sources
 	$(GOLANGCI) run ./...
 
 gen: ## Generate code from the contract

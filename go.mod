@@ -2,6 +2,12 @@ module carrel
 
 go 1.26.0
 
+// npm packages may contain Go code.
+ignore (
+	./e2e/clients/node_modules
+	./web/node_modules
+)
+
 require (
 	github.com/alecthomas/kong v1.16.1
 	github.com/blevesearch/snowballstem v0.9.0

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,93 +14,60 @@ import (
 
 // agentSettings are the flags of `bench agent`.
 type agentSettings struct {
-	carrel, data, corpus string
-	documents            int
-	turns, modelTurns    int
-	first, token         time.Duration
-	markdown, dir        string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	corpusFlags
+	turns, modelTurns int
+	first, token      time.Duration
 }
 
-// warmTurns are asked before anything is measured: the first turns read the
-// index from the disk.
+// warmTurns run before anything is measured: the first turns read the index from disk.
 const warmTurns = 20
 
-func parseAgent(args []string) (agentSettings, error) {
-	s := agentSettings{progress: os.Stderr, busy: loadAverage()}
-	f := flag.NewFlagSet("bench agent", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.StringVar(&s.data, "data", "", "`folder` of collections; without it the documents are made up")
-	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` in it to answer from")
-	f.IntVar(&s.documents, "documents", 100_000, "documents that are answered from")
+func parseAgent(args []string) (*agentSettings, error) {
+	s := &agentSettings{}
+	f := s.newFlags("bench agent", "")
+	s.register(f, 100_000, "to answer from")
 	f.IntVar(&s.turns, "turns", 300, "turns without a model")
-	f.IntVar(&s.modelTurns, "model-turns", 10, "turns with a model; 0 leaves them out")
-	f.DurationVar(&s.first, "first", 300*time.Millisecond, "how long the model takes to its first token")
-	f.DurationVar(&s.token, "token", 10*time.Millisecond, "how long it takes for each token after that")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's)")
-	if err := f.Parse(args); err != nil {
+	f.IntVar(&s.modelTurns, "model-turns", 10, "turns with a model; 0 skips them")
+	f.DurationVar(&s.first, "first", 300*time.Millisecond, "time to the model's first token")
+	f.DurationVar(&s.token, "token", 10*time.Millisecond, "time for each further token")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.documents < 100 || s.documents > 1_000_000:
-		return s, errors.New("--documents must be 100 to 1000000")
 	case s.turns < 10 || s.turns > 5000 || s.modelTurns < 0 || s.modelTurns > 100:
 		return s, errors.New("--turns must be 10 to 5000, --model-turns 0 to 100")
 	case s.first < 0 || s.token < 0 || s.first > time.Minute || s.token > time.Second:
 		return s, errors.New("--first must be 0 to 1m, --token 0 to 1s")
 	}
-	return s, nil
+	return s, s.check()
 }
 
-// runAgent measures what answers take.
-func runAgent(args []string) error {
-	s, err := parseAgent(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		rep, err := measureAgent(ctx, s, dir)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
-}
-
-// measureAgent imports the documents once and asks twice: without a model, and
-// with one whose pace is known.
-func measureAgent(ctx context.Context, s agentSettings, dir string) (*agentReport, error) {
-	rep := &agentReport{settings: s, when: time.Now()}
+// measureAgent imports the documents once and measures turns without a model, and
+// with a model of known speed.
+func measureAgent(ctx context.Context, s *agentSettings, dir string) (page, error) {
+	rep := &agentReport{settings: *s, when: time.Now()}
 	c := &carrel{binary: s.carrel, dir: dir}
 	questions, err := prepareAgent(ctx, s, c, rep)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if err := rep.withoutModel(ctx, c, questions); err != nil {
-		return nil, fmt.Errorf("without a model: %w", err)
+		return page{}, fmt.Errorf("without a model: %w", err)
 	}
-	if s.modelTurns == 0 {
-		return rep, nil
+	if s.modelTurns > 0 {
+		if err := rep.withModel(ctx, c, questions); err != nil {
+			return page{}, err
+		}
 	}
-	return rep, rep.withModel(ctx, c, questions)
+	return rep.page(), nil
 }
 
-// prepareAgent makes an account whose agent has the documents, and returns
-// what to ask it.
-func prepareAgent(ctx context.Context, s agentSettings, c *carrel, rep *agentReport) ([]string, error) {
+// prepareAgent creates an account with an agent that has the documents, and returns
+// questions about them.
+func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentReport) ([]string, error) {
 	file := filepath.Join(c.dir, "documents.jsonl")
-	questions, kept, err := writeCorpus(s, file)
+	questions, kept, err := writeCorpus(s.corpusFlags, s.turns, file)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +88,7 @@ func prepareAgent(ctx context.Context, s agentSettings, c *carrel, rep *agentRep
 	return questions, os.Remove(file)
 }
 
-// withoutModel measures answers of quotes, and a search for the same
-// questions: a turn is one search and what it makes of it.
+// withoutModel measures answers made of quotes, and a search for the same questions as the baseline of a turn.
 func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	in, err := c.start(ctx)
@@ -132,8 +96,7 @@ func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []s
 		return err
 	}
 	defer in.stop()
-	// A thread for each turn: an answer that stands in one would be part of the
-	// next question's conversation.
+	// Each turn has its own thread, because earlier answers of a thread would influence it.
 	if err := c.makeThreads(ctx, in, warmTurns+2*s.turns); err != nil {
 		return err
 	}
@@ -163,7 +126,7 @@ func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []s
 	return err
 }
 
-// counted runs a load and tells times, processor time and allocations of it.
+// counted runs a load and returns its latencies, CPU time and allocations.
 func (in *instance) counted(ctx context.Context, l load) (summary, error) {
 	before, err := scrape(ctx, in.metricsAddr, metricMallocs)
 	if err != nil {
@@ -179,7 +142,7 @@ func (in *instance) counted(ctx context.Context, l load) (summary, error) {
 	return out, err
 }
 
-// withModel measures what Carrel adds to the time that its model takes.
+// withModel measures the time that Carrel adds to its model.
 func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	m, err := newPacedModel(s.first, s.token)
@@ -206,12 +169,12 @@ func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []stri
 		if err != nil {
 			return err
 		}
-		calls, inModel, err := m.heard()
+		calls, inModel, err := m.usage()
 		if err != nil {
 			return err
 		}
 		if i == 0 {
-			continue // which opens connections and reads the index from the disk
+			continue // warm-up: opens connections and reads the index from disk
 		}
 		turn := modelTurn{turn: taken.latencies[0], model: inModel, calls: calls}
 		if calls == 0 || turn.turn <= turn.model {
@@ -222,7 +185,7 @@ func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []stri
 	return nil
 }
 
-// answers counts what became of the questions.
+// answers counts the kinds of answers.
 type answers struct{ quoted, all int }
 
 func (a *answers) check(body []byte) error {
@@ -243,7 +206,7 @@ func (a *answers) check(body []byte) error {
 	return nil
 }
 
-// askInThreads asks the n-th question in the n-th thread.
+// askInThreads posts the n-th question to the n-th thread.
 func askInThreads(addr string, paths []string, key string, questions []string, check func([]byte) error) request {
 	return request{check: check, append: func(dst []byte, n uint64) []byte {
 		body, _ := json.Marshal(map[string]string{"text": questions[n%uint64(len(questions))]}) // strings always marshal

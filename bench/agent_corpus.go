@@ -27,18 +27,18 @@ type record struct {
 }
 
 const (
-	// corpusSeed makes every run ask and make up the same.
+	// corpusSeed makes runs reproducible.
 	corpusSeed = 42
-	// wordyText is the length from which on a document is asked about.
+	// wordyText is the minimum length of a document that questions are drawn from.
 	wordyText = 300
 )
 
-// openings turn a title into what a person asks an agent.
+// openings turn a title into a question.
 var openings = []string{"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for "}
 
-// writeCorpus writes the documents to import to a file, and returns questions
-// about them and how many there are.
-func writeCorpus(s agentSettings, file string) (questions []string, kept int, err error) {
+// writeCorpus writes the documents to a file, and returns that many questions about
+// them and the number of documents.
+func writeCorpus(s corpusFlags, count int, file string) (questions []string, kept int, err error) {
 	records, done := madeUp(s.documents), func() error { return nil }
 	if s.data != "" {
 		if records, done, err = collection(filepath.Join(s.data, s.corpus)); err != nil {
@@ -73,7 +73,7 @@ func writeCorpus(s agentSettings, file string) (questions []string, kept int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	return drawQuestions(wordy, s.turns), kept, nil
+	return drawQuestions(wordy, count), kept, nil
 }
 
 // collection reads a collection's documents.
@@ -108,8 +108,7 @@ func collection(folder string) (records iter.Seq2[record, error], done func() er
 	}, file.Close, nil
 }
 
-// madeUp are documents of words that are as rare as words are, so that lists
-// in the index have natural lengths. Their answers mean nothing.
+// madeUp generates documents with Zipf-distributed words, so that posting lists have realistic lengths.
 func madeUp(n int) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		random := rand.New(rand.NewSource(corpusSeed))
@@ -134,7 +133,7 @@ func madeUp(n int) iter.Seq2[record, error] {
 	}
 }
 
-// word is a made-up word with a number.
+// word returns the n-th generated word.
 func word(n uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b strings.Builder
@@ -145,8 +144,7 @@ func word(n uint64) string {
 	return b.String() + "n"
 }
 
-// drawQuestions draws what is asked: a title as a question, two or three words
-// of a title, and a sentence of a text, in turns.
+// drawQuestions alternates between a title as a question, two or three words of a title, and a sentence of a text.
 func drawQuestions(wordy []record, n int) []string {
 	random := rand.New(rand.NewSource(corpusSeed))
 	pick := func() record { return wordy[random.Intn(len(wordy))] }

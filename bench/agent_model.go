@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// pacedModel is a model in OpenAI's format whose pace is known: so long to the
-// first token, so long for each one more. It plans, chooses the first sentences
-// of passages, and answers from them, so that every stage of a turn takes place.
+// pacedModel is a model server in OpenAI's format with fixed times to the first and to each further token. It plans,
+// selects the first sentences of passages and answers from them, so that every stage of a turn runs.
 type pacedModel struct {
 	url          string
 	srv          *http.Server
@@ -41,22 +40,21 @@ func newPacedModel(first, token time.Duration) (*pacedModel, error) {
 
 func (m *pacedModel) close() { _ = m.srv.Close() }
 
-// reset begins a turn.
+// reset clears the counters before a turn.
 func (m *pacedModel) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls, m.spent, m.wrong = 0, 0, nil
 }
 
-// heard is what the model was asked since, and how long it took.
-func (m *pacedModel) heard() (calls int, spent time.Duration, err error) {
+// usage returns the number of calls since reset and their total time.
+func (m *pacedModel) usage() (calls int, spent time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls, m.spent, m.wrong
 }
 
-// complete answers a request. Its time counts from the request to the last
-// byte: what the client does with it afterwards is the client's.
+// complete serves a request. Its time ends with the last byte; the client's processing is not included.
 func (m *pacedModel) complete(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	var ask struct {
@@ -70,7 +68,7 @@ func (m *pacedModel) complete(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("a request without messages")
 	}
 	if err == nil {
-		m.speak(w, pacedAnswer(string(ask.Format), ask.Messages[len(ask.Messages)-1].Content))
+		m.stream(w, pacedAnswer(string(ask.Format), ask.Messages[len(ask.Messages)-1].Content))
 	} else {
 		w.WriteHeader(http.StatusBadRequest)
 	}
@@ -81,8 +79,8 @@ func (m *pacedModel) complete(w http.ResponseWriter, r *http.Request) {
 	m.wrong = errors.Join(m.wrong, err)
 }
 
-// speak sends a text token by token, four characters each.
-func (m *pacedModel) speak(w http.ResponseWriter, text string) {
+// stream sends a text in tokens of four characters.
+func (m *pacedModel) stream(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w).Flush
 	tokens := 0
@@ -95,7 +93,7 @@ func (m *pacedModel) speak(w http.ResponseWriter, text string) {
 		n := min(4, len(runes))
 		piece, _ := json.Marshal(string(runes[:n])) // strings always marshal
 		runes = runes[n:]
-		// The pace is that of a clock, so that a late wake-up does not add up.
+		// Tokens are sent on a schedule, so that late wake-ups do not accumulate.
 		time.Sleep(time.Until(next))
 		next = next.Add(m.token)
 		send(`[{"index":0,"delta":{"content":`+string(piece)+`},"finish_reason":null}]`, "")
@@ -111,7 +109,7 @@ var (
 	pacedQuote   = regexp.MustCompile(`(?s) kind="quote" number="(\d+)">\n.*?\n\n(.*?)\n</`)
 )
 
-// pacedAnswer is what a sensible model would say, by the form that is asked for.
+// pacedAnswer returns a plausible reply for the requested response format.
 func pacedAnswer(format, prompt string) string {
 	switch {
 	case strings.Contains(format, `"queries"`):

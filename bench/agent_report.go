@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// What answers are held to.
+// Targets for answers.
 const (
 	quoteTarget = 60 * time.Millisecond
 	addedTarget = 0.05
 )
 
-// modelTurn is a turn with a model, and how much of it the model took.
+// modelTurn is a turn with a model and the model's part of it.
 type modelTurn struct {
 	turn, model time.Duration
 	calls       int
 }
 
-// added is the share of the turn that is Carrel's own.
+// added returns Carrel's share of the turn.
 func (t modelTurn) added() float64 { return float64(t.turn-t.model) / float64(t.turn) }
 
-// agentReport is everything one run found out about answers.
+// agentReport is the result of a run of `bench agent`.
 type agentReport struct {
 	settings  agentSettings
 	documents int
@@ -34,32 +34,23 @@ type agentReport struct {
 }
 
 func (r *agentReport) page() page {
-	tables := []table{r.targetTable(), r.turnTable(), r.modelTable()}
-	return page{
-		title:      "Answers of an agent",
-		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
-		conditions: r.conditions(),
-	}
+	return newPage("Answers of an agent", r.conditions(), r.targetTable(), r.turnTable(), r.modelTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds.
+// targetTable compares the results with the targets.
 func (r *agentReport) targetTable() table {
-	t := table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
-	t.rows = append(t.rows, []string{
-		fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
-		milliseconds(r.turns.p50), "≤ " + milliseconds(quoteTarget), verdict(r.turns.p50 <= quoteTarget),
-	})
+	t := newTargetTable()
+	t.addTarget(fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
+		milliseconds(r.turns.p50), "≤ "+milliseconds(quoteTarget), r.turns.p50 <= quoteTarget)
 	if len(r.models) > 0 {
 		share := median(r.shares())
-		t.rows = append(t.rows, []string{
-			"share of a turn with a model that is Carrel's own, median",
-			percent(share), "≤ " + percent(addedTarget), verdict(share <= addedTarget),
-		})
+		t.addTarget("Carrel's share of a turn with a model, median",
+			percent(share), "≤ "+percent(addedTarget), share <= addedTarget)
 	}
 	return t
 }
 
-// turnTable puts a turn beside the search that it rests on.
+// turnTable compares a turn with a search for the same question.
 func (r *agentReport) turnTable() table {
 	t := table{
 		title: "Without a model, one at a time",
@@ -81,7 +72,7 @@ func (r *agentReport) turnTable() table {
 	return t
 }
 
-// modelTable tells how long turns with a model took, and whose time it was.
+// modelTable splits the time of turns with a model into the model's and Carrel's.
 func (r *agentReport) modelTable() table {
 	t := table{
 		title: fmt.Sprintf("With a model: %s to the first token, %s for each more", milliseconds(r.settings.first), milliseconds(r.settings.token)),
@@ -115,18 +106,18 @@ func (r *agentReport) shares() []float64 {
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 func (r *agentReport) conditions() []string {
-	origin := "made up"
-	if r.settings.data != "" {
-		origin = "of the collection " + r.settings.corpus
-	}
 	out := []string{
-		machine(r.when),
-		fmt.Sprintf("%d documents %s, one source, SQLite; the server held %s after the run. Each question is asked in a thread of its own, over one connection, and its reply is the whole answer (status complete).", r.documents, origin, megabytes(r.resident)),
-		fmt.Sprintf("Of %d questions without a model, %d were answered with quotes. A third are titles put as questions, a third two or three words of a title, a third sentences of a text.", r.answered.all, r.answered.quoted),
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings.",
+		fmt.Sprintf("%d documents %s, one source, SQLite; the server used %s after the run. "+
+			"Each question has its own thread, over one connection, and its reply is the complete answer.",
+			r.documents, r.settings.origin(), megabytes(r.resident)),
+		fmt.Sprintf("Of %d questions without a model, %d were answered with quotes. "+
+			"A third are titles phrased as questions, a third two or three words of a title, a third sentences of a text.",
+			r.answered.all, r.answered.quoted),
+		carrelSettings,
 	}
 	if len(r.models) > 0 {
-		out = append(out, "Carrel's own is the turn over HTTP less the time from each request's arrival at the model to its last byte: network, parsing, searching, reading, checking and storing.")
+		out = append(out, "Carrel's time is the turn over HTTP minus the time from each request's arrival at the model "+
+			"to its last byte: network, parsing, searching, reading, checking and storing.")
 	}
-	return append(out, busyLine(r.settings.busy)...)
+	return r.settings.conditions(r.when, out...)
 }

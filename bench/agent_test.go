@@ -15,13 +15,13 @@ import (
 
 func TestMadeUpDocumentsAreTheSameInEveryRun(t *testing.T) {
 	t.Parallel()
-	s := agentSettings{documents: 200, turns: 30}
+	s := corpusFlags{documents: 200}
 	dir := t.TempDir()
-	first, kept, err := writeCorpus(s, filepath.Join(dir, "a.jsonl"))
+	first, kept, err := writeCorpus(s, 30, filepath.Join(dir, "a.jsonl"))
 	if err != nil || kept != 200 || len(first) != 30 {
 		t.Fatalf("%d documents, %d questions, %v", kept, len(first), err)
 	}
-	again, _, err := writeCorpus(s, filepath.Join(dir, "b.jsonl"))
+	again, _, err := writeCorpus(s, 30, filepath.Join(dir, "b.jsonl"))
 	if err != nil || !slices.Equal(first, again) {
 		t.Errorf("%v: %q, then %q", err, first, again)
 	}
@@ -51,7 +51,7 @@ func TestACollectionMayBePacked(t *testing.T) {
 	if z.Close() != nil || f.Close() != nil {
 		t.Fatal("the collection could not be written")
 	}
-	questions, kept, err := writeCorpus(agentSettings{data: dir, corpus: "acl", documents: 3, turns: 3}, filepath.Join(dir, "out.jsonl"))
+	questions, kept, err := writeCorpus(corpusFlags{data: dir, corpus: "acl", documents: 3}, 3, filepath.Join(dir, "out.jsonl"))
 	if err != nil || kept != 3 || len(questions) != 3 || questions[0] != "What is known about parsing old letters by hand?" {
 		t.Errorf("%d documents, %q, %v", kept, questions, err)
 	}
@@ -74,9 +74,9 @@ func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
 	if _, err := io.Copy(&body, resp.Body); err != nil || !strings.HasSuffix(body.String(), "data: [DONE]\n\n") || !strings.Contains(body.String(), `"The "`) {
 		t.Errorf("%v: %s", err, &body)
 	}
-	// It counts once it has answered, which may be after its last byte is read.
+	// The model counts a call after its last byte, so the count may lag behind the reply.
 	for end := time.Now().Add(5 * time.Second); ; {
-		calls, spent, err := m.heard()
+		calls, spent, err := m.usage()
 		if calls == 1 && err == nil && spent >= 20*time.Millisecond {
 			return
 		}

@@ -12,19 +12,18 @@ import (
 
 const (
 	carrelEmail = "bench@example.org"
-	// carrelPassword belongs to an account that lives as long as the run.
+	// carrelPassword is the password of the account, which is deleted after the run.
 	carrelPassword = "correct horse battery"
 )
 
-// carrel is the server of this repository, driven as any user would: the built
-// binary, its commands and its REST API.
+// carrel runs the built binary of this repository through its commands and its REST API.
 type carrel struct {
 	binary string
 	dir    string // data folder and logs
 	rows   int
-	// database is PostgreSQL's address; empty is SQLite in the data folder.
+	// database is a PostgreSQL URL; empty means SQLite in the data folder.
 	database string
-	more     []string // further settings of the environment
+	more     []string // additional environment variables
 	key      string
 	agent    string
 	threads  []string
@@ -36,7 +35,7 @@ func (c *carrel) listField() string { return "memories" }
 
 func (c *carrel) dataDir() string { return filepath.Join(c.dir, "carrel_data") }
 
-// env is the environment of a Carrel process.
+// env returns the environment of a Carrel process.
 func (c *carrel) env(add ...string) []string {
 	if c.database != "" {
 		add = append(add, "CARREL_DATABASE="+c.database)
@@ -44,8 +43,7 @@ func (c *carrel) env(add ...string) []string {
 	return cleanEnv(append(add, c.more...)...)
 }
 
-// prepare makes the account and the rows, those over the API, because a row made
-// any other way might not be what the API makes.
+// prepare creates the account, and its rows through the API, so that they are the rows that the API creates.
 func (c *carrel) prepare(ctx context.Context) error {
 	if err := c.signUp(ctx); err != nil {
 		return err
@@ -71,7 +69,7 @@ func (c *carrel) makeThreads(ctx context.Context, in *instance, count int) (err 
 	return nil
 }
 
-// signUp makes an account, its key and an agent by command.
+// signUp creates an account, a key and an agent with admin commands.
 func (c *carrel) signUp(ctx context.Context) error {
 	var made struct {
 		Key   string `json:"key"`
@@ -95,7 +93,7 @@ func (c *carrel) signUp(ctx context.Context) error {
 	return nil
 }
 
-// admin runs one admin command and reads the one object it prints.
+// admin runs an admin command and decodes its JSON output.
 func (c *carrel) admin(ctx context.Context, out any, args ...string) error {
 	args = append(append([]string{"admin", "--data", c.dataDir()}, args...), "--json")
 	cmd := exec.CommandContext(ctx, c.binary, args...)
@@ -151,7 +149,7 @@ func (c *carrel) notes(context.Context, *instance) ([]string, error) {
 	}, nil
 }
 
-// pickID reads {"<name>": {"id": …}}.
+// pickID returns the id in {"<name>": {"id": …}}.
 func pickID(name string) func([]byte) (string, error) {
 	return func(body []byte) (string, error) {
 		var reply map[string]struct {

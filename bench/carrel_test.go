@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// The test binary can also stand in for the carrel binary, with the few
-// commands and paths that the run uses. It is strict about them: this is where
-// a change of the interface that the run relies on is written down.
+// The test binary also stands in for the carrel binary, with only the commands and paths that the run uses. It is
+// strict, so that a change of that interface fails here.
 
 const standInKey = "key_of_the_stand_in"
 
-// runStandIn acts as `carrel …` and reports whether the arguments were for it.
+// runStandIn acts as `carrel …` and reports whether it handled the arguments.
 func runStandIn(args []string) (bool, error) {
 	switch command := strings.Join(args, " "); {
 	case strings.HasPrefix(command, "admin --data "):
@@ -58,8 +57,7 @@ func standInMetrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, metricMallocs, 1e6) })
 }
 
-// standInAPI forgets its rows when it ends, so it pretends to have any thread
-// that it is asked for and always lists a full page.
+// standInAPI keeps no rows: it accepts any thread id and always returns a full page.
 func standInAPI(turns *standInTurns) http.Handler {
 	var mu sync.Mutex
 	made := 0
@@ -113,10 +111,10 @@ func TestAWholeShortRunOfBothServersGivesARatioForEachScenario(t *testing.T) {
 	}
 	dir := t.TempDir()
 	o := options{
-		connections: 4, rounds: 3, duration: 50 * time.Millisecond, starts: 1, rows: 60, counted: 50,
-		scenarios: scenarios, progress: t.Output(),
+		loadFlags: loadFlags{connections: 4, rounds: 3, duration: 50 * time.Millisecond},
+		starts:    1, rows: 60, counted: 50, scenarios: scenarios,
 	}
-	rep, err := measure(t.Context(), o, []server{
+	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o, []server{
 		&carrel{binary: self, dir: dir, rows: o.rows},
 		&pocketBase{dir: dir, rows: o.rows},
 	})

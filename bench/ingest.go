@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -17,116 +16,81 @@ import (
 
 // ingestSettings are the flags of `bench ingest`.
 type ingestSettings struct {
-	carrel, data, corpus string
-	documents, megabytes int
-	pdf                  string
-	pdfs                 int
-	alone                bool
-	markdown, dir        string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	corpusFlags
+	megabytes int
+	pdf       string
+	pdfs      int
+	alone     bool
 }
 
-func parseIngest(args []string) (ingestSettings, error) {
-	s := ingestSettings{progress: os.Stderr, busy: loadAverage()}
-	f := flag.NewFlagSet("bench ingest", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.StringVar(&s.data, "data", "", "`folder` of collections; without it the documents are made up")
-	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` in it to import")
-	f.IntVar(&s.documents, "documents", 110_000, "documents of the JSON Lines file")
-	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 leaves it out")
-	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "the PDF `file` to read, of 14 pages in two columns")
-	f.IntVar(&s.pdfs, "pdfs", 10, "how often it is read; 0 leaves it out")
-	f.BoolVar(&s.alone, "alone", false, "without SQLite FTS5 beside Carrel")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's)")
-	if err := f.Parse(args); err != nil {
+func parseIngest(args []string) (*ingestSettings, error) {
+	s := &ingestSettings{}
+	f := s.newFlags("bench ingest", "")
+	s.register(f, 110_000, "to import")
+	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 skips it")
+	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "a PDF `file` of 14 pages in two columns")
+	f.IntVar(&s.pdfs, "pdfs", 10, "number of PDF imports; 0 skips them")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel only, without SQLite FTS5")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
-	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.documents < 100 || s.documents > 1_000_000:
-		return s, errors.New("--documents must be 100 to 1000000")
-	case s.megabytes < 0 || s.megabytes > 1000 || s.pdfs < 0 || s.pdfs > 100:
+	if s.megabytes < 0 || s.megabytes > 1000 || s.pdfs < 0 || s.pdfs > 100 {
 		return s, errors.New("--megabytes must be 0 to 1000, --pdfs 0 to 100")
 	}
-	return s, nil
+	return s, s.check()
 }
 
-// runIngest measures what filling sources takes.
-func runIngest(args []string) error {
-	s, err := parseIngest(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		rep, err := measureIngest(ctx, s, dir)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
-}
-
-// filling is what filling a source took.
+// filling is the measurement of an import.
 type filling struct {
 	documents int
 	bytes     int64
 	wall, cpu time.Duration
-	// peak is the most memory that the process held up to then.
+	// peak is the peak resident memory of the process so far.
 	peak int64
 }
 
-// measureIngest fills three sources of a server, one after the other, and has
-// FTS5 index the same lines.
-func measureIngest(ctx context.Context, s ingestSettings, dir string) (*ingestReport, error) {
-	rep := &ingestReport{settings: s, when: time.Now()}
+// measureIngest fills three sources of a server in sequence, and indexes the same lines with FTS5.
+func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, error) {
+	rep := &ingestReport{settings: *s, when: time.Now()}
 	c := &carrel{binary: s.carrel, dir: dir}
 	if err := c.signUp(ctx); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	lines := filepath.Join(dir, "documents.jsonl")
-	_, kept, err := writeCorpus(agentSettings{data: s.data, corpus: s.corpus, documents: s.documents}, lines)
+	_, kept, err := writeCorpus(s.corpusFlags, 0, lines)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	in, err := c.start(ctx)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	defer in.stop()
 	u := &uploader{server: "http://" + in.addr, carrel: c}
 	fmt.Fprintf(s.progress, "importing %d documents of JSON Lines…\n", kept)
 	if rep.lines, err = u.measure(ctx, in, "Lines", kept, func(source string) error { return u.send(ctx, source, lines, "documents.jsonl") }); err != nil {
-		return nil, fmt.Errorf("JSON Lines: %w", err)
+		return page{}, fmt.Errorf("JSON Lines: %w", err)
 	}
 	if s.megabytes > 0 {
 		if err := rep.folder(ctx, u, in, lines); err != nil {
-			return nil, fmt.Errorf("Markdown and HTML: %w", err)
+			return page{}, fmt.Errorf("Markdown and HTML: %w", err)
 		}
 	}
 	if s.pdfs > 0 {
 		if err := rep.papers(ctx, u); err != nil {
-			return nil, fmt.Errorf("PDF: %w", err)
+			return page{}, fmt.Errorf("PDF: %w", err)
 		}
 	}
 	if s.alone {
-		return rep, nil
+		return rep.page(), nil
 	}
 	fmt.Fprintln(s.progress, "the same lines with FTS5…")
 	rep.peer, err = indexWithFTS5(ctx, lines, filepath.Join(dir, "fts5.db"))
-	return rep, err
+	return rep.page(), err
 }
 
-// folder measures a source that is a folder of Markdown and HTML.
+// folder measures the import of a folder of Markdown and HTML files.
 func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, lines string) error {
 	s := r.settings
 	dir := filepath.Join(u.carrel.dir, "folder")
@@ -148,8 +112,7 @@ func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, li
 	return err
 }
 
-// papers measures how long the import of one PDF takes, by the times that the
-// server notes: no asking disturbs it.
+// papers measures the import of one PDF by the server's own timestamps, so that polling does not disturb it.
 func (r *ingestReport) papers(ctx context.Context, u *uploader) error {
 	s := r.settings
 	fmt.Fprintf(s.progress, "importing a PDF, %d times…\n", s.pdfs)
@@ -184,7 +147,7 @@ type uploader struct {
 	carrel *carrel
 }
 
-// measure makes a source and times its filling.
+// measure creates a source and times its import.
 func (u *uploader) measure(ctx context.Context, in *instance, name string, documents int, fill func(source string) error) (filling, error) {
 	source, err := u.create(ctx, name)
 	if err != nil {
@@ -193,7 +156,7 @@ func (u *uploader) measure(ctx context.Context, in *instance, name string, docum
 	return u.clocked(ctx, in, documents, func() (string, error) { return source, fill(source) })
 }
 
-// clocked times a filling, until the last of its documents can be found.
+// clocked times an import until its last document is searchable.
 func (u *uploader) clocked(ctx context.Context, in *instance, documents int, fill func() (source string, err error)) (filling, error) {
 	before, err := in.cpuTime()
 	if err != nil {
@@ -229,7 +192,7 @@ func (u *uploader) create(ctx context.Context, name string) (string, error) {
 	return made.Source.ID, err
 }
 
-// send uploads a file as a browser does.
+// send uploads a file as multipart form data.
 func (u *uploader) send(ctx context.Context, source, path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -245,15 +208,14 @@ func (u *uploader) send(ctx context.Context, source, path, name string) error {
 		}
 		pipe.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	defer body.Close() // so that the writer ends when the server hangs up
+	defer body.Close() // ends the writer if the server closes the connection
 	return u.do(ctx, http.MethodPost, "sources/"+source+"/files", form.FormDataContentType(), body, nil)
 }
 
-// askEvery is how often a source is asked how far it is: seldom enough to cost
-// nothing.
+// askEvery is the polling interval of a source, long enough not to affect the measurement.
 const askEvery = 200 * time.Millisecond
 
-// filled waits until a source has documents, and all of them can be found.
+// filled waits until a source has the documents and all of them are searchable.
 func (u *uploader) filled(ctx context.Context, source string, documents int) (int, error) {
 	for {
 		var reply struct {

@@ -12,12 +12,11 @@ import (
 	"strings"
 )
 
-// textSize is how large a file of Markdown or HTML is: a longer article.
+// textSize is the size of a Markdown or HTML file.
 const textSize = 20 << 10
 
-// writeTexts makes files of Markdown and HTML, in turns, of a file of records,
-// and returns how many and how large they are. When the records run out they
-// begin again.
+// writeTexts writes Markdown and HTML files from a file of records, alternately, and returns their number and size.
+// It repeats the records if there are too few.
 func writeTexts(lines, dir string, total int64) (files int, size int64, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, 0, err
@@ -34,7 +33,7 @@ func writeTexts(lines, dir string, total int64) (files int, size int64, err erro
 	return files, size, nil
 }
 
-// writePass goes through the records once.
+// writePass reads the records once.
 func writePass(lines, dir string, total int64, files int, size int64) (int, int64, error) {
 	in, err := os.Open(lines)
 	if err != nil {
@@ -70,7 +69,7 @@ func writePass(lines, dir string, total int64, files int, size int64) (int, int6
 	return files, size, nil
 }
 
-// markdownOf makes an article with front matter, sections, emphasis and lists.
+// markdownOf renders an article with front matter, sections, emphasis and lists.
 func markdownOf(records []record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\nyear: %d\n---\n", records[0].Title, max(records[0].Year, 1))
@@ -80,7 +79,7 @@ func markdownOf(records []record) string {
 	return b.String()
 }
 
-// htmlOf makes the same as a page, with what surrounds articles on the web.
+// htmlOf renders the same article as a web page with navigation and footer.
 func htmlOf(records []record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html><html><head><title>%s</title><style>p { margin: 1em }</style><script>let x = 1 < 2;</script></head><body><nav><a href=/>Home</a></nav><main>\n", html.EscapeString(records[0].Title))

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver, also PocketBase's
+	_ "modernc.org/sqlite" // the driver that PocketBase uses as well
 )
 
-// FTS5 keeps the documents in a table and their words in an index of it, as
-// its documentation advises; SQLite writes as durably as Carrel's does.
+// FTS5 stores the documents in a table with an external-content index, as its documentation recommends, with the same
+// durability as Carrel.
 const (
 	ftsIngestSettings = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	ftsIngestSchema   = `
@@ -24,12 +24,11 @@ const (
 		CREATE VIRTUAL TABLE word USING fts5(title, authors, text, content='document', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2');`
 	ftsIngestDocument = `INSERT INTO document (number, id, title, authors, text, year, url, doi, venue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	ftsIngestWord     = `INSERT INTO word (rowid, title, authors, text) VALUES (?, ?, ?, ?)`
-	// ftsIngestBatch is how many documents share a transaction, as in Carrel.
+	// ftsIngestBatch is the number of documents per transaction, as in Carrel.
 	ftsIngestBatch = 500
 )
 
-// indexWithFTS5 parses a file of records and stores and indexes them with
-// SQLite, in this process.
+// indexWithFTS5 parses a file of records and indexes them with SQLite in this process.
 func indexWithFTS5(ctx context.Context, lines, path string) (f filling, err error) {
 	in, err := os.Open(lines)
 	if err != nil {
@@ -64,14 +63,13 @@ func indexWithFTS5(ctx context.Context, lines, path string) (f filling, err erro
 	return f, err
 }
 
-// ftsBatch stores the next documents in a transaction. io.EOF says that these
-// were the last.
+// ftsBatch stores the next documents in a transaction. It returns io.EOF with the last ones.
 func ftsBatch(ctx context.Context, db *sql.DB, records *json.Decoder, number int) (n int, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tx.Rollback() }() // of no effect after the commit
+	defer func() { _ = tx.Rollback() }() // no-op after Commit
 	document, err1 := tx.PrepareContext(ctx, ftsIngestDocument)
 	word, err2 := tx.PrepareContext(ctx, ftsIngestWord)
 	if err := errors.Join(err1, err2); err != nil {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// What filling sources is held to.
+// Targets for imports.
 const (
-	linesTarget  = 8000 // documents a second, on two cores
-	textsTarget  = 50   // megabytes a minute
+	linesTarget  = 8000 // documents per second on two cores
+	textsTarget  = 50   // megabytes per minute
 	pdfTarget    = 300 * time.Millisecond
 	memoryTarget = 300 << 20
-	// cores is the machine that the targets are for.
+	// cores is the number of cores that the targets assume.
 	cores = 2
 )
 
-// ingestReport is everything one run found out about filling sources.
+// ingestReport is the result of a run of `bench ingest`.
 type ingestReport struct {
 	settings ingestSettings
 	lines    filling // of JSON Lines
@@ -26,30 +26,22 @@ type ingestReport struct {
 	when     time.Time
 }
 
-// perSecond is how many documents came in a second.
 func (f filling) perSecond() float64 { return float64(f.documents) / f.wall.Seconds() }
 
-// perCores is how many would come in a second if two cores were its own and
-// all of the work could be shared between them: what a busy machine does not
-// blur.
+// perCores returns the rate on two dedicated cores with perfectly parallel work. CPU time is less affected by other
+// programs than wall time.
 func (f filling) perCores() float64 { return cores * float64(f.documents) / f.cpu.Seconds() }
 
-// minute is how many megabytes would come in a minute, at a rate of documents.
+// minute converts a rate in documents per second to megabytes per minute.
 func (f filling) minute(rate float64) float64 {
 	return rate * 60 * float64(f.bytes) / (1 << 20) / float64(f.documents)
 }
 
 func (r *ingestReport) page() page {
-	tables := []table{r.targetTable(), r.linesTable(), r.textsTable()}
-	return page{
-		title:      "Filling sources",
-		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
-		conditions: r.conditions(),
-	}
+	return newPage("Imports", r.conditions(), r.targetTable(), r.linesTable(), r.textsTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds: on the clock,
-// and by the processor time that it took.
+// targetTable compares the results with the targets, by wall time and by CPU time.
 func (r *ingestReport) targetTable() table {
 	t := table{title: "Targets", head: []string{"Carrel", "on the clock", "", "by CPU, two cores", "", "target"}}
 	add := func(what, clock string, met bool, cpu, byCPU, target string) {
@@ -68,7 +60,7 @@ func (r *ingestReport) targetTable() table {
 	return t
 }
 
-// linesTable puts Carrel beside FTS5.
+// linesTable compares Carrel with FTS5.
 func (r *ingestReport) linesTable() table {
 	t := table{title: "JSON Lines", head: []string{"", "documents", "wall", "documents/s", "CPU", "documents/CPU-s × 2", "CPU / Carrel's"}}
 	for _, row := range []struct {
@@ -86,7 +78,6 @@ func (r *ingestReport) linesTable() table {
 	return t
 }
 
-// textsTable tells of Markdown, HTML and PDF.
 func (r *ingestReport) textsTable() table {
 	t := table{title: "Files", head: []string{"", "files", "size", "wall", "CPU"}}
 	if f := r.texts; f.documents > 0 {
@@ -103,17 +94,16 @@ func (r *ingestReport) textsTable() table {
 }
 
 func (r *ingestReport) conditions() []string {
-	origin := "made up"
-	if r.settings.data != "" {
-		origin = "of the collection " + r.settings.corpus
-	}
 	out := []string{
-		machine(r.when),
-		fmt.Sprintf("Documents %s; SQLite. Lines and PDF are uploaded over the API, Markdown and HTML read from a folder. A filling ends when the last document can be found, that of a PDF when it is stored.", origin),
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings. Memory is the most that was resident (VmHWM), the pages of its own files that it reads included.",
+		fmt.Sprintf("Documents %s; SQLite. JSON Lines and PDF files are uploaded over the API, Markdown and HTML are read "+
+			"from a folder. An import ends when its last document is searchable, that of a PDF when it is stored.",
+			r.settings.origin()),
+		carrelSettings + " Memory is the peak resident size (VmHWM), including mapped pages of its own files.",
 	}
 	if r.peer.documents > 0 {
-		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, 500 a transaction, with Porter's stemmer, in one process and one connection. It takes no upload and keeps no log of changes.")
+		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, "+
+			"500 per transaction, with the Porter stemmer, in one process and one connection. "+
+			"It has no upload and no change log.")
 	}
-	return append(out, busyLine(r.settings.busy)...)
+	return r.settings.conditions(r.when, out...)
 }

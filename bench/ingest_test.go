@@ -12,7 +12,7 @@ func TestTheTextsAreMadeOfTheRecordsHalfOfEachSort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := filepath.Join(dir, "docs.jsonl")
-	if _, _, err := writeCorpus(agentSettings{documents: 200, turns: 3}, lines); err != nil {
+	if _, _, err := writeCorpus(corpusFlags{documents: 200}, 3, lines); err != nil {
 		t.Fatal(err)
 	}
 	files, size, err := writeTexts(lines, filepath.Join(dir, "texts"), 300<<10)
@@ -45,7 +45,7 @@ func TestFTS5IndexesEveryRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := filepath.Join(dir, "docs.jsonl")
-	if _, _, err := writeCorpus(agentSettings{documents: 1234, turns: 3}, lines); err != nil {
+	if _, _, err := writeCorpus(corpusFlags{documents: 1234}, 3, lines); err != nil {
 		t.Fatal(err)
 	}
 	f, err := indexWithFTS5(t.Context(), lines, filepath.Join(dir, "fts5.db"))

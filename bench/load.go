@@ -16,17 +16,16 @@ import (
 	"time"
 )
 
-// The client and the servers share the same few cores, so every microsecond the
-// client spends is one the server cannot use, and it shrinks the ratio between
-// two servers. net/http's client costs more than a fast server's handler does;
-// this one writes bytes that were built before and reads the reply in place.
+// The client and the servers share a few cores, so CPU time of the client reduces the measured ratio of two servers.
+// net/http's client costs more than a fast server's handler. This client writes prebuilt bytes and reads replies in
+// place.
 
 const (
-	// maxBody bounds what a broken server can make the client hold.
+	// maxBody limits the memory that a broken server can make the client use.
 	maxBody = 16 << 20
-	// readBuffer takes a whole list reply in one or two reads.
+	// readBuffer fits a list reply in one or two reads.
 	readBuffer = 64 << 10
-	// grace is how long a reply may take past the end of a round.
+	// grace is how long a reply may take after the end of a round.
 	grace = 15 * time.Second
 )
 
@@ -35,38 +34,33 @@ var (
 	errMalformed = errors.New("malformed HTTP response")
 )
 
-// request is what one connection sends over and over, and how it knows that
-// the reply is the right one: a fast wrong answer must not count.
+// request is sent repeatedly by every connection. Replies are checked, so that fast wrong replies do not count.
 type request struct {
-	// append writes the n-th request of a run, whole, to dst. n differs in
-	// every call, so that a request can carry a text nobody sent before.
+	// append writes the n-th request of a run to dst. n is unique, so that a request can contain a unique text.
 	append func(dst []byte, n uint64) []byte
-	// check looks at the body of a reply that has the wanted status.
+	// check validates the body of a reply with the expected status.
 	check func(body []byte) error
-	// status is the one wanted; 0 means 200.
+	// status is the expected status; 0 means 200.
 	status int
 }
 
-// load says how hard and how long to ask. It ends at whichever comes first,
-// the time or the number of requests.
+// load applies a request for a duration or a number of requests, whichever ends first.
 type load struct {
 	addr        string
 	connections int
 	duration    time.Duration
 	maxRequests uint64
 	request     request
-	// counter hands out n. It belongs to the caller because n must not start
-	// again in the next round.
+	// counter provides n. The caller owns it, so that n is unique across rounds.
 	counter *atomic.Uint64
 }
 
-// sample is what one run of a load measured.
+// sample is the measurement of one run of a load.
 type sample struct {
 	elapsed   time.Duration
 	latencies []time.Duration
 }
 
-// perSecond is the throughput of the run.
 func (s sample) perSecond() float64 {
 	if s.elapsed <= 0 {
 		return 0
@@ -74,8 +68,8 @@ func (s sample) perSecond() float64 {
 	return float64(len(s.latencies)) / s.elapsed.Seconds()
 }
 
-// run opens the connections, starts them all at once and waits for the last.
-// The first wrong reply ends the run: a rate over errors means nothing.
+// run opens the connections and starts them together. The first wrong reply ends the run, because a rate with errors
+// is meaningless.
 func (l load) run(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -100,8 +94,7 @@ func (l load) run(ctx context.Context) (sample, error) {
 	perConn := make([][]time.Duration, len(conns))
 	var wg sync.WaitGroup
 	for i, c := range conns {
-		// A deadline on the socket is what wakes a goroutine that waits for
-		// a reply which never comes.
+		// The deadline wakes a goroutine that waits for a reply that never arrives.
 		_ = c.SetDeadline(end.Add(grace))
 		stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
 		defer stop()
@@ -126,7 +119,7 @@ func (l load) run(ctx context.Context) (sample, error) {
 	return out, nil
 }
 
-// drive is one connection: ask, wait, check, again.
+// drive sends requests over one connection until the load ends.
 func (l load) drive(ctx context.Context, c *keepAlive, end time.Time, limit uint64) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, 1<<14)
 	want := cmp.Or(l.request.status, http.StatusOK)
@@ -174,8 +167,7 @@ func newKeepAlive(c net.Conn) *keepAlive {
 	return &keepAlive{Conn: c, r: bufio.NewReaderSize(c, readBuffer)}
 }
 
-// do sends one request and reads its whole reply. The body is valid until the
-// next call.
+// do sends one request and reads its whole reply. The body is valid until the next call.
 func (c *keepAlive) do(raw []byte) (status int, body []byte, err error) {
 	if _, err := c.Write(raw); err != nil {
 		return 0, nil, err
@@ -194,15 +186,14 @@ func (c *keepAlive) do(raw []byte) (status int, body []byte, err error) {
 	if err != nil {
 		return h.status, nil, err
 	}
-	// A reply that ends the connection would have the next request fail with
-	// an error that says nothing, so the reason is told here, with the reply.
+	// Report a reply that closes the connection here, because the next request would fail without the reason.
 	if h.closing && h.status == 200 {
 		return h.status, c.body, errClosing
 	}
 	return h.status, c.body, nil
 }
 
-// head is the part of a reply's header that says where the reply ends.
+// head contains the header fields that determine the end of a reply.
 type head struct {
 	status  int
 	length  int
@@ -237,15 +228,14 @@ func (c *keepAlive) readHead() (head, error) {
 	if h.status == 204 || h.status == 304 {
 		h.length = 0
 	}
-	// Without a length the body would end with the connection, and there
-	// would be nothing to keep alive.
+	// Without a length the body would end with the connection, which could not be kept alive.
 	if h.length < 0 && !h.chunked {
 		return head{}, errClosing
 	}
 	return h, nil
 }
 
-// field takes note of the three header fields that matter here.
+// field records the three relevant header fields.
 func (h *head) field(line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok {
@@ -328,14 +318,13 @@ func (c *keepAlive) readLine() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// buildGet makes the bytes of a GET with a bearer token.
+// buildGet returns a GET request with a bearer token.
 func buildGet(addr, path, token string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\n\r\n", path, addr, token)
 }
 
-// buildPostHead makes the head of a POST of a JSON body of the given length.
-// The bodies of one scenario all have one length, so the head is built once.
-// Further header fields are given whole, as "Name: value".
+// buildPostHead returns the head of a POST with a JSON body of the given length. All bodies of a scenario have the
+// same length, so the head is built once. Additional fields are complete lines such as "Name: value".
 func buildPostHead(addr, path, token string, length int, fields ...string) []byte {
 	out := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
 		path, addr, token, length)

@@ -219,7 +219,7 @@ func TestLoadEndsWhenItIsCancelledInTheMiddleOfAReply(t *testing.T) {
 		asked <- struct{}{}
 		<-release
 	})
-	// After serve's own clean-up was registered, so that it runs before it.
+	// Registered after serve's cleanup, so that it runs before it.
 	t.Cleanup(func() { close(release) })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -271,8 +271,8 @@ func TestARepeatedReplyIsCheckedOnceAndAnotherOneAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkClient is the ceiling: a server that does nothing. When a measured
-// rate comes near it, the client is what was measured.
+// BenchmarkClient measures the client's own limit with a server that does nothing. A measured rate near this limit
+// says nothing about a server.
 func BenchmarkClient(b *testing.B) {
 	reply := []byte(strings.Repeat("x", 300))
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(reply) }))

@@ -1,14 +1,21 @@
-// Command bench puts Carrel beside its peers on the machine it runs on: the same
-// requests, the same client, in turns, in one run. `bench` or `bench requests`
-// compares requests with PocketBase, `bench turns` durable turns with River and
-// DBOS, `bench tokens` the token endpoint with oidc-provider, `bench mcp` the MCP endpoint with a bare server of its SDK, `bench agent` times answers, `bench ingest` how sources are filled, `bench search` compares search with Bleve and SQLite FTS5, and `bench eval` judges
-// its answers. See README.md.
+// Command bench compares Carrel with similar software in one run on one machine,
+// with the same client, in alternating rounds:
+//
+//   - bench requests (the default): requests, with PocketBase
+//   - bench turns: durable turns, with River and DBOS
+//   - bench tokens: the OAuth token endpoint, with oidc-provider
+//   - bench mcp: the MCP endpoint, with a minimal server of its SDK
+//   - bench agent: the time of an answer
+//   - bench ingest: imports, with SQLite FTS5
+//   - bench search: search, with Bleve and SQLite FTS5
+//   - bench eval: the quality of search results
+//
+// See README.md.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -20,7 +27,7 @@ import (
 	"time"
 )
 
-// runTimeout ends a run in which something hangs.
+// runTimeout ends a run that hangs.
 const runTimeout = 20 * time.Minute
 
 func main() {
@@ -32,35 +39,35 @@ func main() {
 		exitOn(err)
 		return
 	}
-	// Children die with the thread that started them (see dieWithParent), and
-	// only the main thread lives as long as the program.
+	// Children are killed when the thread that started them ends (see dieWithParent), and only the main thread lives
+	// as long as the program.
 	runtime.LockOSThread()
 	exitOn(run(os.Args[1:]))
 }
 
-// run makes one of the comparisons.
+// run runs the comparison named by the first argument, by default requests.
 func run(args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
 		case "agent":
-			return runAgent(args[1:])
+			return compare(args[1:], parseAgent, measureAgent)
 		case "ingest":
-			return runIngest(args[1:])
+			return compare(args[1:], parseIngest, measureIngest)
 		case "mcp":
-			return runMCP(args[1:])
+			return compare(args[1:], parseMCP, measureMCP)
 		case "tokens":
-			return runTokens(args[1:])
+			return compare(args[1:], parseTokens, measureTokens)
 		case "turns":
-			return runTurns(args[1:])
+			return compare(args[1:], parseTurns, measureTurns)
 		case "search":
 			return runSearch(args[1:])
 		case "eval":
 			return runSearch(args)
 		case "requests":
-			return runRequests(args[1:])
+			args = args[1:]
 		}
 	}
-	return runRequests(args)
+	return compare(args, parse, measureRequests)
 }
 
 func exitOn(err error) {
@@ -73,81 +80,58 @@ func exitOn(err error) {
 	}
 }
 
-// settings are the flags.
+// settings are the flags of `bench requests`.
 type settings struct {
+	runFlags
 	options
-	carrel   string
-	only     string
-	markdown string
-	dir      string
+	only string
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{options: options{progress: os.Stderr, counted: 3000, busy: loadAverage()}}
+func parse(args []string) (*settings, error) {
+	s := &settings{options: options{counted: 3000}}
 	var picked string
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.StringVar(&s.only, "only", "", "measure one `server` alone: carrel or pocketbase")
-	f.StringVar(&picked, "scenarios", "list,read,create", "which `scenarios` to run")
-	f.IntVar(&s.connections, "connections", 32, "keep-alive connections")
-	f.IntVar(&s.rounds, "rounds", 20, "rounds per scenario and server")
-	f.DurationVar(&s.duration, "duration", 500*time.Millisecond, "length of a round")
-	f.IntVar(&s.starts, "starts", 10, "how often each server is started for the start time")
+	f := s.newFlags("bench", "; a durable create measures its disk")
+	s.register(f, loadFlags{32, 20, 500 * time.Millisecond}, "keep-alive connections")
+	f.StringVar(&s.only, "only", "", "measure one `server` only: carrel or pocketbase")
+	f.StringVar(&picked, "scenarios", "list,read,create", "the `scenarios` to run")
+	f.IntVar(&s.starts, "starts", 10, "number of starts to measure the start time")
 	f.IntVar(&s.rows, "rows", 300, "rows in each collection before the run")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a durable create measures its disk")
-	if err := f.Parse(args); err != nil {
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
+	s.withoutCarrel = s.only == "pocketbase"
 	for _, sc := range scenarios {
 		if slices.Contains(strings.Split(picked, ","), sc.key) {
 			s.scenarios = append(s.scenarios, sc)
 		}
 	}
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case len(s.scenarios) != len(strings.Split(picked, ",")):
 		return s, errors.New("--scenarios takes list, read, create, separated by commas")
 	case s.only != "" && s.only != "carrel" && s.only != "pocketbase":
 		return s, errors.New("--only takes carrel or pocketbase")
-	case s.connections < 1 || s.connections > 1000 || s.rounds < 1 || s.rounds > 100 || s.starts < 1 || s.starts > 100:
-		return s, errors.New("--connections must be 1 to 1000, --rounds and --starts 1 to 100")
+	case s.starts < 1 || s.starts > 100:
+		return s, errors.New("--starts must be 1 to 100")
 	case s.rows < pageSize || s.rows > 100_000:
 		return s, fmt.Errorf("--rows must be %d to 100000: a list has %d", pageSize, pageSize)
-	case s.duration <= 0 || s.duration > time.Minute:
-		return s, errors.New("--duration must be above 0 and at most 1m")
 	}
-	return s, nil
+	return s, s.check(1000, time.Minute)
 }
 
-// runRequests compares requests with PocketBase.
-func runRequests(args []string) error {
-	s, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
+// measureRequests compares requests with PocketBase.
+func measureRequests(ctx context.Context, s *settings, dir string) (page, error) {
+	rep, err := measure(ctx, s.runFlags, s.options, s.servers(dir))
 	if err != nil {
-		return err
+		return page{}, err
 	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		servers, err := s.servers(dir)
-		if err != nil {
-			return page{}, err
-		}
-		rep, err := measure(ctx, s.options, servers)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
+	return rep.page(), nil
 }
 
-// printed makes one run of everything and prints what it found. A missed target
-// is printed, not an error: on a busy machine it would fail builds at random.
-func printed(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) error {
-	// Nothing is left to tidy up when printing begins: a reader that closes the
-	// pipe ends the program.
+// printReport measures and prints the report. A missed target is not an error: on a
+// busy machine it would fail builds at random.
+func printReport(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) error {
+	// The temporary folder is removed before printing, because a reader that closes
+	// the pipe ends the program.
 	p, err := inFolder(parent, measure)
 	if err != nil {
 		return err
@@ -160,7 +144,7 @@ func printed(parent, markdown string, measure func(ctx context.Context, dir stri
 	return p.writeText(os.Stdout)
 }
 
-// inFolder measures in a temporary folder, and for as long as it may take.
+// inFolder measures in a temporary folder, within runTimeout.
 func inFolder(parent string, measure func(ctx context.Context, dir string) (page, error)) (p page, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -182,24 +166,20 @@ func inFolder(parent string, measure func(ctx context.Context, dir string) (page
 	return p, err
 }
 
-// servers are the ones to measure; Carrel first, which makes it the one that
-// is divided by the other.
-func (s settings) servers(dir string) ([]server, error) {
+// servers returns the servers to measure. Carrel is first: ratios divide the first
+// by the second.
+func (s *settings) servers(dir string) []server {
 	var out []server
 	if s.only != "pocketbase" {
-		binary, err := carrelBinary(s.carrel)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, &carrel{binary: binary, dir: dir, rows: s.rows})
+		out = append(out, &carrel{binary: s.carrel, dir: dir, rows: s.rows})
 	}
 	if s.only != "carrel" {
 		out = append(out, &pocketBase{dir: dir, rows: s.rows})
 	}
-	return out, nil
+	return out
 }
 
-// carrelBinary is where the binary lies, for a process in any folder.
+// carrelBinary returns the absolute path of the binary.
 func carrelBinary(path string) (string, error) {
 	binary, err := filepath.Abs(path)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,26 +17,26 @@ import (
 	"time"
 )
 
-// What the MCP endpoint is held to.
+// Targets for the MCP endpoint.
 const (
 	mcpTarget  = 0.8
 	idleStream = 100 << 20
 )
 
-// The versions that the two eras are asked in.
+// The protocol versions of the stateless and the stateful protocol.
 const (
 	mcpStateful  = "2025-11-25"
 	mcpStateless = "2026-07-28"
 )
 
-// mcpQuestion is one kind of call, in one era.
+// mcpQuestion is a call in one protocol version.
 type mcpQuestion struct {
 	title, version, method, name, params string
-	// marks is what a right reply holds.
+	// marks is a part of a correct reply.
 	marks string
 }
 
-// mcpQuestions are asked of both servers. The agent's id is the same for both: the bare one does not look at it.
+// mcpQuestions returns the calls for both servers. The minimal server ignores the agent id.
 func mcpQuestions(agent string) []mcpQuestion {
 	read := `"name":"list_memories","arguments":{"agentId":"` + agent + `","limit":1}`
 	var out []mcpQuestion
@@ -54,40 +53,35 @@ type mcpServer struct {
 	name  string
 	in    *instance
 	token string
-	// sessions are of the stateful era, one for each connection.
+	// sessions are MCP sessions of the stateful protocol.
 	sessions []string
 }
 
-// runMCP compares the endpoint with a bare server of the same SDK that has one tool.
-func runMCP(args []string) error {
-	o := options{progress: os.Stderr, busy: loadAverage()}
-	var binary, markdown, dir string
-	var streams int
-	f := flag.NewFlagSet("bench mcp", flag.ContinueOnError)
-	f.StringVar(&binary, "carrel", "../bin/carrel", "the built Carrel `binary`")
-	f.IntVar(&o.connections, "connections", 16, "keep-alive connections")
-	f.IntVar(&o.rounds, "rounds", 20, "rounds per question and server")
-	f.DurationVar(&o.duration, "duration", 500*time.Millisecond, "length of a round")
-	f.IntVar(&streams, "streams", 1000, "idle streams for the memory")
-	f.StringVar(&markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&dir, "dir", "", "`folder` for the temporary data (default: the system's)")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	path, err := carrelBinary(binary)
-	if err != nil {
-		return err
-	}
-	return printed(dir, markdown, func(ctx context.Context, dir string) (page, error) {
-		return measureMCP(ctx, o, streams, &carrel{binary: path, dir: dir, rows: pageSize})
-	})
+// mcpSettings are the flags of `bench mcp`.
+type mcpSettings struct {
+	runFlags
+	loadFlags
+	streams int
 }
 
-func measureMCP(ctx context.Context, o options, streams int, c *carrel) (page, error) {
-	fmt.Fprintln(o.progress, "preparing…")
+func parseMCP(args []string) (*mcpSettings, error) {
+	s := &mcpSettings{}
+	f := s.newFlags("bench mcp", "")
+	s.register(f, loadFlags{16, 20, 500 * time.Millisecond}, "keep-alive connections")
+	f.IntVar(&s.streams, "streams", 1000, "idle streams for the memory measurement")
+	if err := parseFlags(f, args); err != nil {
+		return s, err
+	}
+	if s.streams < 1 || s.streams > 100_000 {
+		return s, errors.New("--streams must be 1 to 100000")
+	}
+	return s, s.check(1000, time.Minute)
+}
+
+// measureMCP compares the endpoint with a minimal server of the same SDK that has one tool.
+func measureMCP(ctx context.Context, s *mcpSettings, dir string) (page, error) {
+	c := &carrel{binary: s.carrel, dir: dir, rows: pageSize}
+	fmt.Fprintln(s.progress, "preparing…")
 	if err := c.prepare(ctx); err != nil {
 		return page{}, err
 	}
@@ -104,26 +98,27 @@ func measureMCP(ctx context.Context, o options, streams int, c *carrel) (page, e
 	servers := []*mcpServer{{name: "Carrel", in: ours, token: c.key}, {name: "bare SDK", in: theirs, token: "none"}}
 	rates := table{title: "MCP: Carrel / a bare server of the SDK with one tool, calls per second", head: []string{"call", "ratio", "target", "", "lowest–highest round", "Carrel/s", "bare/s", "bytes, Carrel : bare"}}
 	for _, q := range mcpQuestions(c.agent) {
-		fmt.Fprintf(o.progress, "measuring: %s…\n", q.title)
-		row, err := compareMCP(ctx, o, q, servers)
+		fmt.Fprintf(s.progress, "measuring: %s…\n", q.title)
+		row, err := compareMCP(ctx, s.loadFlags, q, servers)
 		if err != nil {
 			return page{}, fmt.Errorf("%s: %w", q.title, err)
 		}
 		rates.rows = append(rates.rows, row)
 	}
-	fmt.Fprintf(o.progress, "measuring: %d idle streams…\n", streams)
-	idle, err := idleStreams(ctx, c, streams)
+	fmt.Fprintf(s.progress, "measuring: %d idle streams…\n", s.streams)
+	idle, err := idleStreams(ctx, c, s.streams)
 	if err != nil {
 		return page{}, err
 	}
-	return page{tables: []table{rates, idle}, conditions: append([]string{
-		machine(time.Now()), fmt.Sprintf("%d connections, %d rounds of %s for each call and server, in turns.", o.connections, o.rounds, o.duration),
-		"The bare server has no credentials, no database and one tool with a fixed reply; Carrel checks a key and reads SQLite. Its list has all tools with their schemas.",
-	}, busyLine(o.busy)...)}, nil
+	return newPage("MCP: Carrel and a minimal server of the SDK", s.conditions(time.Now(),
+		fmt.Sprintf("%d connections, %d alternating rounds of %s for each call and server.", s.connections, s.rounds, s.duration),
+		"The minimal server has no credentials, no database and one tool with a fixed reply; "+
+			"Carrel checks a key and reads SQLite, and its list has all tools with their schemas.",
+	), rates, idle), nil
 }
 
-// compareMCP asks both servers in turns and returns the row of the report.
-func compareMCP(ctx context.Context, o options, q mcpQuestion, servers []*mcpServer) ([]string, error) {
+// compareMCP measures both servers in alternating rounds and returns the row of the report.
+func compareMCP(ctx context.Context, o loadFlags, q mcpQuestion, servers []*mcpServer) ([]string, error) {
 	rounds := make([][]sample, len(servers))
 	counters := make([]atomic.Uint64, len(servers))
 	sizes := make([]int, len(servers))
@@ -139,7 +134,7 @@ func compareMCP(ctx context.Context, o options, q mcpQuestion, servers []*mcpSer
 		}
 		requests[i], sizes[i] = r, len(body)
 	}
-	for round := -1; round < o.rounds; round++ { // the first is to warm up
+	for round := -1; round < o.rounds; round++ { // the first round warms up
 		order := []int{0, 1}
 		if round%2 == 0 {
 			slices.Reverse(order)
@@ -170,7 +165,7 @@ func compareMCP(ctx context.Context, o options, q mcpQuestion, servers []*mcpSer
 	}, nil
 }
 
-// request makes the bytes of a question. In the stateful era the connections go round the sessions.
+// request builds the requests of a call. In the stateful protocol they rotate through the sessions.
 func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int) (request, error) {
 	if q.version == mcpStateful && len(s.sessions) == 0 {
 		for range 4 * connections {
@@ -188,7 +183,7 @@ func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int)
 		return nil
 	}
 	return request{check: check, append: func(dst []byte, n uint64) []byte {
-		// Ids differ, because a session takes no two calls of one id at once.
+		// Ids are unique, because a session rejects concurrent calls with the same id.
 		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%012d,"method":"%s","params":{%s}}`, 100_000_000_000+n, q.method, q.inner())
 		fields := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + q.version}
 		if q.version == mcpStateful {
@@ -204,7 +199,7 @@ func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int)
 	}}, nil
 }
 
-// inner is what stands in the parameters: in the stateless era every request says who the client is.
+// inner returns the parameters. In the stateless protocol every request identifies the client.
 func (q mcpQuestion) inner() string {
 	if q.version == mcpStateful {
 		return q.params
@@ -216,7 +211,7 @@ func (q mcpQuestion) inner() string {
 	return q.params + "," + meta
 }
 
-// postMCP sends one message by the ordinary client.
+// postMCP sends one message with net/http.
 func postMCP(ctx context.Context, addr, token, session, body string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -235,7 +230,7 @@ func postMCP(ctx context.Context, addr, token, session, body string) (*http.Resp
 	return res, errors.Join(err, res.Body.Close())
 }
 
-// beginMCP begins a session and returns its id.
+// beginMCP starts a session and returns its id.
 func beginMCP(ctx context.Context, addr, token string) (string, error) {
 	res, err := postMCP(ctx, addr, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+mcpStateful+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
 	if err != nil {
@@ -249,11 +244,11 @@ func beginMCP(ctx context.Context, addr, token string) (string, error) {
 	return id, err
 }
 
-// idleFor is how long streams are left alone before memory is read: the server gives back every half a minute what opening
-// them has left behind, and the stacks of its goroutines take two rounds to shrink.
+// idleFor is the wait before memory is read. The server releases memory every half minute, and goroutine stacks need
+// two garbage collections to shrink.
 const idleFor = 70 * time.Second
 
-// idleStreams opens streams of as many sessions on a new server, and reads what it holds then.
+// idleStreams opens streams in separate sessions on a new server and reads its memory.
 func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 	in, err := (&carrel{binary: c.binary, dir: filepath.Join(c.dir, "idle"), rows: 0}).startEmpty(ctx)
 	if err != nil {
@@ -293,7 +288,7 @@ func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 	}, nil
 }
 
-// openStream begins a session and opens its stream, which stays open until the context ends.
+// openStream starts a session and opens its stream, which stays open until the context ends.
 func openStream(ctx context.Context, addr, token string) error {
 	id, err := beginMCP(ctx, addr, token)
 	if err != nil {
@@ -312,10 +307,10 @@ func openStream(ctx context.Context, addr, token string) error {
 	if _, err := io.ReadFull(res.Body, first); err != nil || res.StatusCode != http.StatusOK {
 		return fmt.Errorf("no stream: status %d, %w", res.StatusCode, err)
 	}
-	return nil // and left open
+	return nil // the stream stays open
 }
 
-// emptyCarrel is a server with an account and nothing else.
+// emptyCarrel is a server with an account but no content.
 type emptyCarrel struct {
 	*instance
 	token string
@@ -336,7 +331,7 @@ func (c *carrel) startEmpty(ctx context.Context) (*emptyCarrel, error) {
 	return &emptyCarrel{instance: in, token: c.key}, nil
 }
 
-// bareMCP is the word by which this program runs as the bare server.
+// bareMCP is the argument that runs this program as the minimal server.
 const bareMCP = "serve-bare-mcp"
 
 func startBareMCP(ctx context.Context, dir string) (*instance, error) {
@@ -357,7 +352,7 @@ func startBareMCP(ctx context.Context, dir string) (*instance, error) {
 	return &instance{process: proc, addr: addr}, nil
 }
 
-// bareMemory is a memory as the bare server has it: of the size of ours.
+// bareMemory has the size of a memory in Carrel's reply.
 type bareMemory struct {
 	ID        string `json:"id"`
 	Text      string `json:"text"`

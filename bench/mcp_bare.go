@@ -17,8 +17,8 @@ type bareOutput struct {
 	Memories []bareMemory `json:"memories"`
 }
 
-// runBareMCP runs the bare server if the arguments say so: the SDK as its examples use it, with one tool. Sessions and
-// their absence are told apart as anybody must who serves both eras.
+// runBareMCP runs the minimal server if the arguments ask for it: the SDK as in its examples, with one tool, for the
+// stateful and the stateless protocol.
 func runBareMCP(args []string) (bool, error) {
 	if len(args) != 2 || args[0] != bareMCP {
 		return false, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync/atomic"
 	"time"
@@ -12,27 +11,22 @@ import (
 
 const (
 	warmUp = 500 * time.Millisecond
-	// settle is the pause before memory is read, so that what a start does in
-	// the background is over.
+	// settle is the wait before memory is read, until background work of the start is done.
 	settle = 2 * time.Second
-	// maxRoundRequests bounds what one round can write to the disk.
+	// maxRoundRequests limits the writes of one round.
 	maxRoundRequests = 1_000_000
 )
 
 // options are the sizes of a run.
 type options struct {
-	connections int
-	rounds      int
-	duration    time.Duration
-	starts      int
-	rows        int
-	counted     uint64 // requests that allocations are averaged over
-	scenarios   []scenario
-	progress    io.Writer
-	busy        string // the load average when the run began
+	loadFlags
+	starts    int
+	rows      int
+	counted   uint64 // requests over which allocations are averaged
+	scenarios []scenario
 }
 
-// contestant is a server in the run, with what has been measured of it.
+// contestant is a server of the run with its measurements.
 type contestant struct {
 	server
 	in       *instance
@@ -43,9 +37,9 @@ type contestant struct {
 	requests map[string]request
 }
 
-// measure runs everything. All servers stay up during the rounds; only one is
-// asked at a time.
-func measure(ctx context.Context, o options, servers []server) (*report, error) {
+// measure runs all scenarios. All servers stay up during the rounds; only one gets
+// requests at a time.
+func measure(ctx context.Context, run runFlags, o options, servers []server) (*report, error) {
 	var all []*contestant
 	defer func() {
 		for _, c := range all {
@@ -55,17 +49,17 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 		}
 	}()
 	for _, s := range servers {
-		fmt.Fprintf(o.progress, "preparing %s…\n", s.name())
+		fmt.Fprintf(run.progress, "preparing %s…\n", s.name())
 		if err := s.prepare(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name(), err)
 		}
 		all = append(all, &contestant{server: s, counters: map[string]*atomic.Uint64{}, requests: map[string]request{}})
 	}
-	if err := measureStarts(ctx, o, all); err != nil {
+	if err := measureStarts(ctx, run, o, all); err != nil {
 		return nil, err
 	}
 
-	rep := newReport(o, all)
+	rep := newReport(run, o, all)
 	for _, c := range all {
 		notes, err := c.notes(ctx, c.in)
 		if err != nil {
@@ -77,7 +71,7 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 		}
 	}
 	for _, s := range o.scenarios {
-		fmt.Fprintf(o.progress, "measuring: %s…\n", s.title)
+		fmt.Fprintf(run.progress, "measuring: %s…\n", s.title)
 		result, err := measureScenario(ctx, o, s, all)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.title, err)
@@ -93,10 +87,9 @@ func measure(ctx context.Context, o options, servers []server) (*report, error) 
 	return rep, nil
 }
 
-// measureStarts starts every server again and again on its existing folder, in
-// turn, and leaves the last one running.
-func measureStarts(ctx context.Context, o options, all []*contestant) error {
-	fmt.Fprintf(o.progress, "measuring: start, %d times…\n", o.starts)
+// measureStarts starts every server repeatedly on its existing folder, alternating, and leaves the last one running.
+func measureStarts(ctx context.Context, run runFlags, o options, all []*contestant) error {
+	fmt.Fprintf(run.progress, "measuring: start, %d times…\n", o.starts)
 	for range o.starts {
 		for _, c := range all {
 			if c.in != nil {
@@ -125,7 +118,7 @@ func measureStarts(ctx context.Context, o options, all []*contestant) error {
 	return nil
 }
 
-// verifyAll reads one reply of each scenario properly, and keeps the requests.
+// verifyAll decodes and checks one reply of each scenario, and stores the requests.
 func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error {
 	for _, s := range scenarios {
 		r, err := c.request(c.in, s.key)
@@ -133,7 +126,7 @@ func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error 
 			return err
 		}
 		counter := new(atomic.Uint64)
-		counter.Store(1 << 20) // beyond the rows made before
+		counter.Store(1 << 20) // beyond the existing rows
 		c.requests[s.key], c.counters[s.key] = r, counter
 		body, err := verify(ctx, c.in.addr, r, counter.Load())
 		if err != nil {
@@ -154,7 +147,7 @@ func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error 
 	return nil
 }
 
-// load is the load of a scenario on this server.
+// load returns the load of a scenario on this server.
 func (c *contestant) load(o options, key string, d time.Duration, limit uint64) load {
 	return load{
 		addr: c.in.addr, connections: o.connections, duration: d, maxRequests: limit,
@@ -162,8 +155,8 @@ func (c *contestant) load(o options, key string, d time.Duration, limit uint64) 
 	}
 }
 
-// measureScenario lets the servers take turns. Who begins changes from round
-// to round, so that a machine that slows down or speeds up favours nobody.
+// measureScenario measures the servers in alternating rounds. The first server changes every round, so that drift of
+// the machine favours neither.
 func measureScenario(ctx context.Context, o options, s scenario, all []*contestant) (result, error) {
 	res := result{scenario: s, rounds: make([][]sample, len(all)), summaries: make([]summary, len(all))}
 	cpu := make([]spent, len(all))
@@ -197,7 +190,7 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 	return res, nil
 }
 
-// spent is the processor time of both ends.
+// spent is the CPU time of server and client.
 type spent struct{ server, client time.Duration }
 
 func (in *instance) spentSoFar() (spent, error) {
@@ -206,7 +199,7 @@ func (in *instance) spentSoFar() (spent, error) {
 	return spent{server, client}, errors.Join(err1, err2)
 }
 
-// round runs one round and tells how much processor time it took.
+// round runs one round and returns its CPU time.
 func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
 	before, err := in.spentSoFar()
 	if err != nil {
@@ -220,8 +213,8 @@ func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
 	return taken, spent{after.server - before.server, after.client - before.client}, err
 }
 
-// allocations counts heap objects per request. Reading the counter allocates
-// too; two readings in a row say how much, and that is taken off.
+// allocations counts heap objects per request. Reading the counter allocates as well; two consecutive readings
+// measure that, and it is subtracted.
 func (c *contestant) allocations(ctx context.Context, o options, key string) (float64, error) {
 	var seen [3]float64
 	requests := 1

@@ -20,8 +20,8 @@ import (
 	_ "github.com/pocketbase/pocketbase/migrations" // PocketBase's own tables
 )
 
-// PocketBase runs in a process of its own, like Carrel. This program starts
-// itself again under one of these names; they are not meant for a person.
+// PocketBase runs in its own process, like Carrel. This program starts itself again with one of these internal
+// commands.
 const (
 	pocketBaseSetup = "pocketbase-setup"
 	pocketBaseServe = "pocketbase-serve"
@@ -40,7 +40,7 @@ type pocketBase struct {
 	setup pocketBaseData
 }
 
-// pocketBaseData is what the set-up child tells its parent.
+// pocketBaseData is the output of the set-up child.
 type pocketBaseData struct {
 	Token string   `json:"token"`
 	IDs   []string `json:"ids"`
@@ -52,7 +52,7 @@ func (p *pocketBase) listField() string { return "items" }
 
 func (p *pocketBase) dataDir() string { return filepath.Join(p.dir, "pb_data") }
 
-// prepare has a child make the collection, its rows and a user's token.
+// prepare runs a child that creates the collection, its rows and a user token.
 func (p *pocketBase) prepare(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *pocketBase) notes(ctx context.Context, in *instance) ([]string, error) 
 	}, nil
 }
 
-// synchronousName spells SQLite's number of the pragma.
+// synchronousName returns the name of a value of SQLite's synchronous pragma.
 func synchronousName(level float64) string {
 	names := []string{"OFF", "NORMAL", "FULL", "EXTRA"}
 	if i := int(level); i >= 0 && i < len(names) {
@@ -127,7 +127,7 @@ func synchronousName(level float64) string {
 	return fmt.Sprint(level)
 }
 
-// pocketBaseVersion is the version this program was really built with.
+// pocketBaseVersion returns the version that is linked into this program.
 func pocketBaseVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
@@ -139,7 +139,7 @@ func pocketBaseVersion() string {
 	return "of unknown version"
 }
 
-// runPocketBase is the child's side. It reports whether the arguments were for it.
+// runPocketBase runs the child commands. It reports whether it handled the arguments.
 func runPocketBase(args []string) (bool, error) {
 	switch {
 	case len(args) == 3 && args[0] == pocketBaseSetup:
@@ -165,8 +165,7 @@ func setUpPocketBase(dir string, rows int) error {
 		return err
 	}
 
-	// Off, so that PocketBase does not pay for a second database that Carrel
-	// does not write; the rate limits are off by default and stay so.
+	// Request logs are off, because Carrel writes no second database either. Rate limits are off by default.
 	settings := app.Settings()
 	settings.Logs.MaxDays = 0
 	settings.RateLimits.Enabled = false
@@ -185,8 +184,8 @@ func setUpPocketBase(dir string, rows int) error {
 	return json.NewEncoder(os.Stdout).Encode(pocketBaseData{Token: token, IDs: ids})
 }
 
-// makePocketBaseUser adds an ordinary user, not a superuser: the rules of a
-// collection, like Carrel's access checks, are part of what is measured.
+// makePocketBaseUser creates an ordinary user, because access rules, like Carrel's access checks, are part of the
+// measurement.
 func makePocketBaseUser(app core.App) (string, error) {
 	users, err := app.FindCollectionByNameOrId("users")
 	if err != nil {
@@ -202,8 +201,8 @@ func makePocketBaseUser(app core.App) (string, error) {
 	return user.NewAuthToken()
 }
 
-// makePocketBaseNotes makes the collection as the dashboard would, with its
-// two dates, and the cheapest rule that still asks for a signed-in user.
+// makePocketBaseNotes creates the collection as the dashboard would, with its two dates and the cheapest rule that
+// requires a signed-in user.
 func makePocketBaseNotes(app core.App, rows int) ([]string, error) {
 	notes := core.NewBaseCollection("notes")
 	notes.Fields.Add(
@@ -231,14 +230,14 @@ func makePocketBaseNotes(app core.App, rows int) ([]string, error) {
 	return ids, err
 }
 
-// servePocketBase serves until it is told to end.
+// servePocketBase serves until it gets a signal.
 func servePocketBase(dir, addr, metricsAddr string) error {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir})
 	if err := app.Bootstrap(); err != nil {
 		return err
 	}
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
-		e.InstallerFunc = nil // would open a browser to make a superuser
+		e.InstallerFunc = nil // would open a browser to create a superuser
 		return e.Next()
 	})
 
@@ -255,7 +254,7 @@ func servePocketBase(dir, addr, metricsAddr string) error {
 	}
 }
 
-// serveMetrics is the little of a Prometheus page that the parent reads.
+// serveMetrics serves the Prometheus metrics that the parent reads.
 func serveMetrics(app core.App, addr string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {

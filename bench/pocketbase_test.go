@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 func TestAWholeShortRunAgainstPocketBase(t *testing.T) {
 	t.Parallel()
 	o := options{
-		connections: 4, rounds: 2, duration: 100 * time.Millisecond, starts: 2, rows: 60, counted: 100,
-		scenarios: scenarios, progress: t.Output(),
+		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 100 * time.Millisecond},
+		starts:    2, rows: 60, counted: 100, scenarios: scenarios,
 	}
-	rep, err := measure(t.Context(), o, []server{&pocketBase{dir: t.TempDir(), rows: o.rows}})
+	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o, []server{&pocketBase{dir: t.TempDir(), rows: o.rows}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// errNoPostgres says that there is nothing to start.
+// errNoPostgres is returned if PostgreSQL is not installed.
 var errNoPostgres = errors.New("PostgreSQL is not installed (Debian: apt-get install postgresql)")
 
-// postgres is a PostgreSQL server of this run. It listens on a Unix socket in its
-// own folder: no port to clash over, and no door left open.
+// postgres is a PostgreSQL server for this run. It listens on a Unix socket in its own folder, so it needs no port
+// and is not reachable from outside.
 type postgres struct {
 	*process
 	dir     string
@@ -25,8 +25,8 @@ type postgres struct {
 	version string
 }
 
-// findPostgres returns the folder of PostgreSQL's binaries: of those that Debian
-// keeps by version the newest, or what the path names.
+// findPostgres returns the folder of PostgreSQL's binaries: the newest version of Debian's packages, or the one in
+// PATH.
 func findPostgres() (string, error) {
 	versions, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -48,7 +48,7 @@ func findPostgres() (string, error) {
 	return "", errNoPostgres
 }
 
-// hasPostgres says whether a folder has all that a server of our own needs.
+// hasPostgres reports whether a folder has all required binaries.
 func hasPostgres(bin string) bool {
 	for _, name := range []string{"postgres", "initdb", "createdb", "pg_isready"} {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
@@ -58,9 +58,8 @@ func hasPostgres(bin string) bool {
 	return true
 }
 
-// startPostgres makes a new cluster in a folder below dir and starts a server on
-// it, with the settings that PostgreSQL comes with: a commit is on the disk. The
-// error is errNoPostgres where there is none to start.
+// startPostgres creates a cluster below dir and starts a server with default settings, which sync every commit. It
+// returns errNoPostgres if PostgreSQL is not installed.
 func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	bin, err := findPostgres()
 	if err != nil {
@@ -75,7 +74,7 @@ func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 		return nil, err
 	}
 	if uid >= 0 {
-		// Its user must pass through our folder, which nobody else can list.
+		// The postgres user needs execute permission on our folder.
 		if err := errors.Join(os.Chmod(dir, 0o711), os.Chown(pg.dir, uid, gid)); err != nil {
 			return nil, err
 		}
@@ -99,8 +98,7 @@ func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	})
 }
 
-// command is one of PostgreSQL's, run as its user and in its folder, because
-// ours may be closed to that user.
+// command returns a PostgreSQL command that runs as its user and in its folder.
 func (pg *postgres) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(pg.bin, name), args...)
 	cmd.Dir = pg.dir
@@ -116,7 +114,7 @@ func (pg *postgres) run(ctx context.Context, name string, args ...string) error 
 	return nil
 }
 
-// create makes a database and returns its address.
+// create creates a database and returns its URL.
 func (pg *postgres) create(ctx context.Context, database string) (string, error) {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: url.Values{"host": {pg.dir}}.Encode()}
 	return u.String(), pg.run(ctx, "createdb", "-h", pg.dir, "-U", "postgres", database)

@@ -18,20 +18,19 @@ import (
 const (
 	startTimeout = 30 * time.Second
 	stopTimeout  = 10 * time.Second
-	// clockTick is the unit of the times in /proc/PID/stat; Linux fixes it at
-	// 100 a second for everything it shows to user space.
+	// clockTick is the unit of times in /proc/PID/stat, which is always 1/100 s in Linux user space.
 	clockTick = 10 * time.Millisecond
 )
 
-// process is a server that this program started and will end.
+// process is a server started by this program.
 type process struct {
 	name string
-	ends syscall.Signal // what tells it to end
+	ends syscall.Signal // signal that ends it
 	cmd  *exec.Cmd
-	logs string        // file with all it printed
+	logs string        // log file
 	done chan struct{} // closed when it has ended
 	err  error         // how it ended; valid once done is closed
-	// ready is how long it took from the start of the program to the first 200.
+	// ready is the time from the start of the program to the first 200.
 	ready time.Duration
 }
 
@@ -42,7 +41,7 @@ func startProcess(ctx context.Context, name, logs, healthURL string, cmd *exec.C
 	return p, p.start(ctx, answersOK(healthURL))
 }
 
-// start runs the command and waits until ready says so.
+// start runs the command and waits until ready returns true.
 func (p *process) start(ctx context.Context, ready func(context.Context) bool) error {
 	out, err := os.OpenFile(p.logs, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -68,7 +67,7 @@ func (p *process) start(ctx context.Context, ready func(context.Context) bool) e
 	return nil
 }
 
-// answersOK asks whether a URL answers 200.
+// answersOK reports whether a URL replies 200.
 func answersOK(url string) func(context.Context) bool {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return func(ctx context.Context) bool {
@@ -85,8 +84,8 @@ func answersOK(url string) func(context.Context) bool {
 	}
 }
 
-// waitReady polls every half a millisecond: a start is measured in tens of
-// milliseconds, and a refused connection on loopback costs almost nothing.
+// waitReady polls every half millisecond: a start takes tens of milliseconds, and a refused connection on loopback is
+// cheap.
 func (p *process) waitReady(ctx context.Context, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -104,10 +103,10 @@ func (p *process) waitReady(ctx context.Context, ready func(context.Context) boo
 	}
 }
 
-// stop asks the process to end and makes it end when it does not.
+// stop ends the process with its signal, and kills it after stopTimeout.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(p.ends)
-	p.resume() // a paused process hears nothing else
+	p.resume() // a paused process does not handle other signals
 	select {
 	case <-p.done:
 	case <-time.After(stopTimeout):
@@ -116,13 +115,13 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the process as a crash would: it cannot tidy up.
+// kill ends the process with SIGKILL, as a crash would.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }
 
-// logTail is the end of what the process printed, for an error message.
+// logTail returns the end of the log for an error message.
 func (p *process) logTail() string {
 	raw, err := os.ReadFile(p.logs)
 	if err != nil {
@@ -135,7 +134,6 @@ func (p *process) logTail() string {
 	return string(raw)
 }
 
-// residentBytes is the memory the process holds now.
 func (p *process) residentBytes() (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -144,7 +142,6 @@ func (p *process) residentBytes() (int64, error) {
 	return parseStatus(raw, "VmRSS:")
 }
 
-// peakBytes is the most memory that the process has held.
 func (p *process) peakBytes() (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -153,7 +150,7 @@ func (p *process) peakBytes() (int64, error) {
 	return parseStatus(raw, "VmHWM:")
 }
 
-// cpuTime is the processor time the process has used since its start.
+// cpuTime returns the user and system time since the start.
 func (p *process) cpuTime() (time.Duration, error) { return cpuTimeOf(p.cmd.Process.Pid) }
 
 func cpuTimeOf(pid int) (time.Duration, error) {
@@ -164,7 +161,7 @@ func cpuTimeOf(pid int) (time.Duration, error) {
 	return parseCPUTime(raw)
 }
 
-// parseStatus finds a size by its name in /proc/PID/status.
+// parseStatus returns a size from /proc/PID/status.
 func parseStatus(status []byte, name string) (int64, error) {
 	for line := range bytes.Lines(status) {
 		rest, ok := bytes.CutPrefix(line, []byte(name))
@@ -181,8 +178,8 @@ func parseStatus(status []byte, name string) (int64, error) {
 	return 0, errors.New("no " + name + " in the process status")
 }
 
-// parseCPUTime adds user and system time of /proc/PID/stat. The program's name
-// stands in parentheses and may hold anything, so counting starts behind it.
+// parseCPUTime adds user and system time of /proc/PID/stat. The program name is in parentheses and may contain any
+// character, so fields are counted after it.
 func parseCPUTime(stat []byte) (time.Duration, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
@@ -194,7 +191,7 @@ func parseCPUTime(stat []byte) (time.Duration, error) {
 	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
 }
 
-// scrape reads one value of a Prometheus text page.
+// scrape returns one value of a Prometheus text page.
 func scrape(ctx context.Context, addr, metric string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
 	if err != nil {
@@ -215,7 +212,7 @@ func scrape(ctx context.Context, addr, metric string) (float64, error) {
 	return parseMetric(page.Bytes(), metric)
 }
 
-// parseMetric finds a metric without labels.
+// parseMetric returns the value of a metric without labels.
 func parseMetric(page []byte, metric string) (float64, error) {
 	for line := range bytes.Lines(page) {
 		if rest, ok := bytes.CutPrefix(line, []byte(metric+" ")); ok {
@@ -225,7 +222,7 @@ func parseMetric(page []byte, metric string) (float64, error) {
 	return 0, fmt.Errorf("metrics: no %s", metric)
 }
 
-// freeAddr finds a loopback address nobody listens on.
+// freeAddr returns an unused loopback address.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -235,8 +232,7 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// cleanEnv is the environment without what would tune one runtime or one
-// server and not the other.
+// cleanEnv returns the environment without variables that would tune a runtime or a server.
 func cleanEnv(add ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {

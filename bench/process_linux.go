@@ -11,16 +11,14 @@ import (
 	"time"
 )
 
-// dieWithParent has the kernel end a child when this program is killed in a way
-// that leaves it no time to do so itself. It is bound to the thread that starts
-// the child, which is why main locks itself to its own.
+// dieWithParent makes the kernel end a child when this program is killed. It is bound to the thread that starts the
+// child, so main locks its OS thread.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// asPostgres is dieWithParent for PostgreSQL, which does not run as root, and
-// the user that its folder must belong to: -1 is ourselves. SIGQUIT ends all its
-// processes at once, and unlike SIGKILL leaves no shared memory behind.
+// asPostgres is dieWithParent for PostgreSQL, which does not run as root, and the owner of its folder; -1 is the
+// current user. SIGQUIT ends all its processes at once and, unlike SIGKILL, releases the shared memory.
 func asPostgres() (attr *syscall.SysProcAttr, uid, gid int, err error) {
 	attr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
@@ -41,9 +39,8 @@ func asPostgres() (attr *syscall.SysProcAttr, uid, gid int, err error) {
 	return nil, 0, 0, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
 }
 
-// pause stops the process where it is, so that what it does in the background
-// does not disturb another one's round. The signal only asks for that: on a busy
-// machine it takes a moment until all threads have heard it.
+// pause stops the process, so that its background work does not disturb another server's round. The signal is
+// asynchronous: on a busy machine it takes a moment until all threads have stopped.
 func (p *process) pause() {
 	_ = p.cmd.Process.Signal(syscall.SIGSTOP)
 	for range 1000 {
@@ -55,11 +52,10 @@ func (p *process) pause() {
 	}
 }
 
-// resume lets a paused process go on.
+// resume continues a paused process.
 func (p *process) resume() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// volatileDisk warns when the data lie in memory, where making a write durable
-// costs nothing and a durable create says nothing.
+// volatileDisk returns a warning if the data is on a memory file system, where durable writes cost nothing.
 func volatileDisk(dir string) string {
 	const tmpfs = 0x01021994
 	var fs syscall.Statfs_t

@@ -4,15 +4,15 @@ package main
 
 import "syscall"
 
-// dieWithParent has no counterpart here; children are still ended by stop.
+// dieWithParent does nothing here; stop still ends the children.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
-// asPostgres leaves PostgreSQL to run as ourselves.
+// asPostgres runs PostgreSQL as the current user.
 func asPostgres() (attr *syscall.SysProcAttr, uid, gid int, err error) { return nil, -1, -1, nil }
 
-// pause and resume do nothing: here the others go on in the background.
+// pause and resume do nothing here, so the other servers keep running in the background.
 func (p *process) pause()  {}
 func (p *process) resume() {}
 
-// volatileDisk is only known on Linux.
+// volatileDisk is implemented on Linux only.
 func volatileDisk(string) string { return "" }

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// What Carrel is held to besides the ratios.
+// Targets besides the ratios.
 const (
 	startTarget = 100 * time.Millisecond
 	idleTarget  = 40 << 20
 )
 
-// report is everything one run found out.
+// report is the result of a run of `bench requests`.
 type report struct {
 	options     options
 	contestants []*contestant
 	results     []result
 	notes       []string
 	when        time.Time
-	busy        string // the load average before the run
+	run         runFlags
 }
 
 // result is one scenario. The slices are in the order of the contestants.
@@ -32,21 +32,21 @@ type result struct {
 	scenario  scenario
 	rounds    [][]sample
 	summaries []summary
-	ratios    []float64 // one a round; none when only one server ran
+	ratios    []float64 // one per round; empty if only one server ran
 }
 
-func newReport(o options, all []*contestant) *report {
-	return &report{options: o, contestants: all, when: time.Now(), busy: o.busy}
+func newReport(run runFlags, o options, all []*contestant) *report {
+	return &report{run: run, options: o, contestants: all, when: time.Now()}
 }
 
-// table is a titled grid of cells, rendered as text or as Markdown.
+// table is a titled grid of cells, rendered as text or Markdown.
 type table struct {
 	title string
 	head  []string
 	rows  [][]string
 }
 
-// verdict says whether a target is met, in words that can be searched for.
+// verdict formats whether a target is met, in searchable words.
 func verdict(met bool) string {
 	if met {
 		return "met"
@@ -54,7 +54,7 @@ func verdict(met bool) string {
 	return "NOT met"
 }
 
-// ratioTable is the answer to the question the run was made for.
+// ratioTable compares the throughput of both servers.
 func (r *report) ratioTable() table {
 	t := table{title: "Carrel / PocketBase, requests per second", head: []string{"scenario", "ratio", "target", "", "lowest–highest round", "by server CPU/request"}}
 	for _, res := range r.results {
@@ -67,15 +67,15 @@ func (r *report) ratioTable() table {
 			fmt.Sprintf("%.1f×", middle),
 			fmt.Sprintf("≥ %.0f×", res.scenario.target),
 			verdict(middle >= res.scenario.target),
-			fmt.Sprintf("%.1f×–%.1f×", slices.Min(res.ratios), slices.Max(res.ratios)),
+			spread(res.ratios),
 			res.cpuRatio(),
 		})
 	}
 	return t
 }
 
-// cpuRatio is how many times Carrel's processor time PocketBase needs. It moves
-// less with a busy machine than the throughput does, and no target hangs on it.
+// cpuRatio returns PocketBase's CPU time per request relative to Carrel's. It is less affected by a busy machine than
+// the throughput, and has no target.
 func (r result) cpuRatio() string {
 	if len(r.summaries) != 2 || r.summaries[0].cpu == 0 {
 		return "–"
@@ -83,7 +83,7 @@ func (r result) cpuRatio() string {
 	return fmt.Sprintf("%.1f×", float64(r.summaries[1].cpu)/float64(r.summaries[0].cpu))
 }
 
-// loadTable has a line for every scenario and server.
+// loadTable has a row per scenario and server.
 func (r *report) loadTable() table {
 	t := table{
 		title: fmt.Sprintf("%d keep-alive connections, %d rounds of %s", r.options.connections, r.options.rounds, r.options.duration),
@@ -103,7 +103,7 @@ func (r *report) loadTable() table {
 	return t
 }
 
-// footprintTable is about the servers when nobody asks them.
+// footprintTable has the start time and memory of each server.
 func (r *report) footprintTable() table {
 	t := table{
 		title: "Start and memory",
@@ -125,54 +125,73 @@ func (r *report) footprintTable() table {
 	return t
 }
 
-// conditions are what a reader needs to compare this run with another.
+// conditions lists what a reader needs to compare this run with another.
 func (r *report) conditions() []string {
 	names := make([]string, len(r.contestants))
 	for i, c := range r.contestants {
 		names[i] = c.name()
 	}
 	out := []string{
-		machine(r.when),
 		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows, textLength),
 	}
 	if len(names) > 1 {
 		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
 	}
-	return append(append(out, busyLine(r.busy)...), r.notes...)
+	return r.run.conditions(r.when, append(out, r.notes...)...)
 }
 
-// machine says where and when a run was made.
+// machine describes the machine and the time of a run.
 func machine(when time.Time) string {
 	return fmt.Sprintf("%s; %s, %s/%s, %d processors, %s; the load generator runs on the same machine, over loopback.",
 		when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
-// busyLine says how busy the machine was before a run, where that is known.
-func busyLine(average string) []string {
-	if average == "" {
-		return nil
+// conditions returns the circumstances of a run: the machine, the given lines and the load average before it.
+func (r runFlags) conditions(when time.Time, lines ...string) []string {
+	out := append([]string{machine(when)}, lines...)
+	if r.loadBefore != "" {
+		out = append(out, "Load average before the run: "+r.loadBefore+
+			". If it is far above 0, other programs used the processors: trust the ratios, not the rates.")
 	}
-	return []string{"Load average before the run: " + average + ". Far above 0, and others had the processors too: trust the ratios, not the rates."}
-}
-
-// tables are all there is to print, in order of interest.
-func (r *report) tables() []table {
-	tables := []table{r.ratioTable(), r.loadTable(), r.footprintTable()}
-	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
+	return out
 }
 
 func (r *report) page() page {
-	return page{title: "Carrel beside PocketBase", tables: r.tables(), conditions: r.conditions()}
+	return newPage("Carrel and PocketBase", r.conditions(), r.ratioTable(), r.loadTable(), r.footprintTable())
 }
 
-// page is a report as it is printed.
+// page is a report that can be printed.
 type page struct {
 	title      string
 	tables     []table
 	conditions []string
 }
 
-// writeText prints the report for a terminal.
+// newPage returns a page with the tables that have rows.
+func newPage(title string, conditions []string, tables ...table) page {
+	tables = slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
+	return page{title: title, tables: tables, conditions: conditions}
+}
+
+// newTargetTable returns a table of measured values and their targets.
+func newTargetTable() table {
+	return table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
+}
+
+func (t *table) addTarget(what, measured, target string, met bool) {
+	t.rows = append(t.rows, []string{what, measured, target, verdict(met)})
+}
+
+// carrelSettings describes the server in the conditions of a report.
+const carrelSettings = "Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, " +
+	"otherwise default settings."
+
+// spread formats the lowest and the highest ratio.
+func spread(ratios []float64) string {
+	return fmt.Sprintf("%.1f×–%.1f×", slices.Min(ratios), slices.Max(ratios))
+}
+
+// writeText writes the report for a terminal.
 func (p page) writeText(w io.Writer) error {
 	for _, t := range p.tables {
 		fmt.Fprintf(w, "\n%s\n", t.title)
@@ -191,7 +210,7 @@ func (p page) writeText(w io.Writer) error {
 	return nil
 }
 
-// writeMarkdown prints the same as Markdown.
+// writeMarkdown writes the report as Markdown.
 func (p page) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", p.title)
@@ -221,8 +240,7 @@ func milliseconds(d time.Duration) string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/(1<<20)) }
 
-// loadAverage is how many processes wanted to run in the last minute, where
-// the system tells it.
+// loadAverage returns the load average of the last minute, or "" if unknown.
 func loadAverage() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -232,7 +250,7 @@ func loadAverage() string {
 	return average
 }
 
-// cpuModel is the processor's name where the system tells it.
+// cpuModel returns the name of the processor, if known.
 func cpuModel() string {
 	raw, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

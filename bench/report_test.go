@@ -8,10 +8,10 @@ import (
 
 // exampleReport has Carrel at four times PocketBase's rate in every scenario.
 func exampleReport() *report {
-	o := options{connections: 32, rounds: 1, duration: time.Second, rows: 300}
+	o := options{loadFlags: loadFlags{connections: 32, rounds: 1, duration: time.Second}, rows: 300}
 	ours := &contestant{server: &carrel{}, starts: []time.Duration{90 * time.Millisecond}, idle: 41 << 20}
 	theirs := &contestant{server: &pocketBase{}, starts: []time.Duration{20 * time.Millisecond}, idle: 20 << 20}
-	rep := newReport(o, []*contestant{ours, theirs})
+	rep := newReport(runFlags{}, o, []*contestant{ours, theirs})
 	for _, s := range scenarios {
 		rounds := [][]sample{roundsOf(400), roundsOf(100)}
 		rep.results = append(rep.results, result{
@@ -22,7 +22,7 @@ func exampleReport() *report {
 	return rep
 }
 
-// line is the first line of text that holds all of the words.
+// line returns the first line that contains all words.
 func line(text string, words ...string) string {
 next:
 	for l := range strings.Lines(text) {

@@ -12,40 +12,39 @@ import (
 	"time"
 )
 
-// textLength is the size of a row's text. It is also the longest title a Carrel
-// thread may have, so all rows of both servers are of one size.
+// textLength is the length of a row's text. It is also the maximum length of a thread title in Carrel, so all rows
+// have the same size.
 const textLength = 200
 
-// pageSize is the number of rows a list answers with.
+// pageSize is the number of rows in a list.
 const pageSize = 50
 
-// scenario is one kind of request that both servers are asked for.
+// scenario is a kind of request.
 type scenario struct {
 	key    string
 	title  string
-	target float64 // how many times PocketBase's rate Carrel should reach
+	target float64 // required ratio to PocketBase's rate
 }
 
 var scenarios = []scenario{
 	{key: "list", title: "list of 50 rows", target: 3},
 	{key: "read", title: "single read", target: 5},
-	// Last, because it is the one that changes the data.
+	// Last, because it changes the data.
 	{key: "create", title: "durable create", target: 3},
 }
 
-// server is one of the two that are compared: how it is started and what it is
-// asked in each scenario. prepare comes first, once; then start as often as needed.
+// server is a compared server. prepare is called once, then start any number of times.
 type server interface {
 	name() string
-	// prepare makes the data folder with its rows and the credential.
+	// prepare creates the data folder with its rows and the credential.
 	prepare(ctx context.Context) error
 	// start runs the server on the prepared folder.
 	start(ctx context.Context) (*instance, error)
-	// request is the request of a scenario for a running instance.
+	// request returns the request of a scenario for a running instance.
 	request(in *instance, scenario string) (request, error)
-	// listField is the field that a list reply has its rows under.
+	// listField is the field of the rows in a list reply.
 	listField() string
-	// notes are what a reader must know to judge this server's numbers.
+	// notes returns facts that readers need to interpret the numbers.
 	notes(ctx context.Context, in *instance) ([]string, error)
 }
 
@@ -56,8 +55,7 @@ type instance struct {
 	metricsAddr string
 }
 
-// verify asks once and reads the reply properly. The load itself only makes a
-// cheap check of each reply, which this makes trustworthy.
+// verify sends one request and decodes the reply completely. The load only checks each reply cheaply.
 func verify(ctx context.Context, addr string, r request, n uint64) ([]byte, error) {
 	var body []byte
 	var counter atomic.Uint64
@@ -71,16 +69,16 @@ func verify(ctx context.Context, addr string, r request, n uint64) ([]byte, erro
 	return body, err
 }
 
-// fillerWords make texts that look like notes rather than like one letter.
+// fillerWords make texts realistic.
 const fillerWords = "the reader left a slip between the pages and came back a week later to find the argument where it had been "
 
-// rowText is the text of row n: textLength ASCII characters, different for each n.
+// rowText returns the text of row n: textLength ASCII characters, unique for each n.
 func rowText(n uint64) string {
 	text := fmt.Sprintf("note %012d: ", n) + strings.Repeat(fillerWords, 3)
 	return text[:textLength]
 }
 
-// repeatGet always asks for the same path.
+// repeatGet requests the same path every time.
 func repeatGet(addr, path, token string, check func([]byte) error) request {
 	raw := buildGet(addr, path, token)
 	return request{
@@ -89,7 +87,7 @@ func repeatGet(addr, path, token string, check func([]byte) error) request {
 	}
 }
 
-// rotateGets asks for each path in turn, so that no single row is always warm.
+// rotateGets requests each path in turn, so that no single row is always cached.
 func rotateGets(addr string, paths []string, token string, check func([]byte) error) (request, error) {
 	if len(paths) == 0 {
 		return request{}, errors.New("no rows to read")
@@ -104,10 +102,10 @@ func rotateGets(addr string, paths []string, token string, check func([]byte) er
 	}, nil
 }
 
-// postText posts {"<field>": text} with a text that is new each time.
+// postText posts {"<field>": text} with a unique text.
 func postText(addr, path, token, field string, check func([]byte) error) request {
 	body := func(dst []byte, n uint64) []byte {
-		// %012d at a fixed place keeps the length, and so the head, the same.
+		// %012d keeps the length, and therefore the head, constant.
 		return fmt.Appendf(dst, `{"%s":"note %012d: %s"}`, field, n, rowText(0)[len("note 000000000000: "):])
 	}
 	head := buildPostHead(addr, path, token, len(body(nil, 1)))
@@ -117,7 +115,7 @@ func postText(addr, path, token, field string, check func([]byte) error) request
 	}
 }
 
-// countOf checks that a body holds a piece of JSON a number of times.
+// countOf checks that a body contains a piece of JSON a number of times.
 func countOf(piece string, want int) func([]byte) error {
 	needle := []byte(piece)
 	return func(body []byte) error {
@@ -128,9 +126,8 @@ func countOf(piece string, want int) func([]byte) error {
 	}
 }
 
-// onceThenSame makes a check cheap where replies do not change: a body equal to
-// one that passed has passed. Counting in a long list costs the client, and so
-// the server beside it, twenty times as much as comparing.
+// onceThenSame makes a check cheap for constant replies: a body equal to a checked body is valid. Comparing costs a
+// twentieth of counting in a long list.
 func onceThenSame(check func([]byte) error) func([]byte) error {
 	var passed atomic.Pointer[[]byte]
 	return func(body []byte) error {
@@ -146,7 +143,7 @@ func onceThenSame(check func([]byte) error) func([]byte) error {
 	}
 }
 
-// decodeRows reads the texts of a list reply, whose rows stand under field.
+// decodeRows returns the texts of a list reply.
 func decodeRows(body []byte, field string) ([]string, error) {
 	var reply map[string]json.RawMessage
 	if err := json.Unmarshal(body, &reply); err != nil {
@@ -165,7 +162,7 @@ func decodeRows(body []byte, field string) ([]string, error) {
 	return texts, nil
 }
 
-// checkRows holds the decoded list to what both servers were given.
+// checkRows compares a decoded list with the created rows.
 func checkRows(texts []string) error {
 	if len(texts) != pageSize {
 		return fmt.Errorf("%d rows, not %d", len(texts), pageSize)
@@ -180,7 +177,7 @@ func checkRows(texts []string) error {
 	return nil
 }
 
-// collect posts count texts and returns what pick finds in each reply.
+// collect posts count texts and returns the result of pick for each reply.
 func collect(ctx context.Context, addr string, r request, count int, pick func(body []byte) (string, error)) ([]string, error) {
 	var mu sync.Mutex
 	var out []string

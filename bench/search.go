@@ -11,12 +11,11 @@ import (
 	"syscall"
 )
 
-// searchFolder is the program that compares search, a module of its own: it holds
-// Carrel's engine and so Carrel's SQLite driver, which is not PocketBase's.
+// searchFolder contains the search comparison. It is a separate module, because Carrel's engine needs another version
+// of the SQLite driver than PocketBase.
 const searchFolder = "search"
 
-// runSearch builds the program that compares search and has it do the rest, with
-// the terminal and the exit code as its own.
+// runSearch builds and runs the search comparison with this process's terminal and exit code.
 func runSearch(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -28,21 +27,21 @@ func runSearch(args []string) error {
 	binary, err := buildGo(ctx, searchFolder, filepath.Join(dir, "search"))
 	if err == nil {
 		cmd := exec.CommandContext(ctx, binary, args...)
-		// It has indexes to remove before it ends.
+		// The child removes its indexes before it exits.
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = stopTimeout
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 		err = cmd.Run()
 	}
 	err = errors.Join(err, os.RemoveAll(dir))
-	// It has said what was wrong; all that is left is to end as it did.
+	// The child has printed the error; exit with its code.
 	if ended := (*exec.ExitError)(nil); binary != "" && errors.As(err, &ended) && ended.ExitCode() > 0 {
 		return exitCode(ended.ExitCode())
 	}
 	return err
 }
 
-// exitCode is how a program ended that this one ran in its own place.
+// exitCode is the exit code of a child that replaced this program.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// sleepText asks the scripted server for a turn that sleeps until told.
+	// sleepText makes the scripted server sleep until it gets a signal.
 	sleepText = "sleep until told"
-	// sleepTimeout bounds each of the steps below.
+	// sleepTimeout limits each of the steps below.
 	sleepTimeout = 2 * time.Minute
 )
 
-// sleepers is what was measured of sleeping turns.
+// sleepers is the measurement of sleeping turns.
 type sleepers struct {
 	turns         int   // that fell asleep between before and after
 	before, after int64 // resident bytes
-	// first and all are from the first 200 after a crash to the first turn
-	// asleep in its step again, and to the last.
+	// first and all are the times from the first 200 after a crash until the first, and the last, turn sleeps in its
+	// step again.
 	first, all time.Duration
 }
 
-// perTurn is the memory of one sleeping turn.
 func (s sleepers) perTurn() float64 { return float64(s.after-s.before) / float64(s.turns) }
 
-// perGB is how many sleep in 1 GiB of memory, beside the server itself.
+// perGB returns the number of sleeping turns in 1 GiB, in addition to the server itself.
 func (s sleepers) perGB() int {
 	if s.perTurn() <= 0 {
 		return 0
@@ -36,7 +35,7 @@ func (s sleepers) perGB() int {
 	return int(float64(1<<30-s.before) / s.perTurn())
 }
 
-// measureSleeping measures a Carrel whose turns sleep.
+// measureSleeping measures a server with sleeping turns.
 func (r *turnReport) measureSleeping(ctx context.Context, s turnSettings, dir string) error {
 	if s.sleeping == 0 {
 		return nil
@@ -57,8 +56,8 @@ func (r *turnReport) measureSleeping(ctx context.Context, s turnSettings, dir st
 	return nil
 }
 
-// sleep puts a turn to sleep in every thread, reads the memory, kills the server
-// and watches a new one resume them.
+// sleep starts a sleeping turn in every thread, reads the memory, kills the server, and measures how a new one
+// resumes the turns.
 func (c *carrelTurns) sleep(ctx context.Context) (*sleepers, error) {
 	out := &sleepers{turns: c.count - 1}
 	in, m, err := c.startWithModel(ctx)
@@ -69,8 +68,7 @@ func (c *carrelTurns) sleep(ctx context.Context) (*sleepers, error) {
 		in.kill()
 		m.close()
 	}()
-	// The first turn makes the server talk to the model; what that takes is not
-	// of a turn.
+	// The first turn opens the connection to the model, which is not part of a turn.
 	if out.before, err = c.asleep(ctx, in, m, 0, 1); err != nil {
 		return nil, err
 	}
@@ -94,8 +92,8 @@ func (c *carrelTurns) sleep(ctx context.Context) (*sleepers, error) {
 	return out, err
 }
 
-// startWithModel starts the server with a model of its own, so that nothing that
-// a killed server said last is taken for the next one's.
+// startWithModel starts the server with its own model, so that late reports of a killed server are not mistaken for
+// the new one's.
 func (c *carrelTurns) startWithModel(ctx context.Context) (*instance, *sleepModel, error) {
 	m, err := newSleepModel()
 	if err != nil {
@@ -110,9 +108,8 @@ func (c *carrelTurns) startWithModel(ctx context.Context) (*instance, *sleepMode
 	return in, m, nil
 }
 
-// asleep starts turns in the threads from one to another, without waiting for
-// replies, and returns the memory that the server holds when all of them sleep
-// and it has given back what it does not need.
+// asleep starts turns in a range of threads without waiting for replies, and returns the memory after all of them
+// sleep and the server has released unused memory.
 func (c *carrelTurns) asleep(ctx context.Context, in *instance, m *sleepModel, from, to int) (int64, error) {
 	body := fmt.Appendf(nil, `{"text":%q}`, sleepText)
 	var heads [][]byte

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// sleepModel is the model that the scripted server of e2e/chaos reports to while
-// turns sleep. It hears how many do, and may order a collection of the memory.
+// sleepModel is the model of the scripted server in e2e/chaos. The server reports the number of sleeping turns to it
+// and takes commands to collect garbage.
 type sleepModel struct {
 	url string
 	srv *http.Server
 
 	mu      sync.Mutex
 	asleep  int
-	tidy    bool // to be ordered
-	tidied  bool // the order has been carried out
+	tidy    bool // request a garbage collection
+	tidied  bool // the collection is done
 	changed chan struct{}
 }
 
@@ -39,11 +39,11 @@ func newSleepModel() (*sleepModel, error) {
 
 func (m *sleepModel) close() { _ = m.srv.Close() }
 
-// report takes what the server says and answers with orders.
+// report handles a report of the server and replies with a command.
 func (m *sleepModel) report(w http.ResponseWriter, r *http.Request) {
 	var said struct {
 		Asleep int    `json:"asleep"`
-		Memory uint64 `json:"memory"` // only there when a collection was ordered
+		Memory uint64 `json:"memory"` // set after a requested collection
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&said); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -53,7 +53,7 @@ func (m *sleepModel) report(w http.ResponseWriter, r *http.Request) {
 	defer m.mu.Unlock()
 	m.asleep = said.Asleep
 	m.tidied = m.tidied || said.Memory > 0
-	_ = json.NewEncoder(w).Encode(map[string]bool{"measure": m.tidy}) // the server asks again
+	_ = json.NewEncoder(w).Encode(map[string]bool{"measure": m.tidy}) // the server repeats the report
 	m.tidy = false
 	close(m.changed)
 	m.changed = make(chan struct{})
@@ -64,7 +64,7 @@ func (m *sleepModel) awaitAsleep(ctx context.Context, n int) error {
 	return m.await(ctx, fmt.Sprintf("%d turns to sleep", n), func() bool { return m.asleep >= n })
 }
 
-// tidyUp has the server collect its memory and give back what is free.
+// tidyUp makes the server collect garbage and release memory.
 func (m *sleepModel) tidyUp(ctx context.Context) error {
 	m.mu.Lock()
 	m.tidy, m.tidied = true, false

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// median is the middle value, or the mean of the two in the middle. It is what
-// rounds are summed up with, because one disturbed round does not move it.
+// median returns the middle value, or the mean of the two middle values. A disturbed round does not move it.
 func median[T ~int64 | ~float64](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -20,8 +19,7 @@ func median[T ~int64 | ~float64](values []T) T {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// percentile is the smallest value that at least p percent of the values do
-// not exceed (nearest rank). The values must be sorted.
+// percentile returns the nearest-rank percentile of sorted values.
 func percentile[T cmp.Ordered](sorted []T, p float64) T {
 	if len(sorted) == 0 {
 		var zero T
@@ -34,23 +32,22 @@ func percentile[T cmp.Ordered](sorted []T, p float64) T {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// summary is what all rounds of one scenario say about one server.
+// summary aggregates all rounds of one scenario on one server.
 type summary struct {
 	requests  int
 	perSecond float64 // median over the rounds
 	p50, p99  time.Duration
-	// cpu is the processor time the server itself spent on one request. It is
-	// the number the load generator's own cost cannot blur.
+	// cpu is the server's CPU time per request, which does not include the load generator.
 	cpu time.Duration
-	// clientCPU is what the load generator spent on the same request. Where it
-	// is not small beside cpu, the machine ran the client, not the server.
+	// clientCPU is the load generator's CPU time per request. If it is not small compared with cpu, the measurement
+	// is not reliable.
 	clientCPU time.Duration
-	// allocations is the number of heap objects made per request.
+	// allocations is the number of heap objects per request.
 	allocations float64
 }
 
-// summarise folds the rounds of one server. Percentiles are over all requests
-// of all rounds, so that a slow round shows in the tail.
+// summarise aggregates the rounds of one server. Percentiles are over all requests of all rounds, so a slow round is
+// visible in the tail.
 func summarise(rounds []sample, cpu, clientCPU time.Duration) summary {
 	var all []time.Duration
 	rates := make([]float64, 0, len(rounds))
@@ -72,8 +69,7 @@ func summarise(rounds []sample, cpu, clientCPU time.Duration) summary {
 	return s
 }
 
-// ratios divides round by round. Two rounds that ran next to each other saw
-// the same machine; a ratio of two overall means did not.
+// ratios divides round by round. Adjacent rounds run under the same conditions; overall means do not.
 func ratios(ours, theirs []sample) []float64 {
 	out := make([]float64, 0, len(ours))
 	for i := range min(len(ours), len(theirs)) {

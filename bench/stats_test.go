@@ -87,7 +87,7 @@ func TestSummaryTakesTheMedianRateAndTheTailOfAllRounds(t *testing.T) {
 
 func TestRatiosComparePairsOfRounds(t *testing.T) {
 	t.Parallel()
-	// The machine got three times faster meanwhile; the ratio did not change.
+	// The machine becomes three times faster; the ratio does not change.
 	got := ratios(roundsOf(400, 800, 1200), roundsOf(100, 200, 300))
 	if len(got) != 3 || math.Abs(median(got)-4) > 1e-9 {
 		t.Errorf("got %v", got)

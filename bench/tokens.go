@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,79 +11,51 @@ import (
 	"time"
 )
 
-// tokenTarget is how many times the peer's rate is asked for.
+// tokenTarget is the required ratio to the peer's rate.
 const tokenTarget = 1
 
 // tokenSettings are the flags of `bench tokens`.
 type tokenSettings struct {
-	carrel, oidc, node string
-	connections        int
-	rounds             int
-	duration           time.Duration
-	alone              bool
-	markdown, dir      string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	loadFlags
+	oidc, node string
+	alone      bool
 }
 
-func parseTokens(args []string) (tokenSettings, error) {
-	s := tokenSettings{progress: os.Stderr, busy: loadAverage()}
-	f := flag.NewFlagSet("bench tokens", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+func parseTokens(args []string) (*tokenSettings, error) {
+	s := &tokenSettings{}
+	f := s.newFlags("bench tokens", "; a refresh measures its disk")
+	s.register(f, loadFlags{32, 10, time.Second}, "concurrent clients, each with its own grant")
 	f.StringVar(&s.oidc, "oidc", "oidc", "the `folder` with oidc-provider, after npm ci")
-	f.StringVar(&s.node, "node", "node", "the Node `program`; oidc-provider asks for 22 or later")
-	f.IntVar(&s.connections, "connections", 32, "clients that refresh at once, each with a grant of its own")
-	f.IntVar(&s.rounds, "rounds", 10, "rounds per server")
-	f.DurationVar(&s.duration, "duration", time.Second, "length of a round")
-	f.BoolVar(&s.alone, "alone", false, "measure Carrel alone")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a refresh measures its disk")
-	if err := f.Parse(args); err != nil {
+	f.StringVar(&s.node, "node", "node", "the Node `program`; oidc-provider needs 22 or later")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel only")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
-	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.connections < 1 || s.connections > 200 || s.rounds < 1 || s.rounds > 100 || s.duration <= 0 || s.duration > time.Minute:
-		return s, errors.New("--connections must be 1 to 200, --rounds 1 to 100, --duration at most a minute")
-	}
-	return s, nil
+	return s, s.check(200, time.Minute)
 }
 
-// runTokens compares the refresh of tokens with oidc-provider.
-func runTokens(args []string) error {
-	s, err := parseTokens(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
+// measureTokens compares the refresh of tokens with oidc-provider.
+func measureTokens(ctx context.Context, s *tokenSettings, dir string) (page, error) {
+	servers, err := tokenServers(ctx, s, dir)
+	for _, t := range servers {
+		defer t.stop()
 	}
 	if err != nil {
-		return err
+		return page{}, err
 	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		servers, err := tokenServers(ctx, s, dir)
-		for _, t := range servers {
-			defer t.stop()
+	for round := range s.rounds {
+		order := slices.Clone(servers)
+		if round%2 == 1 {
+			slices.Reverse(order)
 		}
-		if err != nil {
-			return page{}, err
-		}
-		for round := range s.rounds {
-			order := slices.Clone(servers)
-			if round%2 == 1 {
-				slices.Reverse(order)
-			}
-			for _, t := range order {
-				if err := t.round(ctx, s.duration); err != nil {
-					return page{}, fmt.Errorf("%s: %w", t.name, err)
-				}
+		for _, t := range order {
+			if err := t.round(ctx, s.duration); err != nil {
+				return page{}, fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
-		return tokenPage(s, servers), nil
-	})
+	}
+	return tokenPage(s, servers), nil
 }
 
 // tokenServer is a server whose tokens are refreshed.
@@ -99,8 +68,8 @@ type tokenServer struct {
 	cpu     time.Duration
 }
 
-// tokenServers starts what is compared, Carrel first.
-func tokenServers(ctx context.Context, s tokenSettings, dir string) ([]*tokenServer, error) {
+// tokenServers starts the compared servers, Carrel first.
+func tokenServers(ctx context.Context, s *tokenSettings, dir string) ([]*tokenServer, error) {
 	c := &carrel{binary: s.carrel, dir: dir}
 	if err := c.signUp(ctx); err != nil {
 		return nil, err
@@ -125,8 +94,8 @@ func tokenServers(ctx context.Context, s tokenSettings, dir string) ([]*tokenSer
 	return append(servers, peer), nil
 }
 
-// startOIDC starts oidc-provider, which makes its refresh tokens by itself.
-func startOIDC(ctx context.Context, s tokenSettings, dir string) (*tokenServer, error) {
+// startOIDC starts oidc-provider, which creates its own refresh tokens.
+func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -152,12 +121,12 @@ func startOIDC(ctx context.Context, s tokenSettings, dir string) (*tokenServer, 
 	return t, nil
 }
 
-func tokenPage(s tokenSettings, servers []*tokenServer) page {
+func tokenPage(s *tokenSettings, servers []*tokenServer) page {
 	t := table{title: "Refresh of a token, public client", head: []string{"server", "requests/s", "p50", "p99", "server CPU a request"}}
 	for _, server := range servers {
 		t.rows = append(t.rows, server.row())
 	}
-	p := page{title: "Carrel's token endpoint beside oidc-provider", tables: []table{t}, conditions: append([]string{machine(time.Now())}, busyLine(s.busy)...)}
+	p := newPage("Token endpoint: Carrel and oidc-provider", s.conditions(time.Now()), t)
 	if len(servers) == 2 {
 		var each []float64
 		for i := range servers[0].rates {
@@ -172,7 +141,6 @@ func tokenPage(s tokenSettings, servers []*tokenServer) page {
 	return p
 }
 
-// row is a server's line in the report.
 func (t *tokenServer) row() []string {
 	slices.Sort(t.waits)
 	rate := median(slices.Clone(t.rates))
@@ -182,5 +150,5 @@ func (t *tokenServer) row() []string {
 	}
 }
 
-// each is the processor time that the server spent on a request. It moves less than the rate when the machine is busy.
+// each returns the server's CPU time per request. It is less affected by a busy machine than the rate.
 func (t *tokenServer) each() time.Duration { return t.cpu / time.Duration(max(1, len(t.waits))) }

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// refresher is a client that has a grant and refreshes its token again and again, over one connection.
+// refresher refreshes the token of one grant repeatedly, over one connection.
 type refresher struct {
 	http     *http.Client
 	endpoint string
@@ -31,7 +31,7 @@ func newRefresher(endpoint, clientID, token string) *refresher {
 	return &refresher{http: &http.Client{Transport: &http.Transport{}}, endpoint: endpoint, clientID: clientID, token: token}
 }
 
-// refresh makes one request and keeps the new refresh token.
+// refresh sends one request and stores the new refresh token.
 func (r *refresher) refresh(ctx context.Context) error {
 	form := url.Values{"grant_type": {"refresh_token"}, "client_id": {r.clientID}, "refresh_token": {r.token}}
 	var got struct {
@@ -48,7 +48,7 @@ func (r *refresher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// round has all clients refresh for a while.
+// round makes all clients refresh for the duration.
 func (t *tokenServer) round(ctx context.Context, d time.Duration) error {
 	before, err := t.cpuTime()
 	if err != nil {
@@ -106,13 +106,13 @@ func postForm(ctx context.Context, client *http.Client, address string, form url
 	return json.Unmarshal(body, out)
 }
 
-// visitor is the browser of Carrel's user, who connects the clients through the pages.
+// visitor is the browser of the user who authorizes the clients.
 type visitor struct {
 	http *http.Client
 	base string
 }
 
-// connectAll signs in and gives a client so many grants, each for a refresher of its own.
+// connectAll signs in and authorizes a client several times, one grant for each refresher.
 func connectAll(ctx context.Context, base string, count int) ([]*refresher, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func connectAll(ctx context.Context, base string, count int) ([]*refresher, erro
 	return clients, nil
 }
 
-// connect has the user allow the client, and returns the refresh token.
+// connect authorizes the client and returns the refresh token.
 func (v *visitor) connect(ctx context.Context, clientID, redirect string) (string, error) {
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
@@ -189,7 +189,7 @@ const formType = "application/x-www-form-urlencoded"
 
 type visited struct{ body, location string }
 
-// do makes a request as a browser would from our own pages.
+// do sends a request with the headers of a same-origin browser request.
 func (v *visitor) do(ctx context.Context, method, path, contentType, body string) (visited, error) {
 	req, err := http.NewRequestWithContext(ctx, method, v.base+path, strings.NewReader(body))
 	if err != nil {
@@ -214,7 +214,7 @@ func (v *visitor) do(ctx context.Context, method, path, contentType, body string
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// fieldsOf returns the hidden fields of a page.
+// fieldsOf returns the hidden form fields of a page.
 func fieldsOf(page string) url.Values {
 	form := url.Values{}
 	for _, m := range hiddenField.FindAllStringSubmatch(page, -1) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// rotating is a stand-in that takes each refresh token once, as a server that rotates does.
+// rotating is a server that accepts each refresh token once.
 func rotating(t *testing.T, rotate bool) string {
 	var mu sync.Mutex
 	next := map[string]int{}
@@ -67,11 +67,11 @@ func TestTheReportSaysWhetherTheTargetIsMet(t *testing.T) {
 	t.Parallel()
 	ours := &tokenServer{name: "ours", rates: []float64{30, 10}, waits: []time.Duration{1}, cpu: time.Millisecond}
 	theirs := &tokenServer{name: "theirs", rates: []float64{10, 10}, waits: []time.Duration{1}, cpu: 2 * time.Millisecond}
-	row := tokenPage(tokenSettings{}, []*tokenServer{ours, theirs}).tables[1].rows[0]
+	row := tokenPage(&tokenSettings{}, []*tokenServer{ours, theirs}).tables[1].rows[0]
 	if got := strings.Join(row, " "); got != "2.00× 1.00× 3.00× ≥ 1× "+verdict(true)+" 2.00×" {
 		t.Errorf("%s", got)
 	}
-	if row := tokenPage(tokenSettings{}, []*tokenServer{theirs, ours}).tables[1].rows[0]; row[4] != verdict(false) {
+	if row := tokenPage(&tokenSettings{}, []*tokenServer{theirs, ours}).tables[1].rows[0]; row[4] != verdict(false) {
 		t.Errorf("%v", row)
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,53 +12,43 @@ import (
 	"time"
 )
 
-// The databases that turns run on.
+// Databases.
 const (
 	onSQLite   = "SQLite"
 	onPostgres = "PostgreSQL"
 )
 
-// wakeUp is how long a server that was paused has for what it missed.
+// wakeUp is the time that a resumed server has to catch up.
 const wakeUp = 30 * time.Millisecond
 
-// maxTurnRound keeps servers from being paused for so long that a Carrel node
-// gives up its lease, which it does 5.5 s after a missed renewal at the soonest:
-// four servers take turns.
+// maxTurnRound limits how long a server is paused. A Carrel node gives up its lease 5.5 s after a missed renewal at
+// the earliest, and four servers alternate.
 const maxTurnRound = 1500 * time.Millisecond
 
 // turnSettings are the flags of `bench turns`.
 type turnSettings struct {
-	carrel, peers, slow string
-	databases           []string
-	connections         int
-	rounds              int
-	duration            time.Duration
-	threads             int
-	sleeping            int
-	alone               bool
-	markdown, dir       string
-
-	progress io.Writer
-	busy     string // the load average when the run began
+	runFlags
+	loadFlags
+	peers, slow string
+	databases   []string
+	threads     int
+	sleeping    int
+	alone       bool
 }
 
-func parseTurns(args []string) (turnSettings, error) {
-	s := turnSettings{progress: os.Stderr, busy: loadAverage()}
+func parseTurns(args []string) (*turnSettings, error) {
+	s := &turnSettings{}
 	var databases string
-	f := flag.NewFlagSet("bench turns", flag.ContinueOnError)
-	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f := s.newFlags("bench turns", "; a durable turn measures its disk")
+	s.register(f, loadFlags{64, 10, time.Second}, "keep-alive connections for the throughput")
 	f.StringVar(&s.peers, "peers", "peers", "River and DBOS: the `folder` to build them from, or the built file")
-	f.StringVar(&s.slow, "slow", "../e2e/chaos/server", "Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
-	f.StringVar(&databases, "databases", "sqlite,postgres", "which `databases` to run on; postgres is left out where it is not installed")
-	f.IntVar(&s.connections, "connections", 64, "keep-alive connections for the throughput")
-	f.IntVar(&s.rounds, "rounds", 10, "rounds per load and server")
-	f.DurationVar(&s.duration, "duration", time.Second, "length of a round")
-	f.IntVar(&s.threads, "threads", 4000, "threads that turns are spread over")
-	f.IntVar(&s.sleeping, "sleeping", 10_000, "turns that sleep while memory is measured; 0 leaves that out")
-	f.BoolVar(&s.alone, "alone", false, "measure Carrel alone")
-	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
-	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a durable turn measures its disk")
-	if err := f.Parse(args); err != nil {
+	f.StringVar(&s.slow, "slow", "../e2e/chaos/server",
+		"Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
+	f.StringVar(&databases, "databases", "sqlite,postgres", "the `databases` to run on; postgres is skipped if it is not installed")
+	f.IntVar(&s.threads, "threads", 4000, "number of threads for the turns")
+	f.IntVar(&s.sleeping, "sleeping", 10_000, "sleeping turns while memory is measured; 0 skips this")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel only")
+	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
 	known := map[string]string{"sqlite": onSQLite, "postgres": onPostgres}
@@ -71,42 +59,15 @@ func parseTurns(args []string) (turnSettings, error) {
 		s.databases = append(s.databases, known[name])
 	}
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.connections < 1 || s.connections > 200 || s.rounds < 1 || s.rounds > 100:
-		return s, errors.New("--connections must be 1 to 200, --rounds 1 to 100")
 	case s.threads < 10*s.connections || s.threads > 100_000:
-		return s, errors.New("--threads must be 10 times the connections at least, because a thread carries one turn at a time, and at most 100000")
+		return s, errors.New("--threads must be at least 10 times --connections, because a thread runs one turn at a time, and at most 100000")
 	case s.sleeping == 1 || s.sleeping < 0 || s.sleeping > 10_000:
-		return s, errors.New("--sleeping must be 0, or 2 to 10000, which is how many turns a node runs at once")
-	case s.duration <= 0 || s.duration > maxTurnRound:
-		return s, fmt.Errorf("--duration must be above 0 and at most %s", maxTurnRound)
+		return s, errors.New("--sleeping must be 0, or 2 to 10000, the number of turns that a node runs at once")
 	}
-	return s, nil
+	return s, s.check(200, maxTurnRound)
 }
 
-// runTurns compares durable turns with River and DBOS.
-func runTurns(args []string) error {
-	s, err := parseTurns(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if s.carrel, err = carrelBinary(s.carrel); err != nil {
-		return err
-	}
-	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
-		rep, err := measureTurns(ctx, s, dir)
-		if err != nil {
-			return page{}, err
-		}
-		return rep.page(), nil
-	})
-}
-
-// turnLoad is how hard turns are asked for.
+// turnLoad is a number of concurrent turns.
 type turnLoad struct {
 	key         string
 	title       string
@@ -120,8 +81,17 @@ func (s turnSettings) loads() []turnLoad {
 	}
 }
 
-// measureTurns runs everything, one database after the other.
-func measureTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, error) {
+// measureTurns compares durable turns with River and DBOS.
+func measureTurns(ctx context.Context, s *turnSettings, dir string) (page, error) {
+	rep, err := runTurns(ctx, *s, dir)
+	if err != nil {
+		return page{}, err
+	}
+	return rep.page(), nil
+}
+
+// runTurns measures one database after the other.
+func runTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, error) {
 	rep := &turnReport{settings: s, when: time.Now()}
 	if err := rep.build(ctx, &s, dir); err != nil {
 		return nil, err
@@ -139,7 +109,7 @@ func measureTurns(ctx context.Context, s turnSettings, dir string) (*turnReport,
 	return rep, rep.measureSleeping(ctx, s, dir)
 }
 
-// build makes the programs that are not built yet, before anything is measured.
+// build builds the missing programs before anything is measured.
 func (r *turnReport) build(ctx context.Context, s *turnSettings, dir string) (err error) {
 	if !s.alone {
 		fmt.Fprintln(s.progress, "building River and DBOS…")
@@ -191,8 +161,7 @@ func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, di
 	return nil
 }
 
-// turnServers are the ones to compare on a database, Carrel first. stop ends
-// what they stand on, and is never nil.
+// turnServers returns the servers to compare on a database, Carrel first. stop ends their database and is never nil.
 func (s turnSettings) turnServers(ctx context.Context, database, dir string, r *turnReport) (servers []turnServer, stop func(), err error) {
 	stop = func() {}
 	address := func(string) (string, error) { return "", nil }
@@ -239,8 +208,8 @@ type turnRunner struct {
 	counter atomic.Uint64
 }
 
-// startTurns starts every server, reads one reply of each properly, and leaves
-// them paused. It returns those that run even with an error.
+// startTurns starts every server, checks one reply of each, and leaves them paused. On an error it also returns the
+// running servers.
 func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*turnRunner, error) {
 	var all []*turnRunner
 	for _, srv := range servers {
@@ -269,9 +238,8 @@ func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*t
 	return all, nil
 }
 
-// measureTurnLoad lets the servers take turns under one load; who begins changes
-// from round to round. The others are paused meanwhile: some of them look for
-// work all the time.
+// measureTurnLoad measures the servers in alternating rounds; the first one changes every round. The others are
+// paused, because some of them poll constantly.
 func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*turnRunner) (turnResult, error) {
 	res := turnResult{load: l, rounds: make([][]sample, len(all))}
 	used := make([]spent, len(all))
@@ -299,7 +267,7 @@ func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*tur
 	return res, nil
 }
 
-// round wakes the server, asks it for one round, and pauses it again.
+// round resumes the server, runs one round, and pauses it again.
 func (c *turnRunner) round(ctx context.Context, l turnLoad, d time.Duration) (sample, spent, error) {
 	c.in.resume()
 	defer c.in.pause()
@@ -312,7 +280,7 @@ func (c *turnRunner) round(ctx context.Context, l turnLoad, d time.Duration) (sa
 	})
 }
 
-// wait waits for a time, or until the context ends.
+// wait sleeps for a duration, or until the context ends.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
-// What Carrel's turns are held to.
+// Targets for turns.
 const (
 	turnTargetSQLite   = 3 * time.Millisecond
 	turnTargetPostgres = 6 * time.Millisecond
@@ -15,7 +14,7 @@ const (
 	resumeTarget       = time.Second
 )
 
-// turnReport is everything one run found out about turns.
+// turnReport is the result of a run of `bench turns`.
 type turnReport struct {
 	settings turnSettings
 	versions map[string]string // of the peers
@@ -26,8 +25,7 @@ type turnReport struct {
 	when     time.Time
 }
 
-// turnResult is one load on one database. The slices are in the order of the
-// servers, of which Carrel is the first.
+// turnResult is one load on one database. The slices are in the order of the servers; Carrel is the first.
 type turnResult struct {
 	database  string
 	load      turnLoad
@@ -37,20 +35,13 @@ type turnResult struct {
 }
 
 func (r *turnReport) page() page {
-	tables := []table{r.targetTable(), r.ratioTable(), r.loadTable(), r.sleepTable()}
-	return page{
-		title:      "Durable turns: Carrel beside River and DBOS",
-		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
-		conditions: r.conditions(),
-	}
+	return newPage("Durable turns: Carrel, River and DBOS", r.conditions(),
+		r.targetTable(), r.ratioTable(), r.loadTable(), r.sleepTable())
 }
 
-// targetTable says what Carrel is held to and whether it holds.
+// targetTable compares the results with the targets.
 func (r *turnReport) targetTable() table {
-	t := table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
-	add := func(what, measured, target string, met bool) {
-		t.rows = append(t.rows, []string{what, measured, target, verdict(met)})
-	}
+	t := newTargetTable()
 	for _, res := range r.results {
 		carrel := res.summaries[0]
 		limit := turnTargetSQLite
@@ -59,19 +50,19 @@ func (r *turnReport) targetTable() table {
 		}
 		switch {
 		case res.load.key == "one":
-			add("no-op turn over HTTP on "+res.database+", p50", milliseconds(carrel.p50), "≤ "+milliseconds(limit), carrel.p50 <= limit)
+			t.addTarget("no-op turn over HTTP on "+res.database+", p50", milliseconds(carrel.p50), "≤ "+milliseconds(limit), carrel.p50 <= limit)
 		case res.database == onSQLite:
-			add("turns/s on SQLite, "+res.load.title, fmt.Sprintf("%.0f", carrel.perSecond), fmt.Sprintf("≥ %d", turnsTarget), carrel.perSecond >= turnsTarget)
+			t.addTarget("turns/s on SQLite, "+res.load.title, fmt.Sprintf("%.0f", carrel.perSecond), fmt.Sprintf("≥ %d", turnsTarget), carrel.perSecond >= turnsTarget)
 		}
 	}
 	if s := r.sleepers; s != nil {
-		add("sleeping turns in 1 GB", fmt.Sprint(s.perGB()), fmt.Sprintf("≥ %d", sleepersTarget), s.perGB() >= sleepersTarget)
-		add("kill -9 on SQLite: first step resumed after the new /healthz", milliseconds(s.first), "≤ "+milliseconds(resumeTarget), s.first <= resumeTarget)
+		t.addTarget("sleeping turns in 1 GB", fmt.Sprint(s.perGB()), fmt.Sprintf("≥ %d", sleepersTarget), s.perGB() >= sleepersTarget)
+		t.addTarget("kill -9 on SQLite: first step resumed after the new /healthz", milliseconds(s.first), "≤ "+milliseconds(resumeTarget), s.first <= resumeTarget)
 	}
 	return t
 }
 
-// ratioTable divides Carrel's rates by the others'.
+// ratioTable divides Carrel's rates by those of the other servers.
 func (r *turnReport) ratioTable() table {
 	t := table{
 		title: "Carrel / other, turns per second",
@@ -90,7 +81,7 @@ func (r *turnReport) ratioTable() table {
 			t.rows = append(t.rows, []string{
 				res.database, res.load.title, res.servers[i],
 				fmt.Sprintf("%.1f×", median(all)),
-				fmt.Sprintf("%.1f×–%.1f×", slices.Min(all), slices.Max(all)),
+				spread(all),
 				p50,
 			})
 		}
@@ -98,7 +89,7 @@ func (r *turnReport) ratioTable() table {
 	return t
 }
 
-// loadTable has a line for every load and server.
+// loadTable has a row per load and server.
 func (r *turnReport) loadTable() table {
 	t := table{
 		title: fmt.Sprintf("Turns of one step, %d rounds of %s", r.settings.rounds, r.settings.duration),
@@ -117,7 +108,7 @@ func (r *turnReport) loadTable() table {
 	return t
 }
 
-// sleepTable is about turns that wait for a model.
+// sleepTable shows the memory of sleeping turns and how fast they resume.
 func (r *turnReport) sleepTable() table {
 	t := table{
 		title: "Sleeping turns, Carrel on SQLite",
@@ -132,12 +123,11 @@ func (r *turnReport) sleepTable() table {
 	return t
 }
 
-// conditions are what a reader needs to judge the numbers.
+// conditions lists what a reader needs to interpret the numbers.
 func (r *turnReport) conditions() []string {
 	out := []string{
-		machine(r.when),
 		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is stored. Every reply is checked (status 200, complete, the text echoed).", textLength),
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings. A turn of it also authenticates an API key, checks the agent and the thread, and stores question, reply and events.",
+		carrelSettings + " A turn also authenticates an API key, checks the agent and the thread, and stores question, answer and events.",
 		fmt.Sprintf("Carrel's turns go round %d threads. The percentiles are over all turns of all rounds; where a server made few turns its p99 is its slowest.", r.settings.threads),
 		"SQLite: WAL with synchronous = FULL for every server.",
 	}
@@ -155,5 +145,5 @@ func (r *turnReport) conditions() []string {
 	if r.sleepers != nil {
 		out = append(out, "Sleeping turns: Carrel built with the scripted turns of its chaos tests (e2e/chaos/server). VmRSS with one turn asleep and with all of them, each after a collection. A turn is resumed when it sleeps in its step again, which the server reports every 10 ms.")
 	}
-	return append(append(out, busyLine(r.settings.busy)...), r.notes...)
+	return r.settings.conditions(r.when, append(out, r.notes...)...)
 }

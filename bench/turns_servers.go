@@ -11,18 +11,17 @@ import (
 	"strings"
 )
 
-// turnServer is one that carries turns through: a text is stored as durable work
-// of one step, and the reply is there when the end of that work is stored.
+// turnServer runs turns: a text is stored as durable work of one step, and the reply is sent when the end of that
+// work is stored.
 type turnServer interface {
 	name() string
-	// prepare makes what turns need, once.
+	// prepare creates the data that turns need, once.
 	prepare(ctx context.Context) error
 	start(ctx context.Context) (*instance, error)
-	// turn is the request of one turn.
 	turn(in *instance) (request, error)
 }
 
-// carrelTurns is Carrel with threads to ask in.
+// carrelTurns is Carrel with threads for the turns.
 type carrelTurns struct {
 	carrel
 	count int
@@ -40,8 +39,8 @@ func (c *carrelTurns) prepare(ctx context.Context) error {
 	return c.makeThreads(ctx, in, c.count)
 }
 
-// turn asks in one thread after the other. A thread carries one turn at a time,
-// so there are many more of them than connections.
+// turn posts to one thread after the other. A thread runs one turn at a time, so there are many more threads than
+// connections.
 func (c *carrelTurns) turn(in *instance) (request, error) {
 	return postTurns(in.addr, c.messagePaths(), c.key)
 }
@@ -54,7 +53,7 @@ func (c *carrel) messagePaths() []string {
 	return paths
 }
 
-// peerTurns is another engine behind the least of a server, see peers.
+// peerTurns is another engine behind a minimal HTTP server; see peers.
 type peerTurns struct {
 	binary   string
 	engine   string // as peers spells it
@@ -89,7 +88,7 @@ func (p *peerTurns) turn(in *instance) (request, error) {
 	return postTurns(in.addr, []string{"/turns"}, "-")
 }
 
-// postTurns posts a new text to each path in turn and wants its echo.
+// postTurns posts a unique text to each path in turn and expects its echo.
 func postTurns(addr string, paths []string, token string) (request, error) {
 	if len(paths) == 0 {
 		return request{}, errors.New("no threads to ask in")
@@ -108,12 +107,12 @@ func postTurns(addr string, paths []string, token string) (request, error) {
 	}, nil
 }
 
-// appendTurn writes the body of the n-th turn; all are of one length.
+// appendTurn writes the body of the n-th turn; all have the same length.
 func appendTurn(dst []byte, n uint64) []byte {
 	return fmt.Appendf(dst, `{"text":"note %012d: %s"}`, n, rowText(0)[len("note 000000000000: "):])
 }
 
-// checkEcho reads a reply properly: the turn is complete and the text whole.
+// checkEcho decodes a reply and checks that the turn is complete and echoes the text.
 func checkEcho(body []byte, n uint64) error {
 	var asked, got struct {
 		Status string `json:"status"`
@@ -131,8 +130,7 @@ func checkEcho(body []byte, n uint64) error {
 	return nil
 }
 
-// buildGo builds the program in a package folder, or takes a file that is built
-// already.
+// buildGo builds the program in a package folder, or returns an existing file.
 func buildGo(ctx context.Context, source, out string) (string, error) {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -143,14 +141,14 @@ func buildGo(ctx context.Context, source, out string) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", out, ".")
 	cmd.Dir = source
-	cmd.Env = cleanEnv("CGO_ENABLED=0") // as Carrel is built
+	cmd.Env = cleanEnv("CGO_ENABLED=0") // like Carrel
 	if printed, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", source, err, printed)
 	}
 	return out, nil
 }
 
-// peerVersions asks the built peers what they are.
+// peerVersions returns the versions of the built peers.
 func peerVersions(ctx context.Context, binary string) (map[string]string, error) {
 	printed, err := exec.CommandContext(ctx, binary, "versions").Output()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// standInTurns answers messages as Carrel does, and remembers in a file how many
-// turns sleep, so that a stand-in that was killed resumes them.
+// standInTurns replies to messages like Carrel, and stores the number of sleeping turns in a file, so that a new
+// process resumes them after a kill.
 type standInTurns struct {
 	file, model string
 
@@ -41,7 +41,7 @@ func (s *standInTurns) load() error {
 	return err
 }
 
-// reports tells the model who sleeps, as the scripted server does.
+// reports sends the number of sleeping turns to the model, like the scripted server.
 func (s *standInTurns) reports() {
 	memory := 0
 	for ; ; time.Sleep(time.Millisecond) {
@@ -99,7 +99,7 @@ func echo(w http.ResponseWriter, text string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": "complete", "text": text})
 }
 
-// runStandInPeers acts as `peers …` and reports whether the arguments were for it.
+// runStandInPeers acts as `peers …` and reports whether it handled the arguments.
 func runStandInPeers(args []string) (bool, error) {
 	switch {
 	case len(args) == 1 && args[0] == "versions":

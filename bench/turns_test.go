@@ -19,10 +19,11 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := turnSettings{
-		carrel: self, peers: self, slow: self, databases: []string{onSQLite},
-		connections: 4, rounds: 2, duration: 50 * time.Millisecond, threads: 40, sleeping: 20, progress: t.Output(),
+		runFlags:  runFlags{carrel: self, progress: t.Output()},
+		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 50 * time.Millisecond},
+		peers:     self, slow: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
 	}
-	rep, err := measureTurns(t.Context(), s, t.TempDir())
+	rep, err := runTurns(t.Context(), s, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	}
 }
 
-// exampleTurns has Carrel at twice the rate of the one other server.
+// exampleTurns has Carrel at twice the rate of the other server.
 func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 	other := roundsOf(500, 500)
 	return turnResult{
@@ -69,7 +70,7 @@ func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 
 func TestTurnTargetsAreHeldAgainstCarrelAlone(t *testing.T) {
 	t.Parallel()
-	s := turnSettings{connections: 64, rounds: 2, duration: time.Second}
+	s := turnSettings{loadFlags: loadFlags{connections: 64, rounds: 2, duration: time.Second}}
 	one, many := s.loads()[0], s.loads()[1]
 	slow := roundsOf(100, 100)
 	for i := range slow {
@@ -180,12 +181,12 @@ func TestAPausedServerAnswersNothingAndEndsAllTheSame(t *testing.T) {
 	default:
 		t.Error("it has not ended")
 	}
-	in.kill() // of one that has ended: nothing
+	in.kill() // no-op for a process that has ended
 }
 
 func TestPostgresIsStartedWithADatabaseForEach(t *testing.T) {
 	t.Parallel()
-	// The name of t.TempDir is too long for a socket.
+	// The path of t.TempDir is too long for a Unix socket.
 	dir, err := os.MkdirTemp("", "cb-")
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +261,7 @@ func TestTurnFlagsAreChecked(t *testing.T) {
 func TestWithoutAScriptedServerSleepingIsLeftOutWithANote(t *testing.T) {
 	t.Parallel()
 	rep := &turnReport{}
-	s := turnSettings{alone: true, sleeping: 10, slow: filepath.Join(t.TempDir(), "none"), progress: t.Output()}
+	s := turnSettings{runFlags: runFlags{progress: t.Output()}, alone: true, sleeping: 10, slow: filepath.Join(t.TempDir(), "none")}
 	if err := rep.build(t.Context(), &s, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}

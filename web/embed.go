@@ -1,5 +1,5 @@
-// Package web is the app that runs in people's browsers. Its sources are in src; what is built of them is committed, so
-// that Go alone builds the whole program.
+// Package web contains the browser app. Its sources are in src. The build in dist is committed, so that building Carrel
+// needs only Go.
 package web
 
 import (

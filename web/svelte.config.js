@@ -1,2 +1,2 @@
-// Components are in runes mode throughout; nothing else differs from the defaults.
+// All components use runes.
 export default { compilerOptions: { runes: true } };

@@ -9,10 +9,10 @@ import (
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // DBOS needs it for SQLite
 )
 
-// dbosConns is the size that DBOS gives its own SQLite pool.
+// dbosConns is the default size of DBOS's SQLite pool.
 const dbosConns = 8
 
-// dbosEngine is DBOS Transact: a workflow of one step, waited for with its handle.
+// dbosEngine is DBOS Transact: a workflow of one step, awaited through its handle.
 type dbosEngine struct {
 	ctx  dbos.Context
 	pool *sql.DB // nil on PostgreSQL
@@ -24,7 +24,7 @@ func openDBOS(ctx context.Context, database string) (engine, error) {
 	if isPostgres(database) {
 		config.DatabaseURL = database
 	} else {
-		// By itself DBOS opens SQLite with synchronous = NORMAL, where a commit does not wait for the disk.
+		// DBOS opens SQLite with synchronous = NORMAL by default, where a commit does not wait for the disk.
 		var err error
 		if e.pool, err = sql.Open("sqlite", sqliteDSN(database)); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func openDBOS(ctx context.Context, database string) (engine, error) {
 	return e, dbos.Launch(e.ctx)
 }
 
-// turnWorkflow writes the reply in one step.
+// turnWorkflow produces the reply in one step.
 func turnWorkflow(ctx dbos.Context, text string) (string, error) {
 	return dbos.RunAsStep(ctx, func(context.Context) (string, error) { return reply(text), nil })
 }

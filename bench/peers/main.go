@@ -1,8 +1,6 @@
-// Command peers is a server that does with another engine what Carrel does with a message: it stores it as durable
-// work of one step, waits for the end, and answers with the reply. It is started by bench and not meant for a person.
-//
-// It is a module of its own because the engines ask for a newer SQLite driver than PocketBase does, and each server in
-// bench is to run with the driver that its own version asks for.
+// Command peers is a server that does with another engine what Carrel does with a message: it stores the message as
+// durable work of one step, waits for its end, and replies with the result. bench starts it. It is a separate module,
+// because the engines need a newer SQLite driver than PocketBase.
 package main
 
 import (
@@ -21,22 +19,22 @@ import (
 )
 
 const (
-	// maxBody is far above what bench sends.
+	// maxBody is far above the size of bench's requests.
 	maxBody = 64 << 10
-	// turnTimeout ends a wait that should have ended long before.
+	// turnTimeout limits the wait for a turn.
 	turnTimeout = 30 * time.Second
-	// stopTimeout is how long an engine may take to end.
+	// stopTimeout limits the shutdown of an engine.
 	stopTimeout = 5 * time.Second
 )
 
-// engine carries durable work through.
+// engine runs durable work.
 type engine interface {
-	// turn stores the text as work of one step, and returns the reply when its end is stored too.
+	// turn stores the text as work of one step and returns the reply after its end is stored.
 	turn(ctx context.Context, text string) (string, error)
 	close(ctx context.Context) error
 }
 
-// engines by name. Each opens on a database: postgres://… or the path of an SQLite file.
+// engines by name. Each opens a database: postgres://… or the path of an SQLite file.
 var engines = map[string]func(ctx context.Context, database string) (engine, error){
 	"river":    openRiver(byEvent),
 	"river-tx": openRiver(byTransaction),
@@ -59,7 +57,7 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	base := context.WithoutCancel(ctx) // an engine is told to end, not cut off
+	base := context.WithoutCancel(ctx) // an engine is shut down, not cancelled
 	e, err := engines[args[0]](base, args[1])
 	if err != nil {
 		return err
@@ -82,8 +80,7 @@ func run(args []string) error {
 	}
 }
 
-// handler is the least that a server of turns needs. There is nobody to authenticate and no conversation to keep, which
-// is in the peers' favour.
+// handler is a minimal server of turns without authentication and threads, which is in the peers' favour.
 func handler(e engine) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
@@ -95,7 +92,7 @@ func handler(e engine) http.Handler {
 			http.Error(w, "no text", http.StatusBadRequest)
 			return
 		}
-		// As in Carrel, a client that hangs up changes nothing.
+		// As in Carrel, a client that disconnects does not cancel the turn.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), turnTimeout)
 		defer cancel()
 		reply, err := e.turn(ctx, in.Text)
@@ -104,23 +101,23 @@ func handler(e engine) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]string{"status": "complete", "text": reply}) // the client is gone
+		_ = json.NewEncoder(w).Encode(map[string]string{"status": "complete", "text": reply}) // the client has disconnected
 	})
 	return mux
 }
 
-// reply is what the one step does.
+// reply is the work of the step.
 func reply(text string) string { return "You wrote: " + text }
 
-// isPostgres tells which of the two databases an address names.
+// isPostgres reports whether an address is a PostgreSQL URL.
 func isPostgres(database string) bool { return strings.HasPrefix(database, "postgres://") }
 
-// sqliteDSN opens a file as Carrel does: what is committed is on the disk.
+// sqliteDSN has the settings of Carrel: a commit is on disk.
 func sqliteDSN(path string) string {
 	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
 }
 
-// printVersions tells what this program was really built with.
+// printVersions prints the versions of the linked engines.
 func printVersions() error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

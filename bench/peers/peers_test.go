@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// ended is the query that counts the work whose end is stored.
+// ended is the query that counts finished work.
 var ended = map[string]string{
-	// River itself completes jobs in batches; the event comes after.
+	// River completes jobs in batches, after the event.
 	"river":    "SELECT count(*) FROM river_job WHERE state = 'completed' AND json(metadata) LIKE '%You wrote: %'",
 	"river-tx": "SELECT count(*) FROM river_job WHERE state = 'completed' AND json(metadata) LIKE '%You wrote: %'",
 	"dbos":     "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'",

@@ -22,32 +22,32 @@ import (
 	_ "modernc.org/sqlite" // the driver that River's documentation opens SQLite with
 )
 
-// ending is how a waiter learns that its job is done.
+// ending is the way a waiter learns that its job is done.
 type ending int
 
 const (
-	// byEvent is the documented way: a subscription to completed jobs. River completes in batches, every 250 ms while
-	// fewer than 100 wait; that is not a setting.
+	// byEvent is the documented way: a subscription to completed jobs. River completes jobs in batches, every 250 ms
+	// while fewer than 100 are waiting; this is not configurable.
 	byEvent ending = iota
-	// byTransaction has the job complete itself in a transaction of its own, which is documented too, and tell its
-	// waiter in this process when that is committed. It is the fastest that River can do, and works only where the
-	// request and the job are in one process.
+	// byTransaction completes the job in its own transaction, which is documented as well, and then notifies the
+	// waiter in this process. It is the fastest way with River, and works only if the request and the job share a
+	// process.
 	byTransaction
 )
 
 const (
-	// fetchCooldown is River's minimum. Its default of 100 ms would be a tenth of a second on most turns.
+	// fetchCooldown is River's minimum. The default of 100 ms would add a tenth of a second to most turns.
 	fetchCooldown = time.Millisecond
-	// sqlitePoll is how often River looks for jobs in SQLite, where nothing notifies it: at its default of 1 s, and
-	// with the hint that an insert gives its own process, a turn took five times as long as with this.
+	// sqlitePoll is the polling interval on SQLite, which has no notifications. With the default of 1 s a turn took
+	// five times as long.
 	sqlitePoll = 2 * time.Millisecond
-	// riverWorkers is above the number of connections that bench asks with.
+	// riverWorkers exceeds the number of bench's connections.
 	riverWorkers = 200
-	// riverConns is what Carrel and DBOS take by default; pgx itself would take four.
+	// riverConns is the default of Carrel and DBOS; pgx's default is four.
 	riverConns = 20
 )
 
-// turnArgs is the job. The id is made before the insert, so that no event can come before its waiter.
+// turnArgs is the job. The id is created before the insert, so that an event cannot precede its waiter.
 type turnArgs struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -70,7 +70,7 @@ func (w *waiters) add() (string, chan string) {
 	return id, told
 }
 
-// tell gives a waiter its reply. One that has gone, or was of a process before, is nobody.
+// tell passes a reply to its waiter, if it still waits.
 func (w *waiters) tell(id, reply string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,15 +86,15 @@ func (w *waiters) remove(id string) {
 	delete(w.by, id)
 }
 
-// turnWorker works the jobs.
+// turnWorker runs the jobs.
 type turnWorker struct {
 	river.WorkerDefaults[turnArgs]
-	// complete ends a job in a transaction of its own; nil leaves that to River.
+	// complete completes a job in its own transaction; nil leaves that to River.
 	complete func(ctx context.Context, job *river.Job[turnArgs]) error
 	waiters  *waiters
 }
 
-// Work writes the reply.
+// Work produces the reply.
 func (w *turnWorker) Work(ctx context.Context, job *river.Job[turnArgs]) error {
 	text := reply(job.Args.Text)
 	if err := river.RecordOutput(ctx, text); err != nil {
@@ -110,7 +110,7 @@ func (w *turnWorker) Work(ctx context.Context, job *river.Job[turnArgs]) error {
 	return nil
 }
 
-// riverEngine is River on one database, whose transactions are T.
+// riverEngine is River on one database with transactions of type T.
 type riverEngine[T any] struct {
 	client  *river.Client[T]
 	waiters *waiters
@@ -155,7 +155,7 @@ func openRiverSQLite(ctx context.Context, path string, how ending) (engine, erro
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(1) // as the driver's documentation asks for
+	pool.SetMaxOpenConns(1) // as the driver's documentation requires
 	worker := &turnWorker{}
 	if how == byTransaction {
 		worker.complete = func(ctx context.Context, job *river.Job[turnArgs]) error {
@@ -172,7 +172,7 @@ func openRiverSQLite(ctx context.Context, path string, how ending) (engine, erro
 	return startRiver(ctx, riversqlite.New(pool), sqlitePoll, worker, func() { _ = pool.Close() })
 }
 
-// startRiver makes the tables, starts a client and hands the ends of jobs to their waiters.
+// startRiver creates the tables, starts a client and passes the ends of jobs to their waiters.
 func startRiver[T any](ctx context.Context, driver riverdriver.Driver[T], poll time.Duration, worker *turnWorker, pool func()) (engine, error) {
 	e := &riverEngine[T]{waiters: &waiters{by: map[string]chan string{}}, done: make(chan struct{}), pool: pool}
 	worker.waiters = e.waiters
@@ -202,8 +202,8 @@ func startRiver[T any](ctx context.Context, driver riverdriver.Driver[T], poll t
 	return e, e.client.Start(ctx)
 }
 
-// listen tells waiters of completed jobs until the subscription ends. Where jobs complete themselves their waiters
-// have gone before, and it tells nobody.
+// listen notifies waiters of completed jobs until the subscription ends. Jobs that complete themselves have no waiter
+// by then.
 func (e *riverEngine[T]) listen(events <-chan *river.Event) {
 	defer close(e.done)
 	for event := range events {

@@ -11,10 +11,10 @@ import (
 	"carrel/internal/research/quote/xquad"
 )
 
-// answersFile is where a folder of data has questions with the places of their answers (the form of SQuAD).
+// answersFile is the file with questions and the positions of their answers, in SQuAD format.
 const answersFile = "xquad/dev.json"
 
-// printAnswers measures the answers that Carrel gives without a model, where the data has questions for that.
+// printAnswers measures the quotes that Carrel selects without a model, if the data has such questions.
 func printAnswers(data string, stdout, stderr io.Writer) error {
 	f, err := os.Open(filepath.Join(data, filepath.FromSlash(answersFile)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,7 +24,7 @@ func printAnswers(data string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // read-only
 	report, err := xquad.Evaluate(f)
 	if err != nil {
 		return fmt.Errorf("measure answers: %w", err)

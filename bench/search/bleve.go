@@ -9,7 +9,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
-	_ "github.com/blevesearch/bleve/v2/analysis/lang/en" // the analyser that the mapping names
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/en" // the analyser of the mapping
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search/query"
@@ -17,21 +17,21 @@ import (
 
 const (
 	bleveTitleBoost = 2
-	// bleveYears is more than there are years, so that none is left out.
+	// bleveYears exceeds the number of distinct years, so that the facet is complete.
 	bleveYears = 500
 )
 
-// bleveFields is how a document is laid out in Bleve.
+// bleveFields is the layout of a document in Bleve.
 type bleveFields struct {
 	texts []string
-	// layout are the texts of a document, by field.
+	// layout returns the texts of a document by field.
 	layout func(p paper) map[string]any
-	// match asks for a text.
+	// match returns the query for a text.
 	match func(text string) query.Query
 }
 
-// oneField holds everything, with the title twice. It ranks better than several
-// fields, whose scores Bleve adds up, and answers faster.
+// oneField puts everything into one field, with the title twice. It ranks better than several fields, whose scores
+// Bleve adds up, and is faster.
 var oneField = bleveFields{
 	texts: []string{"all"},
 	layout: func(p paper) map[string]any {
@@ -42,7 +42,7 @@ var oneField = bleveFields{
 	},
 }
 
-// severalFields are what Bleve's documentation leads to.
+// severalFields is the layout of Bleve's documentation.
 var severalFields = bleveFields{
 	texts: []string{"title", "text", "authors"},
 	layout: func(p paper) map[string]any {
@@ -64,12 +64,12 @@ func bleveMatch(field, text string, boost float64) query.Query {
 type bleveEngine struct {
 	index  bleve.Index
 	fields bleveFields
-	last   *bleve.Batch // the newest batch, held back so that finish can wait for it
+	last   *bleve.Batch // the newest batch, delayed so that finish can wait for it
 }
 
 func makeBleve(fields bleveFields) func(dir string) (engine, error) {
 	return func(dir string) (engine, error) {
-		// Bleve insists on making the folder.
+		// Bleve creates the folder itself.
 		if err := os.Remove(dir); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func openBleve(fields bleveFields) func(dir string) (engine, error) {
 	}
 }
 
-// mapping indexes what is searched and stores nothing: texts come from elsewhere.
+// mapping indexes all fields and stores none, because texts come from elsewhere.
 func (f bleveFields) mapping() mapping.IndexMapping {
 	document := bleve.NewDocumentStaticMapping()
 	for _, name := range f.texts {
@@ -103,7 +103,7 @@ func (f bleveFields) mapping() mapping.IndexMapping {
 	year := bleve.NewNumericFieldMapping()
 	year.Store, year.IncludeInAll = false, false
 	document.AddFieldMappingsAt("year", year)
-	// A facet counts terms, and a number is many of them; a word is one.
+	// A facet counts terms. A number has many terms, a keyword has one.
 	counted := bleve.NewTextFieldMapping()
 	counted.Analyzer, counted.Store, counted.IncludeInAll, counted.IncludeTermVectors = keyword.Name, false, false, false
 	document.AddFieldMappingsAt("counted", counted)
@@ -132,7 +132,7 @@ func (e *bleveEngine) add(_ context.Context, papers []paper) error {
 	return nil
 }
 
-// finish waits until the last batch is on the disk: closing would lose what is not.
+// finish waits until the last batch is on disk, because closing would lose it.
 func (e *bleveEngine) finish(ctx context.Context) error {
 	if e.last == nil {
 		return nil

@@ -12,28 +12,26 @@ import (
 )
 
 const (
-	// carrelSource is the one source that all documents belong to.
+	// carrelSource is the source of all documents.
 	carrelSource = "src"
-	// carrelLanguage is the documents' and the questions'.
+	// carrelLanguage is the language of documents and queries.
 	carrelLanguage = "en"
-	// spanSize is how many documents a segment is first built of, as in a server
-	// that builds its index anew.
+	// spanSize is the number of documents of a new segment, as in a server that rebuilds its index.
 	spanSize = 16_000
 )
 
-// carrelEngine is Carrel's own index, filled as a server fills it when it has
-// none: several segments are built at once, and merged meanwhile.
+// carrelEngine is Carrel's index, filled like a server without an index: segments are built in parallel and merged
+// meanwhile.
 type carrelEngine struct {
 	index   *search.Index
-	through uint64 // the number of the last change that the index holds
+	through uint64 // number of the last indexed change
 	waiting []search.Change
 }
 
 func makeCarrel(dir string) (engine, error) { return openCarrel(dir) }
 
 func openCarrel(dir string) (engine, error) {
-	// What the index has to say is about damage, which a reader of the report
-	// should see.
+	// The index logs only damage, which readers of the report should see.
 	index, err := search.Open(dir, search.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return nil, err
@@ -57,8 +55,7 @@ func (e *carrelEngine) add(ctx context.Context, papers []paper) error {
 	return e.flush(ctx)
 }
 
-// flush builds segments of all that waits, as many at once as there are
-// processors, and merges older ones meanwhile.
+// flush builds segments from all pending documents, one per processor, and merges older ones meanwhile.
 func (e *carrelEngine) flush(ctx context.Context) error {
 	var work sync.WaitGroup
 	var mu sync.Mutex
@@ -85,7 +82,7 @@ func (e *carrelEngine) flush(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// merge merges until nothing is worth it.
+// merge runs until the merge policy has nothing to do.
 func (e *carrelEngine) merge(ctx context.Context) error {
 	for {
 		if merged, err := e.index.Merge(ctx); err != nil || !merged {

@@ -10,28 +10,26 @@ import (
 	"strconv"
 )
 
-// collection is documents with questions and people's judgments of what answers
-// them.
+// collection has documents, queries and relevance judgments.
 type collection struct {
 	name      string
 	documents string // the file
 	questions []question
-	skipped   int // questions for which nothing was judged relevant
+	skipped   int // queries without a relevant document
 }
 
-// question is one of a collection's, with the grade of every document that was
-// judged relevant to it.
+// question is a query with the grades of its relevant documents.
 type question struct {
 	id, text string
 	grades   map[string]int
 }
 
-// missingDataError says in a sentence why there is nothing to measure with.
+// missingDataError explains why there is no data to measure with.
 type missingDataError struct{ reason string }
 
 func (e missingDataError) Error() string { return e.reason }
 
-// checkData says whether a folder was named and is there.
+// checkData returns an error if no folder was given or it does not exist.
 func checkData(data, howToName string) error {
 	if data == "" {
 		return missingDataError{"no data to measure with: name a folder of collections with " + howToName}
@@ -42,8 +40,8 @@ func checkData(data, howToName string) error {
 	return nil
 }
 
-// collections reads the judged collections below a folder, in the order of their
-// names, and names the folders that hold none.
+// collections reads the judged collections below a folder, sorted by name, and returns the names of folders without
+// judgments.
 func collections(data string) (judged []collection, passedOver []string, err error) {
 	entries, err := os.ReadDir(data)
 	if err != nil {
@@ -67,8 +65,7 @@ func collections(data string) (judged []collection, passedOver []string, err err
 	return judged, passedOver, nil
 }
 
-// readCollection reads what a folder asks and judges; not ok if one of the three
-// files is absent.
+// readCollection reads queries and judgments; ok is false if one of the three files is missing.
 func readCollection(dir string) (c collection, ok bool, err error) {
 	c.name = filepath.Base(dir)
 	if c.documents, ok = documentsFile(dir); !ok {
@@ -102,9 +99,8 @@ func readCollection(dir string) (c collection, ok bool, err error) {
 	return c, true, err
 }
 
-// readGrades reads lines of question, document, grade, separated by tabs. A grade
-// of 0 or below says the document was looked at and found irrelevant, which is
-// what an unjudged one is taken for, too.
+// readGrades reads lines of query, document and grade, separated by tabs. A grade of 0 or below is irrelevant, like
+// an unjudged document.
 func readGrades(path string) (map[string]map[string]int, error) {
 	grades := map[string]map[string]int{}
 	err := eachLine(path, func(line []byte) error {

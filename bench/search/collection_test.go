@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// tinyData is a folder with one judged collection, one that is none, and one to
-// measure speed with.
+// tinyData is a folder with a judged collection, a folder that is no collection, and a collection for speed.
 func tinyData(t *testing.T) string {
 	t.Helper()
 	data := t.TempDir()

@@ -18,9 +18,9 @@ import (
 type settings struct {
 	data      string
 	corpus    string
-	documents string // the corpus's file
+	documents string // file of the corpus
 	sizes     []int
-	engines   []kind // whose speed is measured
+	engines   []kind // engines whose speed is measured
 	questions int
 	budget    time.Duration
 	markdown  string
@@ -28,10 +28,10 @@ type settings struct {
 	dir       string
 }
 
-// maxSize is where ids of copies and patience end.
+// maxSize is the limit of the id format of copies.
 const maxSize = 20_000_000
 
-// comparison is everything one run found out.
+// comparison is the result of a run.
 type comparison struct {
 	settings  settings
 	questions []string
@@ -50,7 +50,7 @@ type result struct {
 	served served
 }
 
-// times finds those of a workload.
+// times returns the latencies of a workload.
 func (r result) times(workload string) []time.Duration {
 	for _, run := range r.served.Runs {
 		if run.Workload == workload {
@@ -79,7 +79,7 @@ func parseCompare(args []string, stderr io.Writer) (s settings, err error) {
 		return s, err
 	}
 	if quick {
-		// What was asked for by name stays.
+		// Explicit flags take precedence.
 		quickly := map[string]string{"sizes": "2k", "queries": "30", "budget": "2s"}
 		f.Visit(func(given *flag.Flag) { delete(quickly, given.Name) })
 		for name, value := range quickly {
@@ -108,7 +108,7 @@ func parseCompare(args []string, stderr io.Writer) (s settings, err error) {
 	return s, err
 }
 
-// parseSizes reads numbers such as 110k and 1m, separated by commas.
+// parseSizes parses sizes such as 110k,1m.
 func parseSizes(list string) ([]int, error) {
 	var sizes []int
 	for text := range strings.SplitSeq(list, ",") {
@@ -127,7 +127,7 @@ func parseSizes(list string) ([]int, error) {
 	return sizes, nil
 }
 
-// parseEngines reads keys of engines and puts them in the order of kinds.
+// parseEngines parses engine keys and sorts them in the order of kinds.
 func parseEngines(list string) ([]kind, error) {
 	keys := strings.Split(list, ",")
 	for _, key := range keys {
@@ -138,8 +138,7 @@ func parseEngines(list string) ([]kind, error) {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(keys, k.key) }), nil
 }
 
-// judged are the engines whose answers are judged: the measured ones, and with
-// Bleve its other layout.
+// judged returns the engines whose quality is measured: the given ones, and Bleve's other layout.
 func (s settings) judged() []kind {
 	keys := make([]string, 0, len(s.engines)+1)
 	for _, k := range s.engines {
@@ -151,15 +150,14 @@ func (s settings) judged() []kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(keys, k.key) })
 }
 
-// runCompare measures and prints.
+// runCompare measures and prints the report.
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, err := parseCompare(args, stderr)
 	if err != nil {
 		return err
 	}
 	c := comparison{settings: s, when: time.Now(), busy: loadAverage()}
-	// Nothing is left to tidy up when printing begins: a reader that closes the
-	// pipe ends the program.
+	// The temporary folder is removed before printing, because a reader that closes the pipe ends the program.
 	if err := inFolder(s.dir, func(dir string) error { return c.measure(ctx, dir, stderr) }); err != nil {
 		return err
 	}
@@ -174,7 +172,7 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	return p.writeText(stdout)
 }
 
-// writeFile writes a file, if it has a name.
+// writeFile writes a file if the name is not empty.
 func writeFile(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
@@ -205,8 +203,8 @@ func (c *comparison) measure(ctx context.Context, dir string, stderr io.Writer) 
 	return err
 }
 
-// measureOne builds an index in one process, serves it in another, and removes
-// it: there may not be room for all.
+// measureOne builds an index in one process, serves it from another, and removes it, because the disk may not have
+// space for all.
 func (c *comparison) measureOne(ctx context.Context, k kind, size int, parent string, stderr io.Writer) (r result, err error) {
 	dir, err := os.MkdirTemp(parent, k.key+"-")
 	if err != nil {

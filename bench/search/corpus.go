@@ -15,29 +15,29 @@ import (
 	"strings"
 )
 
-// paper is one document of a collection, as its file spells it.
+// paper is a document of a collection file.
 type paper struct {
 	ID      string   `json:"id"`
 	Title   string   `json:"title"`
 	Authors []string `json:"authors"`
 	Text    string   `json:"text"`
-	Year    int      `json:"year"` // 0 is undated
+	Year    int      `json:"year"` // 0 means undated
 	DOI     string   `json:"doi"`
 }
 
 const (
-	// maxLine bounds a line of a file: a document with its whole text.
+	// maxLine is the maximum length of a line, a document with its whole text.
 	maxLine = 64 << 20
-	// dropped is the share of words that a copy of a document lacks.
+	// dropped is the share of words removed from a copy.
 	dropped = 0.15
-	// yearShift bounds by how many years a copy is older: 0 to 3.
+	// yearShift limits how much older a copy is: 0 to 3 years.
 	yearShift = 4
 )
 
-// errStopped ends a reading early because its caller wants no more.
+// errStopped ends reading when the caller needs no more.
 var errStopped = errors.New("stopped")
 
-// documentsFile finds the documents of a collection, compressed or not.
+// documentsFile returns the documents file of a collection, compressed or not.
 func documentsFile(dir string) (path string, ok bool) {
 	for _, name := range []string{"docs.jsonl", "docs.jsonl.gz"} {
 		path := filepath.Join(dir, name)
@@ -48,8 +48,8 @@ func documentsFile(dir string) (path string, ok bool) {
 	return "", false
 }
 
-// papers streams the documents of a file, so that a corpus never lies in memory
-// and an engine's memory is its own. An error is the last that it yields.
+// papers streams the documents of a file, so that the corpus is not in memory and does not count as the engine's. An
+// error is the last value.
 func papers(path string) iter.Seq2[paper, error] {
 	return func(yield func(paper, error) bool) {
 		err := eachLine(path, func(line []byte) error {
@@ -71,10 +71,8 @@ func papers(path string) iter.Seq2[paper, error] {
 	}
 }
 
-// grown streams exactly size documents: the ones of the file, then copies of
-// them with some of the words missing and other years, until there are
-// enough. Each copy has a seed of its own, so every engine and every run gets
-// the same documents.
+// grown streams exactly size documents: those of the file, then modified copies. Each copy has its own seed, so every
+// engine and every run gets the same documents.
 func grown(path string, size int) iter.Seq2[paper, error] {
 	return func(yield func(paper, error) bool) {
 		left := size
@@ -104,8 +102,7 @@ func grown(path string, size int) iter.Seq2[paper, error] {
 	}
 }
 
-// perturbed is a copy of a document that is alike but not equal: another id,
-// words missing, and a year up to three years earlier.
+// perturbed returns a similar copy of a document: another id, missing words, and a year up to three years earlier.
 func perturbed(p paper, copied int, random *rand.Rand) paper {
 	p.ID = fmt.Sprintf("%s~%d", p.ID, copied)
 	p.Title = thinned(p.Title, random)
@@ -116,7 +113,7 @@ func perturbed(p paper, copied int, random *rand.Rand) paper {
 	return p
 }
 
-// thinned is the text without some of its words.
+// thinned removes some of the words of a text.
 func thinned(text string, random *rand.Rand) string {
 	words := strings.Fields(text)
 	kept := words[:0]
@@ -128,8 +125,8 @@ func thinned(text string, random *rand.Rand) string {
 	return strings.Join(kept, " ")
 }
 
-// eachLine calls f with every line of a file that is not empty, unpacking the
-// file if its name ends in .gz. The line is only valid until f returns.
+// eachLine calls f with every non-empty line of a file, which is decompressed if its name ends with .gz. The line is
+// valid until f returns.
 func eachLine(path string, f func(line []byte) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -161,7 +158,7 @@ func eachLine(path string, f func(line []byte) error) (err error) {
 	return nil
 }
 
-// folderSize is how many bytes the files in a folder hold.
+// folderSize returns the total size of the files in a folder.
 func folderSize(dir string) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// tinyPapers are documents whose texts are long enough to draw questions from.
+// tinyPapers returns documents that are long enough to draw queries from.
 func tinyPapers(n int) []paper {
 	subjects := []string{"parsing", "translation", "retrieval", "speech", "dialogue", "summarisation", "morphology"}
 	out := make([]paper, n)
@@ -30,7 +30,7 @@ func tinyPapers(n int) []paper {
 	return out
 }
 
-// writePapers makes a collection's folder with the documents.
+// writePapers creates the folder of a collection.
 func writePapers(t *testing.T, dir, name string, all []paper) string {
 	t.Helper()
 	var b strings.Builder
@@ -45,7 +45,7 @@ func writePapers(t *testing.T, dir, name string, all []paper) string {
 	return writeText(t, dir, name, b.String())
 }
 
-// writeText makes a file, packed if its name says so.
+// writeText creates a file, compressed if its name ends with .gz.
 func writeText(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -177,7 +177,7 @@ func TestCopiesAreTheSameInEveryRunAndDifferFromEachOther(t *testing.T) {
 	if !reflect.DeepEqual(first, again) {
 		t.Fatal("two runs made different copies")
 	}
-	// What comes after does not change what came before.
+	// Later documents do not change earlier ones.
 	if !reflect.DeepEqual(collect(t, grown(path, 45)), first[:45]) {
 		t.Error("the size changes the copies")
 	}

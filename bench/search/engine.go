@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// engine is one that is measured. It is made or opened on a folder of its own.
+// engine is a search engine with an index in its own folder.
 type engine interface {
-	// add indexes a batch. It need not be found before finish returns.
+	// add indexes a batch. Documents need not be searchable before finish returns.
 	add(ctx context.Context, batch []paper) error
-	// finish returns when all that was added is on the disk and can be found.
+	// finish returns when all documents are on disk and searchable.
 	finish(ctx context.Context) error
-	// search returns the ids of the best documents, the best first.
+	// search returns the ids of the best documents, best first.
 	search(ctx context.Context, r request) ([]string, error)
 	close() error
 }
@@ -20,27 +20,26 @@ type engine interface {
 type request struct {
 	text     string
 	limit    int
-	from, to int  // years, both included; 0 is no bound
-	counts   bool // count all hits, by year, too
+	from, to int  // inclusive years; 0 is unbounded
+	counts   bool // also count all hits by year
 }
 
-// kind is a way to make engines.
+// kind creates and opens engines.
 type kind struct {
 	key   string // in flags
 	title string
 	make  func(dir string) (engine, error) // on an empty folder
-	open  func(dir string) (engine, error) // on what was made before
-	// ranksOnly is set for a variant whose speed is not of interest: its results
-	// are judged, its latency is measured only when it is asked for by name.
+	open  func(dir string) (engine, error) // on an existing index
+	// ranksOnly marks a variant whose quality is measured, and whose latency only if it is selected explicitly.
 	ranksOnly bool
-	// counts says what its counts are, for the reader of the latencies.
+	// counts describes the meaning of its counts for readers.
 	counts string
 }
 
-// ours is the key of the engine that all are divided by.
+// ours is the key of the engine in the denominator of all ratios.
 const ours = "carrel"
 
-// kinds are all engines, ours first.
+// kinds lists all engines, ours first.
 var kinds = []kind{
 	{key: ours, title: "Carrel", make: makeCarrel, open: openCarrel, counts: "total, years and sources"},
 	{key: "bleve", title: "Bleve", make: makeBleve(oneField), open: openBleve(oneField), counts: "total, facet of years"},

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestMain makes the test's own program one that measures, as the real one is.
+// TestMain lets the test binary run as the measuring child process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childCommand {
 		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eachEngine calls f with every engine, filled, closed and opened again.
+// eachEngine calls f with every engine after it was filled, closed and reopened.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
 	for _, k := range kinds {
 		t.Run(k.key, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestEveryEngineFindsAgainWhatItIndexed(t *testing.T) {
 			}
 			return ids
 		}
-		// The original and its 41 copies, whichever batch they came in.
+		// The original and its 41 copies, in any batch.
 		ids := search(request{text: "which method is m17?", limit: 100, counts: true})
 		if len(ids) < 42 {
 			t.Fatalf("%d results", len(ids))
@@ -71,7 +71,7 @@ func TestEveryEngineFindsAgainWhatItIndexed(t *testing.T) {
 				t.Errorf("found %s", id)
 			}
 		}
-		// p017 is of 2015; its copies are of 2012 to 2015.
+		// p017 is from 2015; its copies are from 2012 to 2015.
 		dated := search(request{text: "m17", limit: 100, from: 2015, to: 2020})
 		if !slices.Contains(dated, "p017") || len(dated) >= len(ids) || len(dated) < 5 {
 			t.Errorf("%d of 2015 to 2020: %q", len(dated), dated)
@@ -155,14 +155,14 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An input that is at its end is a parent that is gone.
+	// A closed standard input means that the parent is gone.
 	err = run(t.Context(), []string{childCommand, string(raw)}, strings.NewReader(""), io.Discard, t.Output())
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// slowEngine takes its time for every answer.
+// slowEngine delays every result.
 type slowEngine struct{ asked int }
 
 func (e *slowEngine) search(context.Context, request) ([]string, error) {

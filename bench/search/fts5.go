@@ -10,8 +10,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Statements of FTS5. Its table holds no texts, as the other indexes don't; ids
-// and years lie in a table beside it. The title weighs twice.
+// Statements of FTS5. Its table is contentless like the other indexes; ids and years are in a separate table. The
+// title has weight 2.
 const (
 	ftsSchema = `
 		CREATE TABLE document (number INTEGER PRIMARY KEY, id TEXT NOT NULL, year INTEGER NOT NULL);
@@ -22,8 +22,7 @@ const (
 	ftsBestOfYears = `SELECT d.id FROM word JOIN document d ON d.number = word.rowid
 		WHERE word MATCH ? AND rank MATCH 'bm25(2.0, 1.0, 1.0)' AND d.year BETWEEN ? AND ? ORDER BY rank LIMIT ?`
 	ftsCounts = `SELECT d.year, count(*) FROM word JOIN document d ON d.number = word.rowid WHERE word MATCH ? GROUP BY d.year`
-	// Writes need not reach the disk at once, and half a gigabyte may be cached:
-	// both are in its favour.
+	// Writes do not wait for the disk, and the cache has half a gigabyte; both are in its favour.
 	ftsSettings = "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-512000)&_pragma=mmap_size(8000000000)"
 )
 
@@ -32,7 +31,7 @@ type ftsEngine struct {
 	db                   *sql.DB
 	best, years, counted *sql.Stmt
 
-	// While documents are added: all are added in one transaction.
+	// All documents are added in one transaction.
 	tx              *sql.Tx
 	document, words *sql.Stmt
 	number          int
@@ -107,7 +106,7 @@ func (e *ftsEngine) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// finish merges the index into one piece, which makes searches faster.
+// finish merges the index into one segment, which makes searches faster.
 func (e *ftsEngine) finish(ctx context.Context) error {
 	if e.tx == nil {
 		return nil
@@ -141,7 +140,7 @@ func (e *ftsEngine) search(ctx context.Context, r request) ([]string, error) {
 	return ftsIDs(e.best.QueryContext(ctx, match, r.limit))
 }
 
-// count reads the counts that a reply would hold.
+// count reads the counts of a reply.
 func (e *ftsEngine) count(ctx context.Context, match string) error {
 	rows, err := e.counted.QueryContext(ctx, match)
 	if err != nil {

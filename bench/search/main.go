@@ -1,10 +1,6 @@
-// Command search puts Carrel's search engine beside Bleve and SQLite FTS5, in one
-// run on the machine it runs on: how good the answers are, how fast they come,
-// what indexing costs. `search eval` judges the answers alone. It is started by
-// bench and by `make eval`; see bench's README.md.
-//
-// It is a module of its own because Carrel asks for a newer SQLite driver than
-// PocketBase, which bench compares with, and each is to run with its own.
+// Command search compares Carrel's search engine with Bleve and SQLite FTS5 in one run: quality, latency and the cost
+// of indexing. `search eval` measures the quality only. It is started by bench and by `make eval`; see bench's
+// README.md. It is a separate module, because Carrel needs a newer SQLite driver than PocketBase.
 package main
 
 import (
@@ -19,7 +15,7 @@ import (
 	"syscall"
 )
 
-// Exit codes. Being asked for the impossible is told apart from failing at it.
+// Exit codes distinguish wrong usage and missing data from failures.
 const (
 	failed = 1
 	unable = 2
@@ -47,7 +43,7 @@ func exitCode(err error) int {
 	return failed
 }
 
-// usageError is about the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -62,7 +58,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return runCompare(ctx, args, stdout, stderr)
 }
 
-// inFolder calls f with a temporary folder that is gone afterwards.
+// inFolder calls f with a temporary folder and removes it.
 func inFolder(parent string, f func(dir string) error) (err error) {
 	dir, err := os.MkdirTemp(parent, "carrel-bench-search-")
 	if err != nil {
@@ -75,7 +71,7 @@ func inFolder(parent string, f func(dir string) error) (err error) {
 	return f(dir)
 }
 
-// runEval judges the answers of Carrel's engine, or of all.
+// runEval measures the quality of Carrel's engine, or of all.
 func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("eval", flag.ContinueOnError)
 	f.SetOutput(stderr)
@@ -115,7 +111,7 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return printAnswers(*data, stdout, stderr)
 }
 
-// parseFlags parses a command line that has flags alone.
+// parseFlags parses a command line without positional arguments.
 func parseFlags(f *flag.FlagSet, args []string) error {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return err

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// batchSize is how many documents an engine is given at a time.
+	// batchSize is the number of documents per call of add.
 	batchSize = 2000
 	// timesOpened is how often an index is opened; the median counts.
 	timesOpened = 3
-	// fewest is how many questions are asked however long they take.
+	// fewest is the minimum number of queries, however long they take.
 	fewest = 30
-	// pageOfHits is how many hits are asked for.
+	// pageOfHits is the number of requested hits.
 	pageOfHits = 10
-	// childCommand tells this program that it is to measure one engine.
+	// childCommand runs this program as a measuring child.
 	childCommand = "measure-one"
 )
 
-// workload is a way to ask the same questions.
+// workload is a variant of the queries.
 type workload struct {
 	key, title string
-	request    request // all but the text
+	request    request // without the text
 }
 
 var workloads = []workload{
@@ -39,11 +39,10 @@ var workloads = []workload{
 	{key: "counts", title: "with counts", request: request{limit: pageOfHits, counts: true}},
 }
 
-// task is what a child process is asked to do. Building and serving are two
-// tasks, because what a process holds after building says nothing about what a
-// server that opens the index would hold.
+// task is the work of a child process. Building and serving are separate tasks, because the memory after building
+// does not show that of a server that only opens the index.
 type task struct {
-	Build     bool // or serve what was built
+	Build     bool // build, or serve an existing index
 	Engine    string
 	Dir       string
 	Documents string // the file
@@ -52,32 +51,30 @@ type task struct {
 	Budget    time.Duration // for one workload
 }
 
-// built is what making an index took.
+// built is the measurement of building an index.
 type built struct {
-	Took   time.Duration // in the engine alone, without the making of documents
+	Took   time.Duration // time in the engine, without generating documents
 	Bytes  int64
 	Memory memory
 }
 
-// served is what answering from an index took.
+// served is the measurement of searching an index.
 type served struct {
 	Open   time.Duration // median
-	First  time.Duration // the very first answer
+	First  time.Duration // the first query
 	Runs   []asked
 	Memory memory
 }
 
-// asked are the times of one workload, ascending.
+// asked has the sorted latencies of one workload.
 type asked struct {
 	Workload string
 	Times    []time.Duration
 }
 
-// rate is documents a second.
 func (b built) rate(size int) float64 { return float64(size) / b.Took.Seconds() }
 
-// inChild does a task in a process of its own, so that the memory of one engine
-// is not counted for another, and reads what it found out into result.
+// inChild runs a task in its own process, so that the memory of engines is separate, and decodes its result.
 func inChild(ctx context.Context, t task, stderr io.Writer, result any) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -90,7 +87,7 @@ func inChild(ctx context.Context, t task, stderr io.Writer, result any) error {
 	cmd := exec.CommandContext(ctx, self, childCommand, string(raw))
 	cmd.Env = cleanEnv(os.Environ())
 	cmd.Stderr = stderr
-	// Its end tells the child that this process is gone.
+	// Closing the pipe tells the child that this process is gone.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -103,7 +100,7 @@ func inChild(ctx context.Context, t task, stderr io.Writer, result any) error {
 	return json.Unmarshal(out, result)
 }
 
-// cleanEnv leaves out what would tune the runtime of the engines.
+// cleanEnv returns the environment without variables that tune the Go runtime.
 func cleanEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -111,7 +108,7 @@ func cleanEnv(env []string) []string {
 	})
 }
 
-// runChild is the other end of inChild.
+// runChild is the child's side of inChild.
 func runChild(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var t task
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &t) != nil {
@@ -136,7 +133,7 @@ func runChild(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return errors.Join(err, json.NewEncoder(stdout).Encode(result))
 }
 
-// build makes an index of t.Size documents and closes it.
+// build creates an index of t.Size documents and closes it.
 func build(ctx context.Context, k kind, t task, p *progress) (b built, err error) {
 	p.say("%s: indexing %s documents…", k.title, count(t.Size))
 	e, err := k.make(t.Dir)
@@ -152,9 +149,8 @@ func build(ctx context.Context, k kind, t task, p *progress) (b built, err error
 	return b, err
 }
 
-// index adds all documents and returns how many they were and how long the engine
-// took for them. Reading and making documents is not part of that: it would be
-// the same for every engine, and weigh most on the fastest.
+// index adds all documents and returns their number and the time of the engine. Generating documents is not included:
+// it is the same for every engine and would affect the fastest most.
 func index(ctx context.Context, e engine, documents iter.Seq2[paper, error], p *progress) (added int, took time.Duration, err error) {
 	timed := func(f func() error) error {
 		began := time.Now()
@@ -192,7 +188,7 @@ func index(ctx context.Context, e engine, documents iter.Seq2[paper, error], p *
 	return added, took, err
 }
 
-// serve opens an index that was built and asks it.
+// serve opens an existing index and runs the workloads.
 func serve(ctx context.Context, k kind, t task, p *progress) (s served, err error) {
 	p.say("%s: asking in %s documents…", k.title, count(t.Size))
 	e, opened, err := openTimed(k, t.Dir)
@@ -218,7 +214,7 @@ func serve(ctx context.Context, k kind, t task, p *progress) (s served, err erro
 	return s, nil
 }
 
-// openTimed opens an index a few times and leaves the last open.
+// openTimed opens an index several times and leaves the last one open.
 func openTimed(k kind, dir string) (e engine, took time.Duration, err error) {
 	var times []time.Duration
 	for range timesOpened {
@@ -237,9 +233,8 @@ func openTimed(k kind, dir string) (e engine, took time.Duration, err error) {
 	return e, percentile(times, 50), nil
 }
 
-// askAll asks the questions one after the other, after a round to warm up. A
-// quarter of the budget is for that round; what has not been asked when the
-// budget is used up is left out, since a slow engine would take hours.
+// askAll runs the queries in sequence after a warm-up round, which gets a quarter of the budget. Queries beyond the
+// budget are skipped, because a slow engine would take hours.
 func askAll(ctx context.Context, e engine, w workload, t task, p *progress) ([]time.Duration, error) {
 	if _, err := askFor(ctx, e, w, t.Questions, t.Budget/4, 0, p); err != nil {
 		return nil, err
@@ -249,7 +244,7 @@ func askAll(ctx context.Context, e engine, w workload, t task, p *progress) ([]t
 	return times, err
 }
 
-// askFor asks questions until the time is over, but at least some.
+// askFor runs queries until the time is over, but at least some.
 func askFor(ctx context.Context, e engine, w workload, questions []string, limit time.Duration, atLeast int, p *progress) ([]time.Duration, error) {
 	start := time.Now()
 	var times []time.Duration

@@ -7,14 +7,12 @@ import (
 	"strings"
 )
 
-// memory is what this process holds, in bytes; zeros where the system does not
-// tell.
+// memory is the memory of this process in bytes; 0 if unknown.
 type memory struct {
 	Resident int64 // now
-	// Mapped is the part of Resident that is files in memory: the system takes it
-	// back when others need it.
+	// Mapped is the part of Resident that is mapped files, which the system can reclaim.
 	Mapped int64
-	Peak   int64 // the most there ever was
+	Peak   int64 // maximum so far
 }
 
 func ownMemory() memory {
@@ -25,7 +23,7 @@ func ownMemory() memory {
 	return parseMemory(status)
 }
 
-// parseMemory reads the lines of /proc/PID/status that are about memory.
+// parseMemory parses the memory lines of /proc/PID/status.
 func parseMemory(status []byte) memory {
 	var m memory
 	places := map[string]*int64{"VmRSS:": &m.Resident, "RssFile:": &m.Mapped, "VmHWM:": &m.Peak}

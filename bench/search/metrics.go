@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// ndcg is the normalised discounted cumulative gain of the first k results: the
-// gain of a grade is 2^grade-1, discounted by the logarithm of its place, and 1
-// is the best order there could be.
+// ndcg returns the normalized discounted cumulative gain of the first k results: the gain of a grade is 2^grade-1,
+// discounted by the logarithm of its rank; 1 is the best possible order.
 func ndcg(results []string, grades map[string]int, k int) float64 {
 	ideal := slices.SortedFunc(maps.Values(grades), func(a, b int) int { return cmp.Compare(b, a) })
 	best := 0.0
@@ -33,8 +32,7 @@ func gain(grade, place int) float64 {
 	return (math.Exp2(float64(grade)) - 1) / math.Log2(float64(place)+2)
 }
 
-// recall is the share of the relevant documents that are among the first k
-// results.
+// recall returns the share of relevant documents among the first k results.
 func recall(results []string, grades map[string]int, k int) float64 {
 	relevant, found := 0, 0
 	for _, grade := range grades {
@@ -53,8 +51,7 @@ func recall(results []string, grades map[string]int, k int) float64 {
 	return float64(found) / float64(relevant)
 }
 
-// percentile is the smallest value that at least p percent of the values do not
-// exceed (nearest rank). The values must be sorted.
+// percentile returns the nearest-rank percentile of sorted values.
 func percentile[T cmp.Ordered](sorted []T, p float64) T {
 	if len(sorted) == 0 {
 		var zero T

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// plot is the comparison as a drawing: latencies on a logarithmic axis, and bars
-// for the quality of the answers.
+// plot is the comparison as a chart: latencies on a logarithmic axis, and bars for quality.
 type plot struct {
 	latencies []plotGroup
 	bars      []plotBar
 }
 
-// plotGroup are the engines with one number of documents.
+// plotGroup has the engines for one number of documents.
 type plotGroup struct {
 	title string
 	lines []plotLine
 }
 
-// plotLine is one engine's latency, from the median to the slowest hundredth.
+// plotLine is the latency of an engine, from p50 to p99.
 type plotLine struct {
 	engine        string
-	own           bool // ours is the one that stands out
+	own           bool // ours is highlighted
 	p50, p90, p99 time.Duration
 }
 
-// plotBar is one engine's mean nDCG.
+// plotBar is the mean nDCG of an engine.
 type plotBar struct {
 	engine string
 	own    bool
@@ -55,17 +54,17 @@ func (c *comparison) plot() plot {
 	return p
 }
 
-// Measures of the drawing, in its own units.
+// Dimensions in user units.
 const (
 	plotWidth = 760
-	plotLeft  = 170 // where axes begin; names stand before
-	plotRight = 580 // where they end; numbers stand behind
+	plotLeft  = 170 // start of the axes, after the names
+	plotRight = 580 // end of the axes, before the numbers
 	lineStep  = 30
 	barHeight = 14
 )
 
-// plotStyle has colours for light and for dark pages. The drawing brings its own
-// background, because a page in which it is an image may not say which it is.
+// plotStyle has colours for light and dark pages. The chart has its own background, because an embedded image does
+// not know the colours of its page.
 const plotStyle = `<style>
   svg { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --grid: #d8dee4; --own: #0a6ebd; --peer: #8c959f; }
   @media (prefers-color-scheme: dark) {
@@ -88,7 +87,7 @@ type drawing struct {
 	y    float64
 }
 
-// write draws. The height is known when all is drawn, so the head comes last.
+// write renders the SVG. The height is known only after drawing, so the head is written last.
 func (p plot) write(w io.Writer) error {
 	d := &drawing{y: 34}
 	d.text("title", 20, d.y, "start", "Latency of a search: median, 90 % and 99 % of the questions (logarithmic)")
@@ -106,7 +105,7 @@ func (p plot) write(w io.Writer) error {
 	return err
 }
 
-// latencies draws the engines of every size on one common axis.
+// latencies draws the engines of every size on a common axis.
 func (d *drawing) latencies(groups []plotGroup) {
 	axis, ok := axisOf(groups)
 	if !ok {
@@ -115,7 +114,7 @@ func (d *drawing) latencies(groups []plotGroup) {
 		return
 	}
 	top := d.y + 16
-	// The grid goes behind the lines, so what is drawn on it is kept back.
+	// The grid is behind the lines, so the lines are buffered.
 	front := &drawing{y: d.y}
 	for _, g := range groups {
 		front.y += 40
@@ -147,7 +146,7 @@ func (d *drawing) latency(l plotLine, axis logAxis) {
 	d.text(name, plotRight+20, d.y+4, "start", shortTime(l.p50)+" – "+shortTime(l.p99))
 }
 
-// bars draws a bar per engine from 0 to the best there is, rounded up.
+// bars draws one bar per engine, from 0 to the rounded-up maximum.
 func (d *drawing) bars(bars []plotBar) {
 	most := 0.0
 	for _, b := range bars {
@@ -178,15 +177,15 @@ func classes(own bool) (mark, line, name string) {
 
 func (d *drawing) text(class string, x, y float64, anchor, content string) {
 	fmt.Fprintf(&d.body, `<text class="%s" x="%.1f" y="%.1f" text-anchor="%s">`, class, x, y, anchor)
-	// A strings.Builder takes everything.
+	// Writing to a strings.Builder cannot fail.
 	_ = xml.EscapeText(&d.body, []byte(content))
 	d.body.WriteString("</text>\n")
 }
 
-// logAxis maps durations to places, each factor of ten to the same distance.
+// logAxis maps durations to positions on a logarithmic scale.
 type logAxis struct{ from, to float64 } // powers of ten of a millisecond
 
-// axisOf is the axis that all lines fit on, in whole powers of ten.
+// axisOf returns an axis in whole powers of ten that fits all lines.
 func axisOf(groups []plotGroup) (logAxis, bool) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, g := range groups {
@@ -205,7 +204,7 @@ func axisOf(groups []plotGroup) (logAxis, bool) {
 
 func logOf(d time.Duration) float64 { return math.Log10(float64(d) / float64(time.Millisecond)) }
 
-// x is where a duration lies; what is too short for the axis lies at its start.
+// x returns the position of a duration, at least the start of the axis.
 func (a logAxis) x(d time.Duration) float64 {
 	at := a.from
 	if d > 0 {
@@ -233,7 +232,7 @@ func tickLabel(d time.Duration) string {
 	}
 }
 
-// shortTime has two or three digits that matter.
+// shortTime formats a duration with two or three significant digits.
 func shortTime(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:

@@ -8,18 +8,18 @@ import (
 	"strconv"
 )
 
-// recallDepth is how many results are looked at for recall.
+// recallDepth is the number of results for recall.
 const recallDepth = 100
 
-// qualityTargets are what Carrel is held to, by collection: nDCG@10.
+// qualityTargets are the targets for nDCG@10 by collection.
 var qualityTargets = map[string]float64{"cacm": 0.53, "cranfield": 0.40, "cisi": 0.41}
 
-// judgment is how good an engine's answer to one question is.
+// judgment is the quality of the results of one query.
 type judgment struct{ ndcg, recall float64 }
 
-// quality is how good the engines' answers are.
+// quality has the judgments of all engines.
 type quality struct {
-	depth       int // of nDCG
+	depth       int // depth of nDCG
 	engines     []kind
 	collections []collection
 	documents   []int          // by collection
@@ -27,8 +27,7 @@ type quality struct {
 	passedOver  []string
 }
 
-// judge asks every engine the questions of all judged collections below a folder,
-// each in a fresh index below dir.
+// judge runs the queries of all judged collections below a folder on every engine, each in a fresh index below dir.
 func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *progress) (quality, error) {
 	q := quality{depth: depth, engines: engines}
 	var err error
@@ -52,7 +51,7 @@ func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *
 	return q, nil
 }
 
-// answer has one engine answer the questions of a collection.
+// answer runs the queries of a collection on one engine.
 func answer(ctx context.Context, k kind, c collection, parent string, depth int, p *progress) (documents int, out []judgment, err error) {
 	dir, err := os.MkdirTemp(parent, k.key+"-")
 	if err != nil {
@@ -79,7 +78,7 @@ func answer(ctx context.Context, k kind, c collection, parent string, depth int,
 	return documents, out, nil
 }
 
-// means are the mean judgments of an engine, by collection.
+// means returns the mean judgments of an engine by collection.
 func (q quality) means(engine int, of func(judgment) float64) []float64 {
 	var out []float64
 	for _, answers := range q.answers {
@@ -95,7 +94,7 @@ func (q quality) means(engine int, of func(judgment) float64) []float64 {
 func byNDCG(j judgment) float64   { return j.ndcg }
 func byRecall(j judgment) float64 { return j.recall }
 
-// tables are the engines side by side.
+// tables compares the engines.
 func (q quality) tables() []table {
 	return []table{
 		q.withTargets(q.table(fmt.Sprintf("nDCG@%d", q.depth), byNDCG)),
@@ -103,8 +102,7 @@ func (q quality) tables() []table {
 	}
 }
 
-// table has a line for every collection and their mean, each counting the same
-// however many questions it has.
+// table has a row per collection and their mean; all collections have the same weight.
 func (q quality) table(title string, of func(judgment) float64) table {
 	t := table{title: title, head: []string{"collection", "documents", "questions"}}
 	for _, c := range append(q.collections, collection{name: "mean"}) {
@@ -123,7 +121,7 @@ func (q quality) table(title string, of func(judgment) float64) table {
 	return t
 }
 
-// withTargets adds what Carrel is held to, which is about nDCG@10 alone.
+// withTargets adds the targets, which apply to nDCG@10.
 func (q quality) withTargets(t table) table {
 	if q.depth != 10 || len(q.engines) == 0 || q.engines[0].key != ours {
 		return t
@@ -141,7 +139,7 @@ func (q quality) withTargets(t table) table {
 	return t
 }
 
-// questionTables have a line for every question, to find where an engine fails.
+// questionTables has a row per query, to find weaknesses of an engine.
 func (q quality) questionTables() []table {
 	var out []table
 	for at, c := range q.collections {
@@ -163,7 +161,7 @@ func (q quality) questionTables() []table {
 	return out
 }
 
-// shortened is the beginning of a text, on one line.
+// shortened returns the beginning of a text on one line.
 func shortened(text string, limit int) string {
 	runes := []rune(text)
 	for i, r := range runes {
@@ -177,7 +175,7 @@ func shortened(text string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// notes say what the numbers are of.
+// notes explains the numbers.
 func (q quality) notes() []string {
 	notes := []string{
 		fmt.Sprintf("nDCG@%d with gain 2^grade−1, of the questions that have a relevant document; the mean counts every collection the same.", q.depth),

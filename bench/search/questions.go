@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// questionSeed makes every run ask the same.
+	// questionSeed makes runs reproducible.
 	questionSeed = 42
 	// maxQuestions is a hundred of each kind.
 	maxQuestions = 300
-	// wordyText is the length from which on a text has sentences to ask with.
+	// wordyText is the minimum length of a text that sentences are drawn from.
 	wordyText = 300
-	// sentenceWords is where a sentence of an abstract is cut.
+	// sentenceWords is the maximum length of a sentence.
 	sentenceWords = 20
 )
 
-// openings turn a title into what a person asks an agent.
+// openings turn a title into a question.
 var openings = []string{"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for "}
 
-// drawQuestions draws the questions whose latency is measured: a title as a
-// question, two or three words of a title, a sentence of an abstract, in turns,
-// so that the first n of them are a fair share of each kind.
+// drawQuestions draws the queries for latency: a title as a question, two or three words of a title, a sentence of an
+// abstract, alternating, so that any prefix is balanced.
 func drawQuestions(documents iter.Seq2[paper, error], n int) ([]string, error) {
 	var wordy []paper
 	for p, err := range documents {
@@ -50,7 +49,7 @@ func drawQuestions(documents iter.Seq2[paper, error], n int) ([]string, error) {
 	return out[:n], nil
 }
 
-// fewWords are two or three neighbouring words of a title.
+// fewWords returns two or three adjacent words of a title.
 func fewWords(title string, random *rand.Rand) string {
 	n := min(2+random.Intn(2), len(contentWords(title, false)))
 	words := strings.Fields(title)
@@ -61,15 +60,15 @@ func fewWords(title string, random *rand.Rand) string {
 	return strings.Join(words, " ")
 }
 
-// oneSentence is a sentence of a text, or its beginning if it is long.
+// oneSentence returns a sentence of a text, or its beginning if it is long.
 func oneSentence(text string, random *rand.Rand) string {
 	sentences := strings.Split(text, ". ")
 	words := strings.Fields(sentences[random.Intn(len(sentences))])
 	return strings.Join(words[:min(len(words), sentenceWords)], " ")
 }
 
-// stopWords are left out of what the peers are asked. Bleve's English analyser
-// drops fewer and FTS5 none; without them both rank better and answer faster.
+// stopWords are removed from the queries of the peers. Bleve's English analyser removes fewer and FTS5 none; without
+// them both rank better and are faster.
 var stopWords = wordSet("a an and are as at be but by for if in into is it no not of on or such that the their then there " +
 	"these they this to was will with what which how who does do did has have had from can we our its were been i me about " +
 	"between than also where when why would could should may any some")
@@ -82,8 +81,7 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// contentWords are the words of a text that are no stop words, in lower case;
-// each one once if distinct is set.
+// contentWords returns the lower-case words of a text without stop words; without duplicates if distinct is set.
 func contentWords(text string, distinct bool) []string {
 	separates := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	seen := map[string]bool{}

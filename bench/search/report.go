@@ -10,24 +10,23 @@ import (
 	"time"
 )
 
-// What Carrel is held to with a million documents on two processors.
+// Targets with a million documents on two processors.
 const (
 	targetSize   = 1_000_000
 	targetP50    = 10 * time.Millisecond
 	targetP99    = 50 * time.Millisecond
-	targetFilter = 1.15 // with a year filter, as a multiple of without
+	targetFilter = 1.15 // with a year filter, relative to without
 	targetRate   = 10_000
 	targetMemory = 1 << 30
 )
 
-// page is all there is to print, in order of interest.
 func (c *comparison) page() page {
 	tables := append([]table{c.targetTable(), c.latencyTable(), c.indexTable(), c.memoryTable()}, c.quality.tables()...)
 	tables = slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
 	return page{title: "Carrel's search beside Bleve and SQLite FTS5", tables: tables, notes: c.notes()}
 }
 
-// own is Carrel's result with as many documents.
+// own returns Carrel's result with the same number of documents.
 func (c *comparison) own(size int) (result, bool) {
 	for _, r := range c.results {
 		if r.kind.key == ours && r.size == size {
@@ -37,7 +36,7 @@ func (c *comparison) own(size int) (result, bool) {
 	return result{}, false
 }
 
-// ratio divides what of says about a result by what it says about Carrel's.
+// ratio divides a value of a result by Carrel's.
 func (c *comparison) ratio(r result, of func(result) float64) string {
 	own, ok := c.own(r.size)
 	if !ok || of(own) == 0 {
@@ -46,8 +45,7 @@ func (c *comparison) ratio(r result, of func(result) float64) string {
 	return times(of(r) / of(own))
 }
 
-// targetTable says which targets were reached; it is empty without a run of the
-// size that they are about.
+// targetTable compares the results with the targets; it is empty without a run of the target size.
 func (c *comparison) targetTable() table {
 	t := table{title: "Carrel with " + count(targetSize) + " documents", head: []string{"", "reached", "target", ""}}
 	own, ok := c.own(targetSize)
@@ -68,9 +66,9 @@ func (c *comparison) targetTable() table {
 	return t
 }
 
-// latencyTable has a line for every size, workload and engine.
+// latencyTable has a row per size, workload and engine.
 func (c *comparison) latencyTable() table {
-	t := table{title: "Latency, one question at a time", head: []string{"documents", "questions", "engine", "asked", "p50", "p90", "p99", "p50 / Carrel's"}}
+	t := table{title: "Latency, one question at a time", head: []string{"documents", "workload", "engine", "queries", "p50", "p90", "p99", "p50 / Carrel's"}}
 	for _, size := range c.settings.sizes {
 		for _, w := range workloads {
 			for _, r := range c.results {
@@ -89,7 +87,7 @@ func (c *comparison) latencyTable() table {
 	return t
 }
 
-// indexTable is about making an index.
+// indexTable shows the cost of building an index.
 func (c *comparison) indexTable() table {
 	t := table{title: "Indexing", head: []string{"documents", "engine", "documents/s", "/ Carrel's", "index size", "/ Carrel's", "most memory"}}
 	for _, r := range c.results {
@@ -103,7 +101,7 @@ func (c *comparison) indexTable() table {
 	return t
 }
 
-// memoryTable is about a process that opens an index and answers.
+// memoryTable shows the memory of a process that opens an index and runs queries.
 func (c *comparison) memoryTable() table {
 	t := table{title: "Serving", head: []string{"documents", "engine", "open", "first answer", "resident memory", "of it mapped files", "/ Carrel's"}}
 	for _, r := range c.results {
@@ -116,7 +114,7 @@ func (c *comparison) memoryTable() table {
 	return t
 }
 
-// notes are what a reader needs to compare this run with another.
+// notes lists what a reader needs to compare this run with another.
 func (c *comparison) notes() []string {
 	s := c.settings
 	notes := []string{
@@ -136,7 +134,7 @@ func (c *comparison) notes() []string {
 	return append(notes, c.quality.notes()...)
 }
 
-// version is a peer's, as it was built in.
+// version returns the version of a linked module.
 func version(key string) string {
 	module, ok := map[string]string{"bleve": "github.com/blevesearch/bleve/v2", "bleve-fields": "github.com/blevesearch/bleve/v2", "fts5": "modernc.org/sqlite"}[key]
 	info, known := debug.ReadBuildInfo()
@@ -151,8 +149,7 @@ func version(key string) string {
 	return ""
 }
 
-// loadAverage is how many processes wanted to run in the last minute, where the
-// system tells it.
+// loadAverage returns the load average of the last minute, or "" if unknown.
 func loadAverage() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -162,7 +159,7 @@ func loadAverage() string {
 	return average
 }
 
-// cpuModel is the processor's name where the system tells it.
+// cpuModel returns the name of the processor, if known.
 func cpuModel() string {
 	raw, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// table is a titled grid of cells, rendered as text or as Markdown.
+// table is a titled grid of cells, rendered as text or Markdown.
 type table struct {
 	title string
 	head  []string
 	rows  [][]string
 }
 
-// page is a report as it is printed.
+// page is a report that can be printed.
 type page struct {
 	title  string
 	tables []table
 	notes  []string
 }
 
-// writeText prints the report for a terminal.
+// writeText writes the report for a terminal.
 func (p page) writeText(w io.Writer) error {
 	for _, t := range p.tables {
 		fmt.Fprintf(w, "\n%s\n", t.title)
@@ -42,7 +42,7 @@ func (p page) writeText(w io.Writer) error {
 	return nil
 }
 
-// writeMarkdown prints the same as Markdown.
+// writeMarkdown writes the report as Markdown.
 func (p page) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", p.title)
@@ -62,7 +62,7 @@ func (p page) writeMarkdown(w io.Writer) error {
 	return err
 }
 
-// verdict says whether a target is met, in words that can be searched for.
+// verdict formats whether a target is met, in searchable words.
 func verdict(met bool) string {
 	if met {
 		return "met"
@@ -82,7 +82,7 @@ func milliseconds(d time.Duration) string {
 	}
 }
 
-// megabytes prints bytes, or a dash where the system did not tell them.
+// megabytes formats bytes, or a dash if unknown.
 func megabytes(n int64) string {
 	if n == 0 {
 		return "–"
@@ -90,7 +90,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.0f MB", float64(n)/(1<<20))
 }
 
-// count prints a number with commas between thousands.
+// count formats a number with thousands separators.
 func count(n int) string {
 	digits := strconv.Itoa(n)
 	for at := len(digits) - 3; at > 0; at -= 3 {
@@ -99,7 +99,7 @@ func count(n int) string {
 	return digits
 }
 
-// times prints a ratio.
+// times formats a ratio.
 func times(ratio float64) string {
 	if ratio >= 10 {
 		return fmt.Sprintf("%.0f×", ratio)

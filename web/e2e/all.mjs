@@ -1,4 +1,4 @@
-// All browser tests in one process, so that they share a browser and sessions. What the API was used for is judged last.
+// Runs all browser tests in one process, so that they share a browser and sessions. The API coverage check is last.
 import './chat.test.mjs';
 import './app.test.mjs';
 import './sources.test.mjs';

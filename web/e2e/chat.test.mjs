@@ -13,7 +13,13 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
   const panel = page.getByRole('complementary', { name: 'Source 1' });
   const quote = await panel.locator('blockquote').textContent();
   assert.equal(await panel.locator('mark').textContent(), quote);
-  assert.ok(await panel.locator('mark').evaluate((m) => { const r = m.getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight; }), 'the quote is in sight');
+  assert.ok(
+    await panel.locator('mark').evaluate((m) => {
+      const r = m.getBoundingClientRect();
+      return r.top >= 0 && r.top < innerHeight;
+    }),
+    'the quote is in sight',
+  );
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
   assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus is back on the mark');
@@ -28,7 +34,7 @@ test('[n] opens a bottom sheet on phones', async (open) => {
   assert.ok(box.y > 150 && Math.round(box.y + box.height) === 844, `it is at the bottom: ${JSON.stringify(box)}`);
 });
 
-test('Enter sends, Shift+Enter breaks, and an input method is left alone', async (open) => {
+test('Enter sends, Shift+Enter adds a line, and IME composition is not interrupted', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('one');
   await page.keyboard.press('Shift+Enter');
@@ -54,7 +60,7 @@ test('Stop and Esc end the turn', async (open) => {
   assert.equal(await page.getByText('Stopped.').count(), 2);
 });
 
-test('a reload or a dropped line resumes the turn', async (open) => {
+test('a turn resumes after a reload or a lost connection', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('slow 10s; stream after the reload');
   await page.keyboard.press('Enter');
@@ -67,13 +73,13 @@ test('a reload or a dropped line resumes the turn', async (open) => {
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   await page.context().setOffline(true);
-  await page.getByText('You are offline').waitFor();
+  await page.getByText('You’re offline').waitFor();
   await page.context().setOffline(false);
   await page.getByText('after the gap', { exact: true }).waitFor();
   assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
 });
 
-test('a server that is killed in the middle of an answer, and started again, is waited for, and the answer comes whole', async (open) => {
+test('an answer completes after the server is killed and restarted', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('stream before the crash; slow 5s; stream and after it');
   await page.keyboard.press('Enter');
@@ -81,12 +87,12 @@ test('a server that is killed in the middle of an answer, and started again, is 
   await page.getByText('Waiting…').waitFor();
   await power('kill');
   try {
-    await page.getByText('The line dropped.').waitFor();
+    await page.getByText('Connection lost.').waitFor();
     assert.equal(await busy(page).count(), 1, 'the answer is still awaited');
   } finally {
     await power('start');
   }
-  await page.getByText('The line dropped.').waitFor({ state: 'detached' });
+  await page.getByText('Connection lost.').waitFor({ state: 'detached' });
   await busy(page).waitFor({ state: 'detached', timeout: 90_000 });
   const answer = page.getByRole('article', { name: 'Agent' });
   assert.equal(await answer.count(), 1);
@@ -96,19 +102,20 @@ test('a server that is killed in the middle of an answer, and started again, is 
   assert.match(await answer.textContent(), /before the crash\s?and after it/);
 });
 
-test('a computer that slept goes on with the answer', async (open) => {
+test('an answer continues after the computer slept', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('slow 4s; stream after the nap');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
-  // Frozen, as a lid that is closed leaves a page: no timer runs, no byte is read, and the network is gone meanwhile.
+  // Freeze the page as closing a laptop does: no timers, no reads, and the network is lost.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Page.setWebLifecycleState', { state: 'frozen' });
   await page.context().setOffline(true);
   const other = await open(slow, '/chat');
   const agent = await agentOf(other);
   const thread = new URL(page.url()).pathname.split('/')[2];
-  for (let status = 'working'; status === 'working';) status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
+  for (let status = 'working'; status === 'working';)
+    status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
   await page.context().setOffline(false);
   await devtools.send('Page.setWebLifecycleState', { state: 'active' });
   await page.getByText('after the nap', { exact: true }).waitFor();
@@ -116,32 +123,48 @@ test('a computer that slept goes on with the answer', async (open) => {
   assert.equal(await page.getByText('after the nap', { exact: true }).count(), 1);
 });
 
-test('steps are live, then folded to a line with their number', async (open) => {
+test('steps are live, then collapsed to a summary', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('steps 3; slow 2s; stream words');
   await page.keyboard.press('Enter');
   await page.locator('[aria-busy=true] li', { hasText: 'Thought 3' }).waitFor();
   await busy(page).waitFor({ state: 'detached' });
-  assert.equal(await page.locator('article[aria-label=Agent] details').first().evaluate((d) => d.open), false);
+  assert.equal(
+    await page
+      .locator('article[aria-label=Agent] details')
+      .first()
+      .evaluate((d) => d.open),
+    false,
+  );
   assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/);
   const other = await open(demo, '/chat');
   const answer = await ask(other, 'Who proposed the relational model?');
   assert.match(await answer.locator('summary').first().textContent(), /^\d+ steps · \d+ sources?$/);
 });
 
-/** Lets a test write the stream of a turn, word for word. */
-const scriptStream = (page) => page.addInitScript(() => {
-  const real = window.fetch;
-  let n = 0;
-  window.fetch = (input, init) => {
-    if (!String(input).includes('/events')) return real(input, init);
-    return Promise.resolve(new Response(new ReadableStream({ start(c) {
-      window.push = (text) => c.enqueue(new TextEncoder().encode(`id: 1.${++n}\nevent: delta\ndata: ${JSON.stringify({ text })}\n\n`));
-    } })));
-  };
-});
+/** Serves a scripted event stream for a turn. */
+const scriptStream = (page) =>
+  page.addInitScript(() => {
+    const real = window.fetch;
+    let n = 0;
+    window.fetch = (input, init) => {
+      if (!String(input).includes('/events')) return real(input, init);
+      return Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(c) {
+              window.push = (text) =>
+                c.enqueue(
+                  new TextEncoder().encode(`id: 1.${++n}\nevent: delta\ndata: ${JSON.stringify({ text })}\n\n`),
+                );
+            },
+          }),
+        ),
+      );
+    };
+  });
 
-test('only the last block is drawn again while an answer grows', async (open) => {
+test('only the last block is rendered again while an answer grows', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
@@ -150,30 +173,41 @@ test('only the last block is drawn again while an answer grows', async (open) =>
   await page.waitForFunction(() => window.push);
   await page.evaluate(() => window.push('First block.\n\nSecond'));
   await page.getByText('Second').waitFor();
-  await page.evaluate(() => { document.querySelector('[aria-busy] .prose p').kept = true; window.push(' block grows.'); });
+  await page.evaluate(() => {
+    document.querySelector('[aria-busy] .prose p').kept = true;
+    window.push(' block grows.');
+  });
   await page.getByText('Second block grows.').waitFor();
-  assert.ok(await page.evaluate(() => document.querySelector('[aria-busy] .prose p').kept), 'the first block is the same element');
+  assert.ok(
+    await page.evaluate(() => document.querySelector('[aria-busy] .prose p').kept),
+    'the first block is the same element',
+  );
   await page.keyboard.press('Escape');
 });
 
-test('the view sticks to the bottom only for those who are there', async (open) => {
+test('the view follows the answer only if it is scrolled to the end', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
   await field(page).fill('slow 30s');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
-  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const scroller = page.getByRole('region', { name: 'Chat' });
   const gap = () => scroller.evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
   await page.evaluate(() => window.push('Line.\n\n'.repeat(60)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 60);
-  await page.waitForFunction(() => { const s = document.querySelector('[aria-label=Conversation]'); return s.scrollHeight - s.scrollTop - s.clientHeight < 5; });
-  await scroller.evaluate((s) => { s.scrollTop = 100; });
-  await page.getByRole('button', { name: 'To the newest message' }).waitFor();
+  await page.waitForFunction(() => {
+    const s = document.querySelector('[aria-label=Chat]');
+    return s.scrollHeight - s.scrollTop - s.clientHeight < 5;
+  });
+  await scroller.evaluate((s) => {
+    s.scrollTop = 100;
+  });
+  await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
   await page.evaluate(() => window.push('More.\n\n'.repeat(20)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 80);
   assert.equal(await scroller.evaluate((s) => s.scrollTop), 100);
-  await page.getByRole('button', { name: 'To the newest message' }).click();
+  await page.getByRole('button', { name: 'Jump to latest' }).click();
   assert.ok((await gap()) < 5);
   await page.keyboard.press('Escape');
 });
@@ -201,16 +235,29 @@ test('answers, code and citations can be copied', async (open) => {
   await other.getByRole('button', { name: 'Stop' }).click();
 });
 
-test('markup in an answer can do nothing', async (open) => {
+test('HTML in an answer is not executed', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
   await field(page).fill('slow 30s');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
-  await page.evaluate(() => window.push('<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> <b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)'));
+  await page.evaluate(() =>
+    window.push(
+      '<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> ' +
+        '<b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)',
+    ),
+  );
   await page.locator('math').waitFor();
-  const live = await page.locator('[aria-busy] .prose').evaluate((el) => [...el.querySelectorAll('*')].flatMap((e) => [e.localName, ...e.getAttributeNames().filter((n) => n.startsWith('on')), e.protocol ?? '']));
+  const live = await page
+    .locator('[aria-busy] .prose')
+    .evaluate((el) =>
+      [...el.querySelectorAll('*')].flatMap((e) => [
+        e.localName,
+        ...e.getAttributeNames().filter((n) => n.startsWith('on')),
+        e.protocol ?? '',
+      ]),
+    );
   for (const bad of ['img', 'script', 'onclick', 'onerror', 'javascript:']) assert.ok(!live.includes(bad), bad);
   assert.equal(await page.evaluate(() => window.bad), undefined);
   assert.equal(await page.getByRole('link', { name: 'out' }).getAttribute('rel'), 'noreferrer');
@@ -221,16 +268,33 @@ test('a question can be asked again and edited', async (open) => {
   const page = await open(slow, '/chat');
   await ask(page, 'hello');
   await page.getByRole('button', { name: 'Ask again' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'));
+  await page.waitForFunction(
+    () =>
+      document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'),
+  );
   await page.getByRole('button', { name: 'Edit question' }).first().click();
   assert.equal(await field(page).inputValue(), 'hello');
   assert.ok(await field(page).evaluate((f) => f === document.activeElement));
 });
 
-test('a failed send gives the draft back, with the request id and Retry', async (open) => {
+test('a failed send restores the draft, with the request id and Retry', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await ask(page, 'first');
-  await page.route('**/messages', (r) => (r.request().method() === 'POST' ? r.fulfill({ status: 503, contentType: 'application/problem+json', headers: { 'X-Request-Id': 'req_test' }, body: JSON.stringify({ code: 'unavailable', detail: 'The database is away.', status: 503, requestId: 'req_test' }) }) : r.continue()));
+  await page.route('**/messages', (r) =>
+    r.request().method() === 'POST'
+      ? r.fulfill({
+          status: 503,
+          contentType: 'application/problem+json',
+          headers: { 'X-Request-Id': 'req_test' },
+          body: JSON.stringify({
+            code: 'unavailable',
+            detail: 'The database is away.',
+            status: 503,
+            requestId: 'req_test',
+          }),
+        })
+      : r.continue(),
+  );
   await field(page).fill('not lost');
   await page.keyboard.press('Enter');
   await page.getByText('Request req_test').waitFor();
@@ -240,7 +304,7 @@ test('a failed send gives the draft back, with the request id and Retry', async 
   await page.getByText('You wrote: not lost').waitFor();
 });
 
-test('a draft stays with its thread, also over a reload', async (open) => {
+test('a draft is kept per chat, across reloads', async (open) => {
   const page = await open(slow, '/chat');
   await ask(page, 'a thread');
   await field(page).fill('for the thread');
@@ -256,37 +320,40 @@ test('a draft stays with its thread, also over a reload', async (open) => {
   await field(page).fill('');
 });
 
-test('a thread can be exported to Markdown, renamed and deleted', async (open) => {
+test('a chat can be exported to Markdown, renamed and deleted', async (open) => {
   const page = await open(demo, '/chat');
   await ask(page, 'What is a Turing test?');
-  const menu = page.getByRole('button', { name: /Options of this conversation: What is a Turing/ }).first();
+  const menu = page.getByRole('button', { name: /Chat options: What is a Turing/ }).first();
   await menu.click();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export as Markdown' }).click()]);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export as Markdown' }).click(),
+  ]);
   assert.match(file.suggestedFilename(), /\.md$/);
   await menu.click();
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('Title').fill('Machines that think');
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Machines that think' }).waitFor();
-  await page.getByRole('button', { name: /Options of this conversation: Machines that think/ }).click();
+  await page.getByRole('button', { name: /Chat options: Machines that think/ }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('link', { name: 'Machines that think' }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('link', { name: 'Machines that think' }).waitFor();
 });
 
-test('feedback is kept', async (open) => {
+test('feedback is saved', async (open) => {
   const page = await open(demo, '/chat');
   const answer = await ask(page, 'What is a Turing test?');
   await answer.getByRole('button', { name: 'Bad answer' }).click();
-  await page.getByLabel('What was wrong (optional)').fill('Too short.');
+  await page.getByLabel('Details (optional)').fill('Too short.');
   await page.getByRole('button', { name: 'Send feedback' }).click();
-  await page.getByText('Thank you').waitFor();
+  await page.getByText('Thanks for your feedback').waitFor();
   await page.reload();
   await page.locator('button[aria-label="Bad answer"][aria-pressed=true]').waitFor();
 });
 
-test('running and unread threads have a dot', async (open) => {
+test('running and unread chats have a dot', async (open) => {
   const page = await open(slow, '/chat');
   await field(page).fill('slow 3s; stream later');
   await page.keyboard.press('Enter');
@@ -301,18 +368,18 @@ test('running and unread threads have a dot', async (open) => {
   await row.getByRole('img', { name: 'New answer' }).waitFor({ state: 'detached' });
 });
 
-test('what a reply can have is shown: checks, memories, spend', async (open) => {
+test('an answer shows its checks, memories and spend', async (open) => {
   const page = await open(slow, '/chat');
   const answer = await ask(page, 'cite');
-  await answer.getByText('1 sentence is not supported by what it cites').click();
+  await answer.getByText('1 sentence isn’t supported by its sources').click();
   await answer.getByText('The number 1971 does not occur in what is cited.').waitFor();
   await answer.getByText('1 memory used').waitFor();
   await answer.getByText(/120 tokens/).waitFor();
-  await answer.getByText('This answer is not complete.').waitFor();
+  await answer.getByText('This answer is incomplete.').waitFor();
   await answer.getByRole('button', { name: 'When?' }).waitFor();
 });
 
-test('a link to a thread works without its agent', async (open) => {
+test('a link to a chat works without its agent', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   const first = await agentOf(page);
   const other = (await api(page, 'POST', '/api/agents', { name: 'Another' })).agent;
@@ -322,22 +389,38 @@ test('a link to a thread works without its agent', async (open) => {
   await api(page, 'DELETE', `/api/agents/${other.id}`);
 });
 
-test('a thread of 500 messages can be read to its start', async (open) => {
+test('a chat of 500 messages can be scrolled to its start', async (open) => {
   const page = await open(slow, '/chat');
   const { address, first } = await longThread(page, 250);
   await page.goto(slow.url + address);
-  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const scroller = page.getByRole('region', { name: 'Chat' });
   const shown = () => page.getByRole('article').count();
   await page.getByRole('article').first().waitFor();
   assert.ok((await shown()) < 200, 'not all are read at once');
   for (let n = await shown(); n < 500; n = await shown()) {
-    await scroller.evaluate((s) => { s.scrollTop = 0; });
+    await scroller.evaluate((s) => {
+      s.scrollTop = 0;
+    });
     await page.waitForFunction((before) => document.querySelectorAll('article').length > before, n);
   }
   assert.equal(await shown(), 500);
-  await scroller.evaluate((s) => { s.scrollTop = 0; });
+  await scroller.evaluate((s) => {
+    s.scrollTop = 0;
+  });
   await page.getByText(first).first().waitFor();
-  assert.ok(await page.getByRole('article').first().evaluate((a) => a.getBoundingClientRect().bottom > 0), 'the first is in sight');
-  await page.getByRole('button', { name: 'To the newest message' }).click();
-  assert.ok(await page.getByRole('article').last().evaluate((a) => a.getBoundingClientRect().top < innerHeight), 'and so can the last be');
+  assert.ok(
+    await page
+      .getByRole('article')
+      .first()
+      .evaluate((a) => a.getBoundingClientRect().bottom > 0),
+    'the first is in sight',
+  );
+  await page.getByRole('button', { name: 'Jump to latest' }).click();
+  assert.ok(
+    await page
+      .getByRole('article')
+      .last()
+      .evaluate((a) => a.getBoundingClientRect().top < innerHeight),
+    'and so can the last be',
+  );
 });

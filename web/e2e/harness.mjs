@@ -1,4 +1,4 @@
-// What the browser tests share: one Chromium, people who are signed in, and an eye on all that must never happen.
+// Shared by the browser tests: one Chromium, signed-in sessions, and checks for console errors and CSP violations.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { after, test as nodeTest } from 'node:test';
@@ -9,16 +9,16 @@ const need = (name) => {
   return process.env[name];
 };
 
-/** The server with the demo library, and one whose turns do what messages say. */
+/** The server with the demo library, and one whose turns follow instructions in the message. */
 export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PASSWORD') };
 export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
-/** Somebody at the demo's server who does not run it. */
+/** A member of the demo server who is not an administrator. */
 export const member = { ...demo, email: 'grace@example.org', password: need('CARREL_WEB_MEMBER_PASSWORD') };
-/** Two more, who answer invitations: to decline one holds back others of the same owner. */
+/** Two members who answer invitations; declining one blocks further invitations of the same owner. */
 export const eve = { ...member, email: 'eve@example.org' };
 export const ida = { ...member, email: 'ida@example.org' };
 
-/** Kills a server as a crash would, or starts it again: power('kill'). Only the slow one is ever killed. */
+/** Kills or restarts the slow server: power('kill'). */
 export async function power(what) {
   const reply = await fetch(`${need('CARREL_WEB_SLOW_POWER')}/${what}`, { method: 'POST' });
   assert.equal(reply.status, 200);
@@ -26,17 +26,23 @@ export async function power(what) {
 
 const pictures = process.env.CARREL_WEB_PICTURES ?? '';
 
-const browser = await chromium.launch({ executablePath: process.env.CARREL_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+const browser = await chromium.launch({
+  executablePath: process.env.CARREL_CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+});
 after(() => browser.close());
 
-/** Every call of the API that any test made: method and path. */
+/** Method and path of every API call made by a test. */
 export const calls = new Set();
 const sessions = new Map();
 
-/** Signs in once at each server and as each person; all tests share the session, as tabs of one browser do. */
+/** A proof of identity is valid for ten minutes. Older sessions are replaced, so that slow runs do not fail. */
+const MAX_SESSION_MS = 7 * 60_000;
+
+/** Signs in once per server and user; all tests share the session, like tabs of one browser. */
 async function session({ url, email = 'demo@example.org', password }) {
   const key = `${email} ${url}`;
-  if (!sessions.has(key)) {
+  if (Date.now() - (sessions.get(key)?.signedInAt ?? 0) > MAX_SESSION_MS) {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${url}/sign-in`);
@@ -44,40 +50,65 @@ async function session({ url, email = 'demo@example.org', password }) {
     await page.fill('#password', password);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/chat');
-    sessions.set(key, await context.storageState());
+    sessions.set(key, { state: await context.storageState(), signedInAt: Date.now() });
     await context.close();
   }
-  return sessions.get(key);
+  return sessions.get(key).state;
 }
 
-/** A page of somebody who is signed in. It fails its test for errors in the console and for violations of the policy. */
-export async function open(server, path, { width = 1280, height = 800, dark = false, locale = 'en-GB', touch = false, expectErrors = false, ...rest } = {}) {
+/** Opens a page as a signed-in user. Console errors and CSP violations fail the test. */
+export async function open(
+  server,
+  path,
+  { width = 1280, height = 800, dark = false, locale = 'en-GB', touch = false, expectErrors = false, ...rest } = {},
+) {
   const context = await browser.newContext({
-    storageState: await session(server), viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', locale, hasTouch: touch, permissions: ['clipboard-read', 'clipboard-write'], ...rest,
+    storageState: await session(server),
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    locale,
+    hasTouch: touch,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...rest,
   });
   const page = await context.newPage();
   const wrong = [];
   page.on('pageerror', (e) => wrong.push(e.stack ?? String(e)));
-  page.on('console', (m) => { if (m.type() === 'error' && (!expectErrors || !/Failed to load resource|net::/.test(m.text()))) wrong.push(m.text()); });
-  page.on('request', (r) => { const u = new URL(r.url()); if (u.pathname.startsWith('/api/')) calls.add(`${r.method()} ${u.pathname}`); });
-  await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`)));
+  page.on('console', (m) => {
+    if (m.type() === 'error' && (!expectErrors || !/Failed to load resource|net::/.test(m.text())))
+      wrong.push(m.text());
+  });
+  page.on('request', (r) => {
+    const u = new URL(r.url());
+    if (u.pathname.startsWith('/api/')) calls.add(`${r.method()} ${u.pathname}`);
+  });
+  await page.addInitScript(() =>
+    addEventListener('securitypolicyviolation', (e) =>
+      console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
+    ),
+  );
   page.wrong = wrong;
   page.setDefaultTimeout(30_000);
   if (path) await page.goto(server.url + path);
   return page;
 }
 
-/** A test with pages of its own. One that fails leaves a picture of each. */
+/** Defines a test with its own pages. A failed test leaves a screenshot of each. */
 export function test(name, fn) {
   nodeTest(name, { timeout: 120_000 }, async (t) => {
     const pages = [];
     try {
-      await fn(async (...args) => { const page = await open(...args); pages.push(page); return page; }, t);
+      await fn(async (...args) => {
+        const page = await open(...args);
+        pages.push(page);
+        return page;
+      }, t);
       for (const page of pages) assert.deepEqual(page.wrong, [], 'the console is clean');
     } catch (e) {
       if (pictures) {
         mkdirSync(pictures, { recursive: true });
-        for (const [i, page] of pages.entries()) await page.screenshot({ path: `${pictures}/${name.replace(/\W+/g, '-')}-${i}.png` }).catch(() => {});
+        for (const [i, page] of pages.entries())
+          await page.screenshot({ path: `${pictures}/${name.replace(/\W+/g, '-')}-${i}.png` }).catch(() => {});
       }
       throw e;
     } finally {
@@ -86,37 +117,58 @@ export function test(name, fn) {
   });
 }
 
-/** Calls the API as the person of a page does. */
-export const api = (page, method, path, body) => page.evaluate(async ([m, p, b]) => {
-  const r = await fetch(p, { method: m, headers: b ? { 'Content-Type': 'application/json' } : {}, body: b && JSON.stringify(b) });
-  if (!r.ok) throw new Error(`${m} ${p}: ${r.status} ${await r.text()}`);
-  return r.json();
-}, [method, path, body]);
+/** Calls the API with the session of a page. */
+export const api = (page, method, path, body) =>
+  page.evaluate(
+    async ([m, p, b]) => {
+      const r = await fetch(p, {
+        method: m,
+        headers: b ? { 'Content-Type': 'application/json' } : {},
+        body: b && JSON.stringify(b),
+      });
+      if (!r.ok) throw new Error(`${m} ${p}: ${r.status} ${await r.text()}`);
+      return r.json();
+    },
+    [method, path, body],
+  );
 
-/** The demo's agent. */
-export const agentOf = async (page) => (await api(page, 'GET', '/api/agents')).agents.find((a) => a.name === 'Landmarks');
+export const agentOf = async (page) =>
+  (await api(page, 'GET', '/api/agents')).agents.find((a) => a.name === 'Landmarks');
 
-/** Sends a message and waits for the answer to end. */
+/** Sends a message and waits for the end of the answer. */
 export async function ask(page, text) {
   const answers = page.getByRole('article', { name: 'Agent' });
   const before = await answers.count();
   await page.getByRole('textbox', { name: 'Message' }).fill(text);
   await page.keyboard.press('Enter');
-  await page.waitForFunction(([n]) => document.querySelectorAll('article[aria-label=Agent]').length > n && !document.querySelector('[aria-busy=true]'), [before]);
+  await page.waitForFunction(
+    ([n]) =>
+      document.querySelectorAll('article[aria-label=Agent]').length > n && !document.querySelector('[aria-busy=true]'),
+    [before],
+  );
   return answers.last();
 }
 
-/** Makes a thread of so many questions and answers, each a screenful of Markdown, and tells where it is and how it starts. */
+/** Creates a thread of n questions with long Markdown answers and returns its path and first question. */
 export async function longThread(page, turns) {
   const agent = await agentOf(page);
   const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'A long one' });
-  const text = '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
-  // From the page, one after the other, because a thread has one turn at a time.
-  await page.evaluate(async ([path, words, n]) => {
-    for (let i = 1; i <= n; i++) {
-      const r = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json', Prefer: 'wait=60' }, body: JSON.stringify({ text: `Question ${i}.${words}` }) });
-      if (r.status !== 200) throw new Error(`${r.status} ${await r.text()}`);
-    }
-  }, [`/api/agents/${agent.id}/threads/${thread.id}/messages`, text, turns]);
+  const text =
+    '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).' +
+    '\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
+  // Sequentially, because a thread runs one turn at a time.
+  await page.evaluate(
+    async ([path, words, n]) => {
+      for (let i = 1; i <= n; i++) {
+        const r = await fetch(path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', Prefer: 'wait=60' },
+          body: JSON.stringify({ text: `Question ${i}.${words}` }),
+        });
+        if (r.status !== 200) throw new Error(`${r.status} ${await r.text()}`);
+      }
+    },
+    [`/api/agents/${agent.id}/threads/${thread.id}/messages`, text, turns],
+  );
   return { address: `/chat/${thread.id}?agent=${agent.id}`, first: 'You wrote: Question 1.' };
 }

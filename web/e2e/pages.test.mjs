@@ -3,11 +3,35 @@ import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
 import { judge, looks } from './judge.mjs';
 
-const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/invitations', '/settings/usage', '/settings/security', '/settings/audit', '/settings/webhooks', '/settings/subscription', '/settings/data', '/admin/users', '/admin/plans', '/admin/audit', '/admin/system'];
+const paths = [
+  '/chat',
+  '/search',
+  '/search?q=computer+machine',
+  '/favourites',
+  '/memories',
+  '/agents',
+  '/agents/new',
+  '/sources',
+  '/settings/profile',
+  '/settings/keys',
+  '/settings/connect',
+  '/settings/connections',
+  '/settings/invitations',
+  '/settings/usage',
+  '/settings/security',
+  '/settings/audit',
+  '/settings/webhooks',
+  '/settings/subscription',
+  '/settings/data',
+  '/admin/users',
+  '/admin/plans',
+  '/admin/audit',
+  '/admin/system',
+];
 
 for (const [look, options] of Object.entries(looks)) {
   test(`every page is accessible and fits, ${look}`, async (open) => {
-    // The tool that judges is no part of the page, and the page's policy would keep it out.
+    // axe is injected, which the content security policy would block.
     const page = await open(demo, '/chat', { ...options, bypassCSP: true });
     await ask(page, 'Who proposed the relational model?');
     await judge(page, 'a conversation');
@@ -24,9 +48,14 @@ for (const [look, options] of Object.entries(looks)) {
   });
 }
 
-test('pages that do not exist are 404, and those of the app are not', async (open) => {
+test('unknown paths are 404, app paths are not', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
-  for (const [path, want] of [['/settings/nothing', 404], ['/nothing', 404], ['/chat/thr_unknown', 200], ...paths.map((p) => [p, 200])]) {
+  for (const [path, want] of [
+    ['/settings/nothing', 404],
+    ['/nothing', 404],
+    ['/chat/thr_unknown', 200],
+    ...paths.map((p) => [p, 200]),
+  ]) {
     assert.equal((await page.request.get(demo.url + path)).status(), want, path);
   }
   await page.goto(`${demo.url}/chat/thr_unknown`);
@@ -37,14 +66,17 @@ test('the app can be installed', async (open) => {
   const page = await open(demo, '/chat');
   const address = await page.locator('link[rel=manifest]').evaluate((l) => l.href);
   const manifest = await (await page.request.get(address)).json();
-  for (const icon of manifest.icons) assert.equal((await page.request.get(new URL(icon.src, address).href)).status(), 200, icon.src);
+  for (const icon of manifest.icons)
+    assert.equal((await page.request.get(new URL(icon.src, address).href)).status(), 200, icon.src);
   assert.equal(new URL(manifest.start_url, address).pathname, '/chat');
 });
 
 test('the first load has at most 90 kB of script', async (open) => {
   const page = await open(demo);
   const sizes = [];
-  page.on('response', async (r) => { if (r.url().endsWith('.js')) sizes.push(r.body().then((b) => gzipSync(b).length)); });
+  page.on('response', async (r) => {
+    if (r.url().endsWith('.js')) sizes.push(r.body().then((b) => gzipSync(b).length));
+  });
   await page.goto(`${demo.url}/chat`);
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
   await page.waitForLoadState('networkidle');
@@ -52,10 +84,18 @@ test('the first load has at most 90 kB of script', async (open) => {
   assert.ok(total > 10_000 && total <= 90 * 1024, `${total} bytes`);
 });
 
-test('the app uses only what the API documents', async (open) => {
+test('the app calls only documented API operations', async (open) => {
   const page = await open(demo, '/chat');
   const { paths: documented } = await (await page.request.get(`${demo.url}/openapi.json`)).json();
-  const known = Object.entries(documented).flatMap(([path, item]) => Object.keys(item).map((method) => [method.toUpperCase(), new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)]));
+  const known = Object.entries(documented).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => [method.toUpperCase(), new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)]),
+  );
   assert.ok(calls.size > 10, 'the tests before this one made calls');
-  assert.deepEqual([...calls].filter((c) => { const [method, path] = c.split(' '); return !known.some(([m, p]) => m === method && p.test(path)); }), []);
+  assert.deepEqual(
+    [...calls].filter((c) => {
+      const [method, path] = c.split(' ');
+      return !known.some(([m, p]) => m === method && p.test(path));
+    }),
+    [],
+  );
 });

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, test } from './harness.mjs';
 
-const none = 'This account has no subscription. What is already here can be read; a plan is needed to search and to chat.';
-const problem = (status, code, detail, headers = {}) => ({ status, headers: { 'Content-Type': 'application/problem+json', ...headers }, body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail, requestId: 'req_test' }) });
+const none =
+  'This account has no subscription. What is already here can be read; a plan is needed to search and to chat.';
+const problem = (status, code, detail, headers = {}) => ({
+  status,
+  headers: { 'Content-Type': 'application/problem+json', ...headers },
+  body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail, requestId: 'req_test' }),
+});
 
-/** Gives the member a plan for as long as something is done, as the admin. */
+/** Runs a function while the member has the given plan. */
 async function withPlan(admin, plan, work) {
   const { users } = await api(admin, 'GET', '/api/admin/users?q=grace@example.org');
   const path = `/api/admin/users/${users[0].id}`;
   await api(admin, 'PATCH', path, { plan });
-  try { await work(); } finally { await api(admin, 'PATCH', path, { plan: 'open' }); }
+  try {
+    await work();
+  } finally {
+    await api(admin, 'PATCH', path, { plan: 'open' });
+  }
 }
 
-test('who has no subscription reads on, and is told in chat and search what to do', async (open) => {
+test('without a plan, content is readable, and chat and search link to the plan page', async (open) => {
   const admin = await open(demo, '/settings/profile');
   const page = await open(member, '/agents', { expectErrors: true });
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Hers' });
@@ -20,47 +29,67 @@ test('who has no subscription reads on, and is told in chat and search what to d
   await withPlan(admin, 'none', async () => {
     for (const path of ['/chat', `/chat/${thread.id}`]) {
       await page.goto(`${demo.url}${path}?agent=${agent.id}`);
-      await page.getByText('This agent can’t chat with you now.').waitFor();
+      await page.getByText('You can’t chat with this agent right now.').waitFor();
       await page.getByRole('link', { name: 'From before' }).waitFor();
       assert.equal(await page.getByRole('textbox', { name: 'Message' }).count(), 0);
-      await page.getByRole('link', { name: 'See your plan' }).click();
-      await page.getByText('To search and chat you need a plan; ask whoever runs this installation.').waitFor();
+      await page.getByRole('link', { name: 'View your plan' }).click();
+      await page.getByText('To search and chat, ask your administrator for a plan.').waitFor();
     }
     await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
     await page.getByRole('alert').getByText(none).waitFor();
-    await page.getByRole('alert').getByRole('link', { name: 'See your plan' }).click();
-    await page.getByRole('heading', { name: 'Subscription' }).first().waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'View your plan' }).click();
+    await page.getByRole('heading', { name: 'Plan' }).first().waitFor();
   });
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
-test('a message that is refused for money or haste says why, and is kept', async (open) => {
+test('a message refused by the spend cap or the rate limit shows the reason and keeps the text', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const agent = await agentOf(page);
   const field = page.getByRole('textbox', { name: 'Message' });
   for (const [status, code, detail] of [
     [402, 'no_subscription', none],
-    [402, 'spend_cap_reached', 'The spend cap of 5.00 USD is reached (5.00 USD used). It resets at 2026-12-01T00:00:00Z; an admin can raise it.'],
+    [
+      402,
+      'spend_cap_reached',
+      'The spend cap of 5.00 USD is reached (5.00 USD used). It resets at 2026-12-01T00:00:00Z; an admin can raise it.',
+    ],
     [429, 'rate_limited', 'Too many requests. Try again in 3 seconds.'],
   ]) {
-    await page.route('**/messages', (r) => (r.request().method() === 'POST' ? r.fulfill(problem(status, code, detail, status === 429 ? { 'Retry-After': '3' } : {})) : r.continue()));
+    await page.route('**/messages', (r) =>
+      r.request().method() === 'POST'
+        ? r.fulfill(problem(status, code, detail, status === 429 ? { 'Retry-After': '3' } : {}))
+        : r.continue(),
+    );
     await page.goto(`${demo.url}/chat?agent=${agent.id}`);
     await field.fill(`A question for ${code}`);
     await page.keyboard.press('Enter');
     await page.getByText(detail).waitFor();
-    await page.waitForFunction((words) => document.querySelector('textarea[data-main-field]')?.value === words, `A question for ${code}`);
+    await page.waitForFunction(
+      (words) => document.querySelector('textarea[data-main-field]')?.value === words,
+      `A question for ${code}`,
+    );
     await page.unrouteAll();
-    await api(page, 'DELETE', `/api/agents/${agent.id}/threads/${new URL(page.url()).pathname.split('/').at(-1)}`); // it was made for the question
+    const thread = new URL(page.url()).pathname.split('/').at(-1); // created for the question
+    await api(page, 'DELETE', `/api/agents/${agent.id}/threads/${thread}`);
   }
 });
 
-test('a search in haste says how long to wait, and can be tried again', async (open) => {
+test('a rate-limited search shows how long to wait, and can be retried', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const agent = await agentOf(page);
-  await page.route('**/search', (r) => (r.request().method() === 'POST' ? r.fulfill(problem(429, 'rate_limited', 'Too many requests. Try again in 3 seconds.', { 'Retry-After': '3' })) : r.continue()));
+  await page.route('**/search', (r) =>
+    r.request().method() === 'POST'
+      ? r.fulfill(problem(429, 'rate_limited', 'Too many requests. Try again in 3 seconds.', { 'Retry-After': '3' }))
+      : r.continue(),
+  );
   await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
   await page.getByRole('alert').getByText('Too many requests. Try again in 3 seconds.').waitFor();
-  assert.equal(await page.getByRole('link', { name: 'See your plan' }).count(), 0, 'no plan helps against haste');
+  assert.equal(
+    await page.getByRole('link', { name: 'View your plan' }).count(),
+    0,
+    'a plan does not lift the rate limit',
+  );
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Retry' }).click();
   await page.locator('li h2').first().waitFor();

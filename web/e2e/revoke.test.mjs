@@ -1,33 +1,56 @@
-// Revoking is immediate: the next request with the credential fails, whatever happens to the tab afterwards.
+// Revoking is immediate: the next request with the credential fails, even if the tab crashes.
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, test } from './harness.mjs';
 
-const status = async (path, token, init = {}) => (await fetch(demo.url + path, { ...init, headers: { ...(token && { Authorization: `Bearer ${token}` }), ...init.headers } })).status;
+const status = async (path, token, init = {}) =>
+  (
+    await fetch(demo.url + path, {
+      ...init,
+      headers: { ...(token && { Authorization: `Bearer ${token}` }), ...init.headers },
+    })
+  ).status;
 const confirm = (page, name) => page.getByRole('dialog').getByRole('button', { name }).click();
 
-/** A page whose long timers never fire, as in a tab that is frozen or crashes: what waits behind a toast never happens. */
+/** Opens a page whose long timers never fire, as in a frozen or crashed tab: a delayed deletion is never sent. */
 async function frozen(open, who, path) {
   const page = await open(who);
-  await page.addInitScript(() => { const real = window.setTimeout; window.setTimeout = (f, ms, ...rest) => (ms >= 1000 ? 0 : real(f, ms, ...rest)); });
+  await page.addInitScript(() => {
+    const real = window.setTimeout;
+    window.setTimeout = (f, ms, ...rest) => (ms >= 1000 ? 0 : real(f, ms, ...rest));
+  });
   await page.goto(who.url + path);
   return page;
 }
 
-/** Each makes something that can be revoked, and tells where, how, by which call, and what holds before and after. */
+/** Each case creates something revocable: its page, button, request, and the state before and after. */
 const cases = {
   async connection(page) {
     const { code } = await api(page, 'POST', '/api/account/connect-codes');
     const { token } = await api(page, 'POST', '/api/connect/exchange', { code, client: 'to be revoked' });
     return {
-      at: '/settings/connections', deletes: /\/api\/account\/connections\/\w+$/, before: 200, after: 401, look: () => status('/api/agents', token),
-      async act() { await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click(); await confirm(page, 'Revoke'); },
+      at: '/settings/connections',
+      deletes: /\/api\/account\/connections\/\w+$/,
+      before: 200,
+      after: 401,
+      look: () => status('/api/agents', token),
+      async act() {
+        await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click();
+        await confirm(page, 'Revoke');
+      },
     };
   },
   async key(page) {
     const { token } = await api(page, 'POST', '/api/account/keys', { name: 'to be revoked', scopes: ['agents'] });
     return {
-      at: '/settings/keys', deletes: /\/api\/account\/keys\/\w+$/, before: 200, after: 401, look: () => status('/api/agents', token),
-      async act() { await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click(); await confirm(page, 'Revoke'); },
+      at: '/settings/keys',
+      deletes: /\/api\/account\/keys\/\w+$/,
+      before: 200,
+      after: 401,
+      look: () => status('/api/agents', token),
+      async act() {
+        await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click();
+        await confirm(page, 'Revoke');
+      },
     };
   },
   async session(page, open) {
@@ -38,17 +61,28 @@ const cases = {
     await other.waitForURL('**/chat');
     const cookie = (await other.context().cookies()).map((c) => `${c.name}=${c.value}`).join('; ');
     return {
-      at: '/settings/security', deletes: /\/api\/account\/sessions$/, before: 200, after: 401, look: () => status('/api/agents', '', { headers: { Cookie: cookie } }),
-      act: () => page.getByRole('button', { name: 'Sign out everywhere else' }).click(),
+      at: '/settings/security',
+      deletes: /\/api\/account\/sessions$/,
+      before: 200,
+      after: 401,
+      look: () => status('/api/agents', '', { headers: { Cookie: cookie } }),
+      act: () => page.getByRole('button', { name: 'Sign out all other sessions' }).click(),
     };
   },
   async 'connect code'(page) {
     let code;
     return {
-      at: '/settings/connect?client=curl', deletes: /\/api\/account\/connect-codes\/\w+$/, after: 400,
-      look: () => status('/api/connect/exchange', '', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code, client: 'late' }) }),
+      at: '/settings/connect?client=curl',
+      deletes: /\/api\/account\/connect-codes\/\w+$/,
+      after: 400,
+      look: () =>
+        status('/api/connect/exchange', '', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ code, client: 'late' }),
+        }),
       async act() {
-        await page.getByRole('button', { name: 'Make a code' }).click();
+        await page.getByRole('button', { name: 'Create code' }).click();
         await page.getByRole('timer').waitFor();
         code = /crlc_\w+/.exec(await page.locator('#main').textContent())[0];
         await page.getByRole('button', { name: 'Cancel' }).click();
@@ -56,11 +90,19 @@ const cases = {
     };
   },
   async webhook(page) {
-    const { webhook } = await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/to-be-revoked' });
+    const { webhook } = await api(page, 'POST', '/api/account/webhooks', {
+      url: 'https://hooks.example/to-be-revoked',
+    });
     return {
-      at: '/settings/webhooks', deletes: /\/api\/account\/webhooks\/\w+$/, before: true, after: false,
+      at: '/settings/webhooks',
+      deletes: /\/api\/account\/webhooks\/\w+$/,
+      before: true,
+      after: false,
       look: async () => (await api(page, 'GET', '/api/account/webhooks')).webhooks.some((w) => w.id === webhook.id),
-      async act() { await page.getByRole('button', { name: /^Delete.*to-be-revoked/ }).click(); await confirm(page, 'Delete'); },
+      async act() {
+        await page.getByRole('button', { name: /^Delete.*to-be-revoked/ }).click();
+        await confirm(page, 'Delete');
+      },
     };
   },
   async grant(page, open) {
@@ -71,7 +113,11 @@ const cases = {
     await other.waitForURL(`**/agents/${agent.id}`);
     const { token } = await api(other, 'POST', '/api/account/keys', { name: 'reader', scopes: ['agents'] });
     return {
-      at: `/agents/${agent.id}`, deletes: /\/grants\/\w+$/, before: 200, after: 404, look: () => status(`/api/agents/${agent.id}`, token),
+      at: `/agents/${agent.id}`,
+      deletes: /\/grants\/\w+$/,
+      before: 200,
+      after: 404,
+      look: () => status(`/api/agents/${agent.id}`, token),
       act: () => page.getByRole('button', { name: /^Stop sharing/ }).click(),
       end: () => api(page, 'DELETE', `/api/agents/${agent.id}`),
     };
@@ -84,7 +130,9 @@ for (const [name, make] of Object.entries(cases)) {
     const { at, deletes, before, after, look, act, end } = await make(page, open);
     if (before !== undefined) assert.equal(await look(), before);
     await page.goto(demo.url + at);
-    const sent = page.waitForResponse((r) => r.request().method() === 'DELETE' && deletes.test(new URL(r.url()).pathname));
+    const sent = page.waitForResponse(
+      (r) => r.request().method() === 'DELETE' && deletes.test(new URL(r.url()).pathname),
+    );
     await act();
     assert.equal((await sent).status(), 200);
     assert.equal(await look(), after, 'the very next request');
@@ -93,13 +141,13 @@ for (const [name, make] of Object.entries(cases)) {
   });
 }
 
-test('content can still be undone', async (open) => {
+test('deleted content can be restored', async (open) => {
   const page = await open(demo, '/chat');
   const agent = await agentOf(page);
   const { memory } = await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'Kept by Undo' });
   await page.goto(`${demo.url}/memories?agent=${agent.id}`);
   const row = page.getByRole('listitem').filter({ hasText: 'Kept by Undo' });
-  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.getByRole('button', { name: /^Delete/ }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await row.waitFor();
   await api(page, 'DELETE', `/api/agents/${agent.id}/memories/${memory.id}`);

@@ -1,4 +1,4 @@
-// Takes pictures of every page, light and dark, for the documentation: make screenshots.
+// Takes screenshots of every page, light and dark, for the documentation: make screenshots.
 import { mkdirSync } from 'node:fs';
 import { agentOf, api, ask, demo, open } from './harness.mjs';
 
@@ -6,18 +6,32 @@ const folder = process.env.CARREL_SCREENSHOTS ?? '../docs/screenshots';
 const only = process.env.CARREL_SCREENSHOTS_ONLY;
 mkdirSync(folder, { recursive: true });
 
-/** Something to see on every page. */
+/** Creates content for every page. */
 async function furnish() {
   const page = await open(demo, '/chat');
   const agent = await agentOf(page);
   const found = await api(page, 'POST', `/api/agents/${agent.id}/search`, { query: 'computer machine', numResults: 6 });
   for (const card of found.results) await api(page, 'POST', `/api/agents/${agent.id}/favourites`, { card });
-  for (const text of ['I prefer primary sources.', 'Answer in British English.', 'My thesis is about the history of databases.']) await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text });
+  for (const text of [
+    'I prefer primary sources.',
+    'Answer in British English.',
+    'My thesis is about the history of databases.',
+  ])
+    await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text });
   const code = await api(page, 'POST', '/api/account/connect-codes');
   await api(page, 'POST', '/api/connect/exchange', { code: code.code, client: 'my-editor' });
   const grace = (await api(page, 'GET', '/api/admin/users?q=grace')).users[0];
-  await api(page, 'PUT', '/api/admin/plans/reader', { capabilities: ['search', 'chat', 'favourites', 'memories'], spendCapMicros: 5_000_000, storageLimitBytes: 200_000_000, priceMicros: 9_000_000 });
-  await api(page, 'PUT', `/api/admin/users/${grace.id}/subscription`, { plan: 'reader', endsAt: new Date(Date.now() + 30 * 86_400_000).toISOString(), trial: true });
+  await api(page, 'PUT', '/api/admin/plans/reader', {
+    capabilities: ['search', 'chat', 'favourites', 'memories'],
+    spendCapMicros: 5_000_000,
+    storageLimitBytes: 200_000_000,
+    priceMicros: 9_000_000,
+  });
+  await api(page, 'PUT', `/api/admin/users/${grace.id}/subscription`, {
+    plan: 'reader',
+    endsAt: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+    trial: true,
+  });
   await api(page, 'PUT', `/api/agents/${agent.id}/grants/${grace.id}`, { grant: 'user' });
   await api(page, 'POST', '/api/account/export');
   await ask(page, 'What did Turing ask about machines?');
@@ -26,7 +40,7 @@ async function furnish() {
   await answer.getByRole('button', { name: 'Open source 1' }).first().click();
   await page.locator('aside mark').waitFor();
   const chat = page.url().slice(demo.url.length);
-  // After the answers, which it would be told of.
+  // After the answers, so that no delivery is attempted.
   await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
   await page.context().close();
   return { chat, agent, grace };
@@ -34,27 +48,63 @@ async function furnish() {
 
 const { chat, agent, grace } = await furnish();
 const pages = {
-  chat, 'new-chat': '/chat', search: '/search?q=computer+machine&from=1945&to=1990', favourites: '/favourites', memories: '/memories', agents: '/agents', agent: `/agents/${agent.id}`,
-  sources: '/sources', profile: '/settings/profile', connect: '/settings/connect?client=cursor', connections: '/settings/connections', keys: '/settings/keys', usage: '/settings/usage', security: '/settings/security', audit: '/settings/audit',
-  subscription: '/settings/subscription', webhooks: '/settings/webhooks', data: '/settings/data', 'admin-users': '/admin/users', 'admin-user': `/admin/users/${grace.id}`, 'admin-plans': '/admin/plans', 'admin-audit': '/admin/audit',
+  chat,
+  'new-chat': '/chat',
+  search: '/search?q=computer+machine&from=1945&to=1990',
+  favourites: '/favourites',
+  memories: '/memories',
+  agents: '/agents',
+  agent: `/agents/${agent.id}`,
+  sources: '/sources',
+  profile: '/settings/profile',
+  connect: '/settings/connect?client=cursor',
+  connections: '/settings/connections',
+  keys: '/settings/keys',
+  usage: '/settings/usage',
+  security: '/settings/security',
+  audit: '/settings/audit',
+  subscription: '/settings/subscription',
+  webhooks: '/settings/webhooks',
+  data: '/settings/data',
+  'admin-users': '/admin/users',
+  'admin-user': `/admin/users/${grace.id}`,
+  'admin-plans': '/admin/plans',
+  'admin-audit': '/admin/audit',
   'admin-system': '/admin/system?state=complete',
 };
-/** Where a program sends somebody to be allowed something. */
+/** The address of the OAuth consent page. */
 async function consent() {
   const back = 'http://127.0.0.1:8765/callback';
   const reply = await fetch(`${demo.url}/api/auth/mcp/register`, {
-    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ client_name: 'my-editor', redirect_uris: [back], token_endpoint_auth_method: 'none' }),
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ client_name: 'my-editor', redirect_uris: [back], token_endpoint_auth_method: 'none' }),
   });
   const { client_id } = await reply.json();
-  const asked = { response_type: 'code', client_id, redirect_uri: back, code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', state: 'x', resource: `${demo.url}/mcp` };
+  const asked = {
+    response_type: 'code',
+    client_id,
+    redirect_uri: back,
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    state: 'x',
+    resource: `${demo.url}/mcp`,
+  };
   return `/api/auth/mcp/authorize?${new URLSearchParams(asked)}`;
 }
 
 const nobody = { storageState: { cookies: [], origins: [] } };
-const doors = { setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, nobody], 'sign-in': [`${demo.url}/sign-in`, nobody], consent: [demo.url + await consent(), {}] };
+const doors = {
+  setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, nobody],
+  'sign-in': [`${demo.url}/sign-in`, nobody],
+  consent: [demo.url + (await consent()), {}],
+};
 for (const [name, [address, who]] of Object.entries(doors)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const [look, dark] of [['light', false], ['dark', true]]) {
+  for (const [look, dark] of [
+    ['light', false],
+    ['dark', true],
+  ]) {
     const page = await open(demo, '', { dark, ...who });
     await page.goto(address);
     await page.screenshot({ path: `${folder}/${name}-${look}.png` });
@@ -65,7 +115,11 @@ for (const [name, [address, who]] of Object.entries(doors)) {
 
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844, touch: true } })) {
+  for (const [look, options] of Object.entries({
+    light: {},
+    dark: { dark: true },
+    phone: { width: 390, height: 844, touch: true },
+  })) {
     if (look === 'phone' && !['chat', 'search'].includes(name)) continue;
     const page = await open(demo, path, options);
     await page.waitForLoadState('networkidle');

@@ -4,62 +4,64 @@ import { judge } from './judge.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
 
-test('an agent is shared with a person by their address, changed and taken back', async (open) => {
+test('an agent is shared by email, the access is changed and revoked', async (open) => {
   const page = await open(demo, '/agents', { expectErrors: true });
   const agent = await agentOf(page);
   await page.goto(`${demo.url}/agents/${agent.id}`);
-  await page.getByText('Nobody else can use it.').waitFor();
+  await page.getByText('Not shared.').waitFor();
   const invite = async (email) => {
-    await page.getByLabel('E-mail of the person').fill(email);
-    await page.getByLabel('may', { exact: true }).selectOption('viewer');
+    await page.getByLabel('User’s email').fill(email);
+    await page.getByLabel('Access', { exact: true }).selectOption('viewer');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
-    await page.getByText('Invitation sent. They need to accept it.').first().waitFor();
+    await page.getByText('Invitation sent.').first().waitFor();
   };
-  // An address without an account looks the same, and is withdrawn the same way.
+  // An address without an account behaves the same.
   await invite('nobody@example.org');
   const row = (email) => page.getByRole('listitem').filter({ hasText: email });
   const unknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
-  await row('nobody@example.org').getByRole('button', { name: /^Withdraw/ }).click();
+  await row('nobody@example.org')
+    .getByRole('button', { name: /^Withdraw/ })
+    .click();
   await page.getByText('Invitation withdrawn.').first().waitFor();
   await invite('Grace@example.org');
   assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), unknown);
   assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is not told before she accepts');
 
-  // Until she accepts there is no such agent.
+  // The agent is not listed until the invitation is accepted.
   const other = await open(member, `/agents/${agent.id}`);
-  await other.getByRole('heading', { name: 'There is nothing here' }).first().waitFor();
+  await other.getByRole('heading', { name: 'Page not found' }).first().waitFor();
   await other.goto(`${demo.url}/agents`);
-  await other.getByText('You have an invitation to an agent.').waitFor();
+  await other.getByText('You have 1 invitation to an agent.').waitFor();
   assert.equal(await other.getByText('Landmarks').count(), 0);
   await other.getByRole('link', { name: 'Agents (1 invitation)' }).waitFor();
   await other.getByRole('link', { name: 'Review' }).click();
   await other.getByText('(demo@example.org) invites you').waitFor();
-  await other.getByText('You may search it and read its documents.').waitFor();
+  await other.getByText('You can search this agent and read its documents.').waitFor();
   await other.getByRole('button', { name: /^Accept.*Landmarks/ }).click();
   await other.waitForURL(`**/agents/${agent.id}`);
-  await other.getByText('You may search it and read its documents.').waitFor();
+  await other.getByText('You can search this agent and read its documents.').waitFor();
   await page.reload();
   await page.getByText('Grace Hopper', { exact: true }).waitFor();
   assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer changes nothing');
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
   assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
 
-  // What the grant does not allow is missing everywhere.
+  // Actions that the grant does not include are not shown.
   await other.goto(`${demo.url}/chat?agent=${agent.id}`);
-  await other.getByText('This agent can’t chat with you now.').waitFor();
+  await other.getByText('You can’t chat with this agent right now.').waitFor();
   assert.equal(await other.getByRole('textbox', { name: 'Message' }).count(), 0);
   await other.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
   await other.locator('li h2').first().waitFor();
   assert.equal(await other.getByRole('button', { name: /^Favourite/ }).count(), 0);
   await other.goto(`${demo.url}/memories?agent=${agent.id}`);
-  await other.getByRole('heading', { name: 'Nothing is remembered yet' }).waitFor();
+  await other.getByRole('heading', { name: 'No memories yet' }).waitFor();
   assert.equal(await other.getByRole('textbox', { name: 'New memory' }).count(), 0);
   await other.goto(`${demo.url}/sources/${agent.defaultSourceId}?agent=${agent.id}`);
-  await other.getByRole('link', { name: 'Search it' }).waitFor();
+  await other.getByRole('link', { name: 'Search source' }).waitFor();
   assert.equal(await other.getByRole('button', { name: /Edit|Delete source|Remove/ }).count(), 0);
   await other.goto(`${demo.url}/agents/${agent.id}`);
 
-  await page.getByLabel('Grace Hopper may').selectOption('manager');
+  await page.getByLabel('Grace Hopper: Access').selectOption('manager');
   await page.getByText('Saved').first().waitFor();
   await other.reload();
   await other.getByText('Only its owner can delete or share it.').waitFor();
@@ -67,13 +69,13 @@ test('an agent is shared with a person by their address, changed and taken back'
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager does not delete');
 
   await page.getByRole('button', { name: /^Stop sharing.*Grace Hopper/ }).click();
-  await page.getByText('Nobody else can use it.').waitFor();
+  await page.getByText('Not shared.').waitFor();
   await other.goto(`${demo.url}/agents`);
   await other.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
   await other.getByText('Landmarks').waitFor({ state: 'detached' });
 });
 
-test('an invitation is declined, and the sender is not told', async (open) => {
+test('an invitation is declined without notifying the sender', async (open) => {
   const page = await open(demo, '/agents');
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Unwanted', description: '<b>Bold</b> words' });
   await api(page, 'PUT', `/api/agents/${agent.id}/grants/eve@example.org`, { grant: 'user' });
@@ -82,11 +84,11 @@ test('an invitation is declined, and the sender is not told', async (open) => {
   await other.getByRole('button', { name: /^Decline.*Unwanted/ }).click();
   await other.getByRole('heading', { name: 'No invitations' }).waitFor();
   await page.goto(`${demo.url}/agents/${agent.id}`);
-  await page.getByText('Invited. They need to accept it.').waitFor();
+  await page.getByText('Invited, not accepted yet').waitFor();
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
-test('a shared agent is left', async (open) => {
+test('a user leaves a shared agent', async (open) => {
   const page = await open(demo, '/agents');
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Left behind' });
   await api(page, 'PUT', `/api/agents/${agent.id}/grants/ida@example.org`, { grant: 'user' });
@@ -99,84 +101,115 @@ test('a shared agent is left', async (open) => {
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
-test('only administrators are offered everybody', async (open) => {
+test('only administrators can share with everyone', async (open) => {
   const page = await open(member, '/agents');
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Hers to share' });
   await page.goto(`${demo.url}/agents/${agent.id}`);
-  await page.getByLabel('E-mail of the person').waitFor();
+  await page.getByLabel('User’s email').waitFor();
   await page.waitForLoadState('networkidle');
-  assert.equal(await page.getByLabel('Everybody here').count(), 0);
+  assert.equal(await page.getByLabel('Everyone').count(), 0);
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
-test('an agent that everybody may use is marked as shared in the picker', async (open) => {
+test('an agent shared with everyone is marked in the picker', async (open) => {
   const page = await open(demo, '/agents');
   const agent = await agentOf(page);
   await page.goto(`${demo.url}/agents/${agent.id}`);
-  await page.getByLabel('Everybody here').check();
+  await page.getByLabel('Everyone').check();
   await page.getByRole('button', { name: 'Share', exact: true }).click();
-  await page.getByText('All accounts of this installation').waitFor();
+  await page.getByText('All accounts on this installation').waitFor();
   const other = await open(member, '/agents');
   const own = (await api(other, 'POST', '/api/agents', { name: 'My own' })).agent;
   await other.goto(`${demo.url}/memories`);
   await other.getByLabel('Agent').waitFor();
-  assert.deepEqual(await other.getByLabel('Agent').locator('option').allTextContents(), ['My own', 'Landmarks (shared)'], 'one’s own come first');
+  assert.deepEqual(
+    await other.getByLabel('Agent').locator('option').allTextContents(),
+    ['My own', 'Landmarks (shared)'],
+    'one’s own come first',
+  );
   await api(other, 'DELETE', `/api/agents/${own.id}`);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
 });
 
-test('a key has a cap of its own, which can be taken away', async (open) => {
+test('the spend cap of a key can be set and removed', async (open) => {
   const page = await open(demo, '/settings/keys');
   const { key } = await api(page, 'POST', '/api/account/keys', { name: 'capped', scopes: ['agents'] });
   await page.reload();
-  await page.getByRole('button', { name: /^Set a cap.*capped/ }).click();
-  await dialog(page).getByLabel('US dollars a month').fill('3');
+  await page.getByRole('button', { name: /^Set spend cap.*capped/ }).click();
+  await dialog(page).getByLabel('US dollars per month').fill('3');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: /^US\$0.00 of US\$3.00 this month.*capped/ }).click();
-  await dialog(page).getByLabel('US dollars a month').fill('');
+  await dialog(page).getByLabel('US dollars per month').fill('');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: /^Set a cap.*capped/ }).waitFor();
+  await page.getByRole('button', { name: /^Set spend cap.*capped/ }).waitFor();
   await api(page, 'DELETE', `/api/account/keys/${key.id}`);
 });
 
-test('the secret of a webhook is shown once, and a test tells what came of it', async (open) => {
+test('a webhook secret is shown once, and a test shows its result', async (open) => {
   const page = await open(demo, '/settings/webhooks', { expectErrors: true });
   await page.getByRole('heading', { name: 'No webhooks' }).waitFor();
   await page.getByRole('button', { name: 'New webhook' }).click();
-  await dialog(page).getByLabel('Address').fill('http://127.0.0.1/hook');
+  await dialog(page).getByLabel('URL').fill('http://127.0.0.1/hook');
   await dialog(page).getByRole('button', { name: 'Add webhook' }).click();
   await dialog(page).getByRole('alert').waitFor();
-  await dialog(page).getByLabel('Address').fill('https://hooks.example/carrel');
-  await dialog(page).getByLabel('Answers that failed').uncheck();
+  await dialog(page).getByLabel('URL').fill('https://hooks.example/carrel');
+  await dialog(page).getByLabel('Answer failed').uncheck();
   await dialog(page).getByRole('button', { name: 'Add webhook' }).click();
-  await dialog(page).getByText(/^whsec_/).waitFor();
+  await dialog(page)
+    .getByText(/^whsec_/)
+    .waitFor();
   await dialog(page).getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
   assert.ok(!(await page.content()).includes('whsec_'), 'the secret is gone');
-  // The receiver is not there, and nothing leaves the machine to look for it.
-  await page.route('**/webhooks/*/test', (r) => r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }));
-  await page.getByRole('button', { name: /^Send a test/ }).click();
+  // The receiver does not exist, and no request leaves the machine.
+  await page.route('**/webhooks/*/test', (r) =>
+    r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }),
+  );
+  await page.getByRole('button', { name: /^Send test/ }).click();
   await page.getByText('The receiver answered with status 500.').waitFor();
   await page.getByRole('button', { name: /^Delete/ }).click();
   await dialog(page).getByRole('button', { name: 'Delete' }).click();
   await page.waitForFunction(async () => !(await (await fetch('/api/account/webhooks')).json()).webhooks.length);
 });
 
-const plan = { name: 'reader', capabilities: ['search', 'chat'], models: [], spendCapMicros: 5_000_000, priceMicros: 9_000_000, declared: false };
-const spend = { usedMicros: 1_000_000, capMicros: 5_000_000, leftMicros: 4_000_000, resetsAt: '2026-12-01T00:00:00.000Z' };
-const subscription = { plan: 'reader', status: 'active', startsAt: '2026-11-01T12:00:00.000Z', endsAt: '2026-12-01T12:00:00.000Z', cancelAtEnd: false, live: true, source: 'stripe' };
+const plan = {
+  name: 'reader',
+  capabilities: ['search', 'chat'],
+  models: [],
+  spendCapMicros: 5_000_000,
+  priceMicros: 9_000_000,
+  declared: false,
+};
+const spend = {
+  usedMicros: 1_000_000,
+  capMicros: 5_000_000,
+  leftMicros: 4_000_000,
+  resetsAt: '2026-12-01T00:00:00.000Z',
+};
+const subscription = {
+  plan: 'reader',
+  status: 'active',
+  startsAt: '2026-11-01T12:00:00.000Z',
+  endsAt: '2026-12-01T12:00:00.000Z',
+  cancelAtEnd: false,
+  live: true,
+  source: 'stripe',
+};
 
-test('the subscription page tells what there is, what is left and when it starts anew', async (open) => {
+test('the plan page shows the plan, the remaining budget and the reset date', async (open) => {
   const page = await open(demo, '/settings/subscription');
-  await page.getByText('It has no end.').waitFor();
-  await page.getByText('without a limit').waitFor();
-  assert.equal(await page.getByRole('button', { name: /Take|Manage payment/ }).count(), 0, 'nothing is sold here');
+  await page.getByText('No end date.').waitFor();
+  await page.getByText('unlimited').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Choose|Manage payment/ }).count(), 0, 'nothing is sold here');
   const states = [
-    [{ plan, spend, subscription }, 'It is renewed on 1 Dec 2026.'],
-    [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'It ends on 1 Dec 2026, and is not renewed.'],
-    [{ plan, spend, subscription: { ...subscription, status: 'trial' } }, 'A trial until 1 Dec 2026.'],
-    [{ plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } }, 'You can go on until 4 Dec 2026; pay before that.'],
-    [{ spend }, 'ask whoever runs this installation'],
+    [{ plan, spend, subscription }, 'Renews on 1 Dec 2026.'],
+    [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'Ends on 1 Dec 2026. Does not renew.'],
+    [{ plan, spend, subscription: { ...subscription, status: 'trial' } }, 'Trial until 1 Dec 2026.'],
+    [
+      { plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } },
+      'Update your payment by 4 Dec 2026 to keep your plan.',
+    ],
+    [{ spend }, 'ask your administrator for a plan'],
   ];
   for (const [reply, words] of states) {
     await page.route('**/api/account/subscription', (r) => r.fulfill({ json: reply }));
@@ -187,42 +220,69 @@ test('the subscription page tells what there is, what is left and when it starts
   }
 });
 
-test('a plan is bought and managed at the payment provider', async (open) => {
+test('a plan is bought and managed through the payment provider', async (open) => {
   const page = await open(demo, '/settings/subscription');
   const billing = { checkout: true, portal: true, plans: [plan] };
   const asked = [];
   await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, billing } }));
-  await page.route('**/api/account/subscription/*', (r) => { asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]); return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } }); });
+  await page.route('**/api/account/subscription/*', (r) => {
+    asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]);
+    return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } });
+  });
   await page.reload();
-  await page.getByRole('button', { name: 'Take reader' }).click();
+  await page.getByRole('button', { name: 'Choose reader' }).click();
   await page.waitForURL('**/settings/profile?paid');
   await page.goBack();
   await page.getByRole('button', { name: 'Manage payment' }).click();
   await page.waitForURL('**/settings/profile?paid');
-  assert.deepEqual(asked, [['checkout', { plan: 'reader' }], ['portal', null]]);
+  assert.deepEqual(asked, [
+    ['checkout', { plan: 'reader' }],
+    ['portal', null],
+  ]);
 });
 
-test('plans that can be bought are accessible', async (open) => {
+test('the list of plans for sale is accessible', async (open) => {
   const page = await open(demo, '/chat', { bypassCSP: true, width: 390, height: 844 });
-  await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, subscription: { ...subscription, status: 'past_due', live: false }, billing: { checkout: true, portal: true, plans: [plan] } } }));
+  await page.route('**/api/account/subscription', (r) =>
+    r.fulfill({
+      json: {
+        spend,
+        subscription: { ...subscription, status: 'past_due', live: false },
+        billing: { checkout: true, portal: true, plans: [plan] },
+      },
+    }),
+  );
   await page.goto(`${demo.url}/settings/subscription`);
-  await page.getByRole('button', { name: 'Take reader' }).waitFor();
+  await page.getByRole('button', { name: 'Choose reader' }).waitFor();
   await judge(page, 'a subscription');
 });
 
 test('an account is exported in the background, downloaded and deleted again', async (open) => {
-  const page = await open(member, '/settings/data', { expectErrors: true }); // there is no export yet: 404
-  await page.getByRole('button', { name: 'Make an export' }).click();
-  await page.getByText(/is ready/).first().waitFor();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+  const page = await open(member, '/settings/data', { expectErrors: true }); // 404: no export yet
+  await page.getByRole('button', { name: 'Create export' }).click();
+  await page
+    .getByText(/^Export of .* ready/)
+    .first()
+    .waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
   assert.match(file.suggestedFilename(), /\.zip$/);
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('button', { name: 'Make an export' }).waitFor();
+  await page.getByRole('button', { name: 'Create export' }).waitFor();
 });
 
-test('the page of an export shows how far it is, and why it failed', async (open) => {
+test('the export page shows progress and errors', async (open) => {
   const page = await open(member);
-  let made = { id: 'exp_1', status: 'working', done: 120, total: 480, bytes: 1_000_000, createdAt: '2026-11-15T10:00:00.000Z' };
+  let made = {
+    id: 'exp_1',
+    status: 'working',
+    done: 120,
+    total: 480,
+    bytes: 1_000_000,
+    createdAt: '2026-11-15T10:00:00.000Z',
+  };
   await page.route('**/api/account/export', (r) => r.fulfill({ json: { export: made } }));
   await page.goto(`${demo.url}/settings/data`);
   await page.getByText('120 of 480 · 1 MB').waitFor();
@@ -231,10 +291,14 @@ test('the page of an export shows how far it is, and why it failed', async (open
   await page.getByRole('alert').getByText('The disk is full.').waitFor();
 });
 
-test('an account is deleted only after its address was typed', async (open) => {
-  const page = await open(member, '/settings/data', { expectErrors: true }); // as above
+test('deleting an account requires typing its email', async (open) => {
+  const page = await open(member, '/settings/data', { expectErrors: true }); // 404: no export yet
   let sent;
-  await page.route('**/api/account', (r) => (r.request().method() === 'DELETE' ? ((sent = r.request().postDataJSON()), r.fulfill({ json: { deleted: true } })) : r.continue()));
+  await page.route('**/api/account', (r) =>
+    r.request().method() === 'DELETE'
+      ? ((sent = r.request().postDataJSON()), r.fulfill({ json: { deleted: true } }))
+      : r.continue(),
+  );
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const confirm = dialog(page).getByRole('button', { name: 'Delete my account' });
   assert.ok(await confirm.isDisabled());

@@ -6,7 +6,7 @@ import { slow, test } from './harness.mjs';
 
 const MIB = 1024 * 1024;
 
-/** A file of so many bytes. The browser's protocol carries small ones only, so it lies on the disk. */
+/** Creates a file of the given size on disk: the browser protocol accepts only small files inline. */
 function large(name, size) {
   const path = join(mkdtempSync(join(tmpdir(), 'carrel-')), name);
   writeFileSync(path, 'The looms of the mill ran day and night. '.repeat(Math.ceil(size / 41)).slice(0, size));
@@ -16,29 +16,33 @@ function large(name, size) {
 async function library(open, options) {
   const page = await open(slow, '/sources', options);
   await page.getByRole('link', { name: 'Library' }).click();
-  await page.getByText('Drop files here, or choose them').waitFor();
+  await page.getByText('Drop files here or click to choose').waitFor();
   return page;
 }
 
-test('a large file goes in pieces, and goes on after a broken line and a lost reply', async (open) => {
+test('a large file is uploaded in chunks and resumes after a lost connection', async (open) => {
   const page = await library(open, { expectErrors: true });
   const offsets = [];
   await page.route('**/uploads/*', async (r) => {
     const offset = Number(r.request().headers()['upload-offset']);
     offsets.push(offset / MIB);
-    if (offsets.length === 1) await r.abort('connectionreset'); // nothing has arrived
-    else if (offsets.length === 3) { await r.fetch(); await r.abort('connectionreset'); } // it has, and nobody was told
+    if (offsets.length === 1)
+      await r.abort('connectionreset'); // the request was lost
+    else if (offsets.length === 3) {
+      await r.fetch();
+      await r.abort('connectionreset');
+    } // the request arrived, but its reply was lost
     else await r.continue();
   });
   await page.setInputFiles('input[type=file]', large('pieces.txt', 9 * MIB));
   const row = page.getByRole('list', { name: 'Uploads' }).getByRole('listitem').filter({ hasText: 'pieces.txt' });
-  await row.getByText('The line dropped. It goes on by itself.').waitFor();
-  await row.getByText('Sent').waitFor();
+  await row.getByText('Connection lost. The upload resumes automatically.').waitFor();
+  await row.getByText('Uploaded', { exact: true }).waitFor();
   assert.deepEqual(offsets, [0, 0, 4, 4, 8], 'what had arrived is not sent again');
   await page.getByRole('button', { name: 'Remove: pieces.txt' }).waitFor();
 });
 
-test('a file in pieces can be cancelled, and the server forgets it', async (open) => {
+test('a chunked upload can be cancelled and is removed from the server', async (open) => {
   const page = await library(open, { expectErrors: true });
   await page.route('**/uploads/*', (r) => (r.request().method() === 'PATCH' ? new Promise(() => {}) : r.continue()));
   await page.setInputFiles('input[type=file]', large('given-up.txt', 5 * MIB));
@@ -50,61 +54,90 @@ test('a file in pieces can be cancelled, and the server forgets it', async (open
   await page.getByText('Cancelled').waitFor();
 });
 
-test('an import is followed live: files, documents, and what could not be read and why', async (open) => {
+test('an import shows live progress, documents and errors', async (open) => {
   const page = await open(slow);
   await page.addInitScript(() => {
     const real = window.fetch;
     window.fetch = (input, init) => {
       if (!/\/sources\/[^/]+\/events/.test(String(input))) return real(input, init);
-      return Promise.resolve(new Response(new ReadableStream({ start(c) {
-        window.push = (event, data) => c.enqueue(new TextEncoder().encode(`id: 9.1\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
-      } })));
+      return Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(c) {
+              window.push = (event, data) =>
+                c.enqueue(new TextEncoder().encode(`id: 9.1\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+            },
+          }),
+        ),
+      );
     };
   });
   await page.goto(`${slow.url}/sources`);
   await page.getByRole('link', { name: 'Library' }).click();
   await page.waitForFunction(() => window.push);
   const push = (event, data) => page.evaluate(([e, d]) => window.push(e, d), [event, data]);
-  const report = { files: { total: 5, done: 1, unchanged: 0, failed: 0, removed: 0 }, bytes: { total: 1000, done: 200 }, documents: { added: 7, updated: 0, unchanged: 0, deleted: 0 }, failed: 0 };
+  const report = {
+    files: { total: 5, done: 1, unchanged: 0, failed: 0, removed: 0 },
+    bytes: { total: 1000, done: 200 },
+    documents: { added: 7, updated: 0, unchanged: 0, deleted: 0 },
+    failed: 0,
+  };
   await push('progress', { ...report, current: 'second.pdf', etaSeconds: 12 });
-  await page.getByText('Reading file 1 of 5').waitFor();
+  await page.getByText('Importing file 1 of 5').waitFor();
   await page.getByText('second.pdf').waitFor();
   await page.getByText('7 documents · 12 seconds left').waitFor();
-  await push('progress', { ...report, failed: 1, errors: [{ file: 'second.pdf', reason: 'second.pdf: needs a password; save it without one' }] });
+  await push('progress', {
+    ...report,
+    failed: 1,
+    errors: [{ file: 'second.pdf', reason: 'second.pdf: needs a password; save it without one' }],
+  });
   await page.getByText('second.pdf: needs a password; save it without one').waitFor();
   await page.getByText('12 seconds left').waitFor({ state: 'detached' });
   const asked = page.waitForResponse((r) => r.url().endsWith('/sources'));
   await push('done', { status: 'complete' });
   await asked;
-  await page.getByText('Reading file').waitFor({ state: 'detached' });
+  await page.getByText('Importing file').waitFor({ state: 'detached' });
 });
 
-test('a file that can’t be read says why, without a reload', async (open) => {
+test('an unreadable file shows the reason without a reload', async (open) => {
   const page = await library(open);
-  await page.setInputFiles('input[type=file]', { name: 'broken.pdf', mimeType: 'application/pdf', buffer: Buffer.from('no PDF at all') });
-  await page.getByRole('heading', { name: '1 file could not be read' }).waitFor();
-  await page.locator('section[aria-labelledby=unread]').getByText('broken.pdf: is not a PDF file, or one that is damaged').waitFor();
+  await page.setInputFiles('input[type=file]', {
+    name: 'broken.pdf',
+    mimeType: 'application/pdf',
+    buffer: Buffer.from('no PDF at all'),
+  });
+  await page.getByRole('heading', { name: '1 file couldn’t be read' }).waitFor();
+  await page
+    .locator('section[aria-labelledby=unread]')
+    .getByText('broken.pdf: is not a PDF file, or one that is damaged')
+    .waitFor();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).click();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).waitFor({ state: 'detached' });
 });
 
-/** What the form is filled with, by the labels of what it asks for. */
+/** Values for the form, by label. */
 const answers = {
-  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')), 'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b', Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'), // a feed is fetched at once, the others when somebody searches
-  Bucket: () => 'papers', 'Key of the provider': () => 'a-key-of-mine',
+  'Folder path on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
+  'Page URLs, one per line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
+  // A feed is fetched at once, the others on the first search.
+  URL: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'),
+  Bucket: () => 'papers',
+  'API key of the provider': () => 'a-key-of-mine',
 };
 
-test('every kind of source can be added, changed and removed', async (open) => {
+test('every source kind can be added, edited and deleted', async (open) => {
   const page = await open(slow, '/sources');
   await page.getByRole('button', { name: 'New source' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.locator('option[value=folder]').waitFor({ state: 'attached' });
-  const kinds = await dialog.locator('option').evaluateAll((all) => all.filter((o) => o.closest('#source-kind')).map((o) => o.value));
+  const kinds = await dialog
+    .locator('option')
+    .evaluateAll((all) => all.filter((o) => o.closest('#source-kind')).map((o) => o.value));
   await page.keyboard.press('Escape');
   for (const kind of kinds) {
     await page.getByRole('button', { name: 'New source' }).click();
     await dialog.locator('option[value=folder]').waitFor({ state: 'attached' });
-    await dialog.getByLabel('Kind').selectOption(kind);
+    await dialog.getByLabel('Type').selectOption(kind);
     await dialog.getByLabel('Name', { exact: true }).fill(`My ${kind}`);
     for (const field of await dialog.locator(':is(input, textarea):required:not(#source-name)').all()) {
       const label = await field.evaluate((f) => f.labels[0].textContent.trim());
@@ -119,7 +152,7 @@ test('every kind of source can be added, changed and removed', async (open) => {
     await page.getByRole('button', { name: 'Delete source' }).click();
     await dialog.getByRole('textbox').fill(`Our ${kind}`);
     await dialog.getByRole('button', { name: 'Delete source' }).click();
-    await page.getByText(`Our ${kind} is deleted.`).waitFor();
+    await page.getByText(`Our ${kind} deleted.`).waitFor();
   }
   assert.ok(kinds.length > 15);
 });
@@ -128,34 +161,34 @@ test('a source has a schedule, a secret that is never shown, and can become the 
   const page = await open(slow, '/sources', { expectErrors: true });
   await page.getByRole('button', { name: 'New source' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Kind').selectOption('feed');
+  await dialog.getByLabel('Type').selectOption('feed');
   await dialog.getByLabel('Name', { exact: true }).fill('News');
-  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/feed.xml');
-  await dialog.getByLabel('Bring up to date').selectOption({ label: 'Every 6 hours' });
+  await dialog.getByLabel('URL').fill('http://127.0.0.1:9/feed.xml');
+  await dialog.getByLabel('Sync').selectOption({ label: 'Every 6 hours' });
   await dialog.getByRole('button', { name: 'Create source' }).click();
   await page.getByRole('heading', { name: 'News', level: 1 }).waitFor();
   await page.getByText('http://127.0.0.1:9/feed.xml').first().waitFor();
   const synced = page.waitForResponse((r) => r.url().endsWith('/sync'));
-  await page.getByRole('button', { name: 'Bring up to date' }).click();
+  await page.getByRole('button', { name: 'Sync now' }).click();
   assert.equal((await synced).status(), 200);
   await page.getByRole('button', { name: 'Edit' }).click();
-  assert.equal(await dialog.getByLabel('Bring up to date').inputValue(), '360');
-  await dialog.getByLabel('Address').fill('ftp://127.0.0.1/feed');
+  assert.equal(await dialog.getByLabel('Sync').inputValue(), '360');
+  await dialog.getByLabel('URL').fill('ftp://127.0.0.1/feed');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.locator('#source-url-wrong').waitFor();
-  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/other.xml');
+  await dialog.getByLabel('URL').fill('http://127.0.0.1:9/other.xml');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('http://127.0.0.1:9/other.xml').first().waitFor();
-  await page.getByRole('button', { name: 'Make it the default' }).click();
+  await page.getByRole('button', { name: 'Make default' }).click();
   await page.getByText('Feed · Default').waitFor();
   await page.getByRole('link', { name: 'Sources' }).last().click();
   await page.getByRole('link', { name: 'Library' }).click();
-  await page.getByRole('button', { name: 'Make it the default' }).click();
+  await page.getByRole('button', { name: 'Make default' }).click();
   await page.getByText('Uploaded files · Default').waitFor();
   await page.goBack();
   await page.getByRole('link', { name: 'News' }).click();
   await page.getByRole('button', { name: 'Delete source' }).click();
   await dialog.getByRole('textbox').fill('News');
   await dialog.getByRole('button', { name: 'Delete source' }).click();
-  await page.getByText('News is deleted.').waitFor();
+  await page.getByText('News deleted.').waitFor();
 });

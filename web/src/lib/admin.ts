@@ -1,6 +1,6 @@
 import { m } from './i18n/manage';
 
-/** The pages of those who run the installation. */
+/** Pages for administrators. */
 export const adminPages = (): { to: string; label: string }[] => [
   { to: '/admin/users', label: m('users') },
   { to: '/admin/plans', label: m('plans') },

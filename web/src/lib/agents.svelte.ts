@@ -3,7 +3,6 @@ import { recall, remember } from './prefs.svelte';
 import { asApiError } from './resource.svelte';
 import { params } from './router.svelte';
 
-/** The agents of the account, which every page needs. */
 class Agents {
   list = $state.raw<Agent[]>([]);
   loaded = $state(false);
@@ -27,19 +26,27 @@ class Agents {
   }
 
   put(agent: Agent): void {
-    this.list = this.list.some((a) => a.id === agent.id) ? this.list.map((a) => (a.id === agent.id ? agent : a)) : [agent, ...this.list];
+    this.list = this.list.some((a) => a.id === agent.id)
+      ? this.list.map((a) => (a.id === agent.id ? agent : a))
+      : [agent, ...this.list];
   }
 
-  drop(id: string): void { this.list = this.list.filter((a) => a.id !== id); }
+  drop(id: string): void {
+    this.list = this.list.filter((a) => a.id !== id);
+  }
 
-  get(id: string): Agent | undefined { return this.list.find((a) => a.id === id); }
+  get(id: string): Agent | undefined {
+    return this.list.find((a) => a.id === id);
+  }
 
-  /** The agent that the page is about: the one in the address, else the last one used, else the first. */
+  /** The current agent: the one in the URL, else the last one used, else the first. */
   get current(): Agent | undefined {
     return this.get(params().get('agent') ?? '') ?? this.get(recall('agent') ?? '') ?? this.list[0];
   }
 
-  use(id: string): void { remember('agent', id); }
+  use(id: string): void {
+    remember('agent', id);
+  }
 }
 
 export const agents = new Agents();

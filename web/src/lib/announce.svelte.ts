@@ -1,7 +1,7 @@
-/** What screen readers are told, politely, of things that happen away from the focus. */
+/** Text of the polite live region, for screen readers. */
 export const announcer = $state({ text: '' });
 
 export function announce(text: string): void {
-  announcer.text = ''; // the same words twice are still news
+  announcer.text = ''; // a repeated text is announced again
   queueMicrotask(() => (announcer.text = text));
 }

@@ -15,7 +15,7 @@ export type MessageList = Schemas['MessageList'];
 export type SearchReply = Schemas['SearchReply'];
 export type Thread = Schemas['Thread'];
 
-/** Why a call failed: the server's problem, or that it could not be reached. */
+/** A failed API call: a problem detail of the server, or `offline`. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -29,29 +29,29 @@ export class ApiError extends Error {
   }
 }
 
-/** Where the browser is sent when the server wants to know who is there. Replaced in tests. */
-export const door = { go: (to: string) => location.assign(to) };
+/** Leaves the app for a page of the server. Tests replace it. */
+export const navigation = { leave: (to: string) => location.assign(to) };
 
-const here = () => encodeURIComponent(location.pathname.slice(base.length) + location.search);
+const returnPath = () => encodeURIComponent(location.pathname.slice(base.length) + location.search);
 
-/** A failure that the reader can only mend on another page leads there. */
-function leave(e: ApiError): void {
-  if (e.status === 401) door.go(`${base}/sign-in?return=${here()}`);
-  if (e.code === 'step_up_required') door.go(`${base}/step-up?return=${here()}`);
+/** Redirects to sign-in or step-up if the error requires it. */
+function redirectFor(e: ApiError): void {
+  if (e.status === 401) navigation.leave(`${base}/sign-in?return=${returnPath()}`);
+  if (e.code === 'step_up_required') navigation.leave(`${base}/step-up?return=${returnPath()}`);
 }
 
-/** Reads what went wrong from a reply that is not 2xx. */
-export async function failure(response: Response): Promise<ApiError> {
+/** Reads the problem detail of an error response. */
+export async function errorFrom(response: Response): Promise<ApiError> {
   const id = response.headers.get('X-Request-Id') ?? '';
   try {
     const p = (await response.clone().json()) as Schemas['Problem'];
     return new ApiError(p.code, p.detail, response.status, p.requestId ?? id, p.errors);
   } catch {
-    return new ApiError('internal', response.statusText, response.status, id); // a proxy's page
+    return new ApiError('internal', response.statusText, response.status, id); // an error page of a proxy
   }
 }
 
-/** Calls a path of the API, with the session's cookie, and fails with an ApiError. */
+/** fetch with the session cookie. It throws an ApiError for every response but 2xx and 304. */
 export async function call(request: RequestInfo, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -61,18 +61,21 @@ export async function call(request: RequestInfo, init?: RequestInit): Promise<Re
     throw new ApiError('offline', 'The server could not be reached.', 0);
   }
   if (response.ok || response.status === 304) return response;
-  const e = await failure(response);
-  leave(e);
+  const e = await errorFrom(response);
+  redirectFor(e);
   throw e;
 }
 
-/** The API of the contract, typed. Replies are those of success: all else is thrown. */
-export const api = createClient<paths>({ baseUrl: (globalThis.location?.origin ?? 'http://localhost') + base, fetch: call });
+/** The typed API client. Error responses are thrown as ApiError. */
+export const api = createClient<paths>({
+  baseUrl: (globalThis.location?.origin ?? 'http://localhost') + base,
+  fetch: call,
+});
 
-/** Gives the body of a call that did not throw. */
+/** Returns the body of a successful call. */
 export async function body<T>(answer: Promise<{ data?: T }>): Promise<NonNullable<T>> {
   return (await answer).data as NonNullable<T>;
 }
 
-/** A key for a request that may be sent twice and must count once. */
-export const once = (): { 'Idempotency-Key': string } => ({ 'Idempotency-Key': crypto.randomUUID() });
+/** A header that makes a POST safe to retry. */
+export const idempotencyKey = (): { 'Idempotency-Key': string } => ({ 'Idempotency-Key': crypto.randomUUID() });

@@ -1,5 +1,6 @@
-/** The path of the installation's base URL, without a slash at its end: the server writes it into the page. */
-export const base: string = globalThis.document?.querySelector<HTMLMetaElement>('meta[name=carrel-base]')?.content ?? '';
+/** The path of the base URL without a trailing slash. The server writes it into the page. */
+export const base: string =
+  globalThis.document?.querySelector<HTMLMetaElement>('meta[name=carrel-base]')?.content ?? '';
 
-/** Where people see the installation, for snippets that they copy. */
+/** The public base URL, for snippets. */
 export const origin = (): string => location.origin + base;

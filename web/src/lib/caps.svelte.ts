@@ -4,15 +4,20 @@ import type { components } from './schema';
 
 type Cap = components['schemas']['CredentialCap'];
 
-/** What single keys and connections may spend in a month. */
+/** Monthly spend caps of single keys and connections. */
 class Caps extends Resource<Record<string, Cap>> {
   read(): Promise<void> {
-    return this.load(async () => Object.fromEntries((await body(api.GET('/api/account/spend-caps'))).caps.map((c) => [c.credentialId, c])));
+    return this.load(async () =>
+      Object.fromEntries((await body(api.GET('/api/account/spend-caps'))).caps.map((c) => [c.credentialId, c])),
+    );
   }
 
-  /** Sets a cap, or without one takes it away. */
+  /** Sets a cap; undefined removes it. */
   async set(credentialId: string, capMicros: number | undefined): Promise<void> {
-    await api.PUT('/api/account/spend-caps/{credentialId}', { params: { path: { credentialId } }, body: { capMicros: capMicros ?? null } });
+    await api.PUT('/api/account/spend-caps/{credentialId}', {
+      params: { path: { credentialId } },
+      body: { capMicros: capMicros ?? null },
+    });
     await this.read();
   }
 }

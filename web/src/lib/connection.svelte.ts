@@ -1,4 +1,3 @@
-/** Whether the browser believes that it has a network. */
 export const connection = $state({ online: navigator.onLine });
 addEventListener('online', () => (connection.online = true));
 addEventListener('offline', () => (connection.online = false));

@@ -1,4 +1,4 @@
-import { api, ApiError, body, once, type Message } from './api';
+import { api, ApiError, body, idempotencyKey, type Message } from './api';
 import { announce } from './announce.svelte';
 import { base } from './base';
 import { t } from './i18n/index.svelte';
@@ -8,72 +8,97 @@ import { apply, newTurn, textOf, type LiveTurn, type Step } from './turn';
 
 const PAGE = 50;
 
-/** How many older ones are drawn at a time: as many as can be without the scrolling halting. */
-const OLDER = 20;
+/** Older messages load in smaller pages: rendering more at once makes scrolling stutter. */
+const OLDER_PAGE = 20;
 
-/** More than the events of any turn. */
-const LAST = 1_000_000;
+/** An event number greater than that of any event in a turn. */
+const MAX_EVENT = 1_000_000;
 
-/** How long a stream may say nothing before the list is asked whether the turn is over. */
+/** After this long without an event, the message list is read to see whether the turn has ended. */
 const QUIET_MS = 4000;
 
-/** The steps of turns that this browser saw, so that an answer can still say how it came about. */
+/** Steps of turns followed in this browser, shown under the finished answer. The API does not keep them. */
 const seenSteps = new Map<string, Step[]>();
 
 export const stepsOf = (turnId: string): Step[] => {
   const known = seenSteps.get(turnId);
   if (known) return known;
-  try { return JSON.parse(sessionStorage.getItem(`carrel.steps.${turnId}`) ?? '[]') as Step[]; } catch { return []; }
+  try {
+    return JSON.parse(sessionStorage.getItem(`carrel.steps.${turnId}`) ?? '[]') as Step[];
+  } catch {
+    return [];
+  }
 };
 
 function keepSteps(turnId: string, steps: Step[]): void {
   seenSteps.set(turnId, steps);
-  try { sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps)); } catch { /* for this page, then */ }
+  try {
+    sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps));
+  } catch {
+    // Without storage the steps last until the page is closed.
+  }
 }
 
-/** Whether trying again is of no use: who asks may not, or there is nothing. */
-const final = (e: unknown): boolean => e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
+/** Reports whether a retry cannot succeed: not signed in, not allowed, or not found. */
+const isPermanent = (e: unknown): boolean =>
+  e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
 
 /**
- * One thread as it is on the screen: its messages, and the turn that runs. The server is where it happens; this follows, and
- * finds its way back after a reload, a sleep, a dropped line or a server that was killed.
+ * The open chat: its messages and the running turn. The turn runs on the server; this class follows it and reconnects
+ * after a reload, a suspended computer, a lost connection or a server restart.
  */
 export class Conversation {
   messages = $state.raw<Message[]>([]);
   older = $state.raw<string>();
   loading = $state(true);
   error = $state.raw<ApiError>();
-  /** The turn that runs, as its events tell it. */
+  /** The running turn, built from its events. */
   live = $state.raw<LiveTurn>();
   turnId = $state('');
   startedAt = $state('');
-  /** Whether the line to the server is down while a turn runs. */
+  /** Set while a turn runs and the event stream is disconnected. */
   reconnecting = $state(false);
-  /** What was sent and is not listed yet. */
+  /** Text of the message that was sent but is not in `messages` yet. */
   sending = $state('');
 
   #stop = new AbortController();
   #following = false;
-  #inbox: ServerEvent[] = [];
+  #pendingEvents: ServerEvent[] = [];
   #frame = 0;
   #partial = '';
   #posting: Promise<unknown> = Promise.resolve();
 
-  constructor(readonly agentId: string, readonly threadId: string, readonly changed: () => void = () => {}) {}
+  constructor(
+    readonly agentId: string,
+    readonly threadId: string,
+    readonly changed: () => void = () => {},
+  ) {}
 
-  get working(): boolean { return !!this.turnId || !!this.sending; }
-  get text(): string { return this.live ? textOf(this.live) || this.#partial : ''; }
+  get working(): boolean {
+    return !!this.turnId || !!this.sending;
+  }
+  get text(): string {
+    return this.live ? textOf(this.live) || this.#partial : '';
+  }
 
-  get #path() { return { path: { agentId: this.agentId, threadId: this.threadId } }; }
+  get #path() {
+    return { path: { agentId: this.agentId, threadId: this.threadId } };
+  }
 
-  /** Reads the newest messages, and follows the turn if one runs. */
+  /** Loads the newest messages and follows the running turn, if any. */
   async load(): Promise<void> {
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: PAGE } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, query: { limit: PAGE } },
+        }),
+      );
       if (this.#stop.signal.aborted) return;
-      // Older ones that were read before stay.
+      // Keep older messages that are already loaded.
       const first = page.messages[0];
-      const before = first ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id)) : [];
+      const before = first
+        ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id))
+        : [];
       if (!before.length) this.older = page.nextCursor;
       this.messages = [...before, ...page.messages];
       if (page.messages.some((m) => m.role === 'user' && m.text === this.sending)) this.sending = '';
@@ -95,7 +120,7 @@ export class Conversation {
       return;
     }
     if (turn.id !== this.turnId || !this.live) {
-      // What the list says is shown until the events, which come from the start of the turn, have caught up.
+      // Show the state from the message list until the event stream, which starts at the beginning, has caught up.
       this.live = { ...newTurn(), steps: turn.steps.map((s) => ({ ...s, id: '' })) };
       this.#partial = turn.partialText ?? '';
     }
@@ -104,7 +129,7 @@ export class Conversation {
     void this.#follow();
   }
 
-  /** Follows the running turn until it is done, over any number of lines. */
+  /** Follows the running turn until it is done, reconnecting as needed. */
   async #follow(): Promise<void> {
     if (this.#following) return;
     this.#following = true;
@@ -112,23 +137,36 @@ export class Conversation {
     for (let wait = 500; this.turnId && !this.#stop.signal.aborted; wait = Math.min(wait * 2, 8000)) {
       let quiet: ReturnType<typeof setTimeout> | undefined;
       try {
-        if (!this.live?.done) await readEvents(url, this.live?.last ?? '', this.#stop.signal, () => {
-          wait = 500;
-          if (this.reconnecting || !this.live?.last) void this.#check();
-          else quiet = setTimeout(() => void this.#check(), QUIET_MS);
-          this.reconnecting = false;
-        }, (e) => { clearTimeout(quiet); this.#take(e); });
+        if (!this.live?.done)
+          await readEvents(
+            url,
+            this.live?.last ?? '',
+            this.#stop.signal,
+            () => {
+              wait = 500;
+              if (this.reconnecting || !this.live?.last) void this.#recheck();
+              else quiet = setTimeout(() => void this.#recheck(), QUIET_MS);
+              this.reconnecting = false;
+            },
+            (e) => {
+              clearTimeout(quiet);
+              this.#queue(e);
+            },
+          );
       } catch (e) {
-        if (final(e)) break;
+        if (isPermanent(e)) break;
       } finally {
         clearTimeout(quiet);
       }
       this.#flush();
-      // The line may drop between the last event and the list that has the answer; then the list is asked for again.
+      // The connection may fail between the last event and the list with the answer; the loop then loads it again.
       if (this.live?.done) {
         await this.load();
-        if (!this.error) { this.changed(); announce(t('answer_ready')); }
-        if (!this.error || final(this.error)) break;
+        if (!this.error) {
+          this.changed();
+          announce(t('answer_ready'));
+        }
+        if (!this.error || isPermanent(this.error)) break;
       }
       if (this.#stop.signal.aborted) break;
       this.reconnecting = true;
@@ -137,41 +175,51 @@ export class Conversation {
     this.#following = false;
   }
 
-  /** A turn may have ended before its stream was open, and then nothing would come. */
-  async #check(): Promise<void> {
+  /** Reloads the list in case the turn ended before its stream was open: such a stream sends nothing. */
+  async #recheck(): Promise<void> {
     const turn = this.turnId;
     await this.load();
-    if (turn && !this.turnId) { this.#stop.abort(); this.#stop = new AbortController(); this.changed(); }
+    if (turn && !this.turnId) {
+      this.#stop.abort();
+      this.#stop = new AbortController();
+      this.changed();
+    }
   }
 
-  #take(e: ServerEvent): void {
-    this.#inbox.push(e);
-    // Events may come by the hundred a second; the screen is drawn sixty times.
+  #queue(e: ServerEvent): void {
+    this.#pendingEvents.push(e);
+    // Hundreds of events a second are batched into one update per frame.
     this.#frame ||= requestAnimationFrame(() => this.#flush());
   }
 
   #flush(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    if (!this.#inbox.length || !this.live) { this.#inbox = []; return; }
-    // What the list told of the turn makes way for its events, which come from the start.
+    if (!this.#pendingEvents.length || !this.live) {
+      this.#pendingEvents = [];
+      return;
+    }
+    // Events replace the state from the message list, because they start at the beginning of the turn.
     let next = this.live.steps.some((s) => !s.id) ? { ...newTurn(), last: this.live.last } : this.live;
-    for (const e of this.#inbox) next = apply(next, e);
-    this.#inbox = [];
+    for (const e of this.#pendingEvents) next = apply(next, e);
+    this.#pendingEvents = [];
     if (next.pieces.length) this.#partial = '';
     this.live = next;
   }
 
-  /** Sends a message. It fails with an ApiError, and then nothing was sent. */
+  /** Sends a message. If it throws, nothing was sent. */
   async send(text: string, research: boolean): Promise<void> {
     this.sending = text;
-    // Events are numbered by turn. Asking for those after the turns that there were brings the new one from its start, also
-    // when it is over by then; with older messages still unread their number is not known.
-    const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${LAST}`;
+    // Event ids start with the turn's number. Following after the last known turn delivers the new turn from its start,
+    // even if it has ended by then. While older messages are not loaded, the number of turns is unknown.
+    const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${MAX_EVENT}`;
     try {
-      const posting = body(api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
-        params: { ...this.#path, header: { ...once(), Prefer: 'respond-async' } }, body: { text, research },
-      }));
+      const posting = body(
+        api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, header: { ...idempotencyKey(), Prefer: 'respond-async' } },
+          body: { text, research },
+        }),
+      );
       this.#posting = posting.catch(() => {});
       const reply = await posting;
       this.turnId = reply.turnId;
@@ -186,7 +234,7 @@ export class Conversation {
     }
   }
 
-  /** Stops the turn. One that is still being sent is let arrive first: before that there is nothing to stop. */
+  /** Cancels the turn. It waits for a pending send, because there is no turn to cancel before that. */
   async cancel(): Promise<void> {
     await this.#posting;
     await api.POST('/api/agents/{agentId}/threads/{threadId}/cancel', { params: this.#path });
@@ -197,7 +245,11 @@ export class Conversation {
     const cursor = this.older;
     this.older = undefined;
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: OLDER, cursor } } }));
+      const page = await body(
+        api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
+          params: { ...this.#path, query: { limit: OLDER_PAGE, cursor } },
+        }),
+      );
       this.messages = [...page.messages, ...this.messages];
       this.older = page.nextCursor;
     } catch (e) {
@@ -206,14 +258,18 @@ export class Conversation {
     }
   }
 
-  /** Puts what the reader thinks of an answer on the screen and on the server. */
+  /** Saves feedback on an answer. The screen shows it at once and reverts if the request fails. */
   async rate(message: Message, thumb: 'up' | 'down' | undefined, note = ''): Promise<void> {
     const before = this.messages;
     const feedback = thumb && { thumb, note: note || undefined, updatedAt: new Date().toISOString() };
     this.messages = this.messages.map((m) => (m.id === message.id ? { ...m, feedback } : m));
     const params = { path: { ...this.#path.path, messageId: message.id } };
     try {
-      if (thumb) await api.PUT('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', { params, body: { thumb, note: note || undefined } });
+      if (thumb)
+        await api.PUT('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', {
+          params,
+          body: { thumb, note: note || undefined },
+        });
       else await api.DELETE('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback', { params });
     } catch (e) {
       this.messages = before;

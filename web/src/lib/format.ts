@@ -2,17 +2,17 @@ import { locale, t } from './i18n/index.svelte';
 
 const DAY = 86_400_000;
 
-/** A date and time in full. */
-export const dateTime = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
+export const dateTime = (iso: string): string =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
 
-/** A date. */
-export const date = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
+export const date = (iso: string): string =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
 
 export const number = (n: number): string => new Intl.NumberFormat(locale()).format(n);
 
 export const percent = (n: number): string => new Intl.NumberFormat(locale(), { style: 'percent' }).format(n);
 
-/** How long ago something was. */
+/** A relative time such as "3 hours ago", or the date after a month. */
 export function ago(iso: string | null | undefined, now = Date.now()): string {
   if (!iso) return t('never');
   const seconds = (Date.parse(iso) - now) / 1000;
@@ -25,14 +25,23 @@ export function ago(iso: string | null | undefined, now = Date.now()): string {
   return date(iso);
 }
 
-/** How long something takes or lasts, in its largest whole unit: "6 hours". */
+/** A duration in its largest whole unit: "6 hours". */
 export function duration(minutes: number): string {
-  const [n, unit] = minutes % 10_080 === 0 ? [minutes / 10_080, 'week'] : minutes % 1440 === 0 ? [minutes / 1440, 'day'] : minutes % 60 === 0 ? [minutes / 60, 'hour'] : [minutes, 'minute'];
-  return new Intl.NumberFormat(locale(), { style: 'unit', unit: unit as string, unitDisplay: 'long' }).format(n as number);
+  const [n, unit] =
+    minutes % 10_080 === 0
+      ? [minutes / 10_080, 'week']
+      : minutes % 1440 === 0
+        ? [minutes / 1440, 'day']
+        : minutes % 60 === 0
+          ? [minutes / 60, 'hour']
+          : [minutes, 'minute'];
+  return new Intl.NumberFormat(locale(), { style: 'unit', unit: unit as string, unitDisplay: 'long' }).format(
+    n as number,
+  );
 }
 
-/** The heading under which a thread stands: the day if it is near, else the month. */
-export function dayOf(iso: string, now = Date.now()): string {
+/** The heading of a group of chats: the day within the last week, else the month. */
+export function dayHeading(iso: string, now = Date.now()): string {
   const midnight = new Date(now);
   midnight.setHours(0, 0, 0, 0);
   const days = Math.ceil((midnight.getTime() - Date.parse(iso)) / DAY);
@@ -42,21 +51,29 @@ export function dayOf(iso: string, now = Date.now()): string {
   return new Intl.DateTimeFormat(locale(), { month: 'long', year: 'numeric' }).format(new Date(iso));
 }
 
-/** Millionths of a dollar as money, with enough digits that a small turn is not nothing. */
+/** Formats millionths of a dollar. Amounts under 10 cents get four digits, so a cheap turn is not $0.00. */
 export function money(micros: number): string {
   const dollars = micros / 1e6;
-  return new Intl.NumberFormat(locale(), { style: 'currency', currency: 'USD', maximumFractionDigits: dollars !== 0 && dollars < 0.1 ? 4 : 2 }).format(dollars);
+  return new Intl.NumberFormat(locale(), {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: dollars !== 0 && dollars < 0.1 ? 4 : 2,
+  }).format(dollars);
 }
 
-/** Names of authors: all of a few, else the first and how many more. */
+/** Up to four authors, else the first and the number of others. */
 export function authors(names: readonly string[]): string {
   if (names.length > 4) return t('authors_more', { first: names[0] ?? '', count: names.length - 1 });
   return new Intl.ListFormat(locale(), { type: 'conjunction' }).format(names);
 }
 
-/** Bytes in the unit that suits them. */
 export function bytes(n: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const i = n < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(n) / 3));
-  return new Intl.NumberFormat(locale(), { style: 'unit', unit: units[i], unitDisplay: i ? 'short' : 'long', maximumFractionDigits: i ? 1 : 0 }).format(n / 1000 ** i);
+  return new Intl.NumberFormat(locale(), {
+    style: 'unit',
+    unit: units[i],
+    unitDisplay: i ? 'short' : 'long',
+    maximumFractionDigits: i ? 1 : 0,
+  }).format(n / 1000 ** i);
 }

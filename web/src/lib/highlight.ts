@@ -6,10 +6,11 @@ import json from 'highlight.js/lib/languages/json';
 import python from 'highlight.js/lib/languages/python';
 import sql from 'highlight.js/lib/languages/sql';
 
-for (const [name, language] of Object.entries({ bash, go, javascript, json, python, sql })) hljs.registerLanguage(name, language);
+for (const [name, language] of Object.entries({ bash, go, javascript, json, python, sql }))
+  hljs.registerLanguage(name, language);
 hljs.registerAliases(['sh', 'shell'], { languageName: 'bash' });
 hljs.registerAliases(['js', 'ts', 'typescript'], { languageName: 'javascript' });
 
-/** HTML of the code in colour, or undefined for a language that we do not know. */
+/** Highlights code. It returns undefined for an unknown language. */
 export const highlight = (code: string, language: string): string | undefined =>
   hljs.getLanguage(language) ? hljs.highlight(code, { language }).value : undefined;

@@ -6,25 +6,33 @@ type Source = components['schemas']['Source'];
 type Import = components['schemas']['Import'];
 type Report = Pick<Import, 'files' | 'bytes' | 'documents' | 'failed' | 'errors' | 'current' | 'etaSeconds'>;
 
-/** How many sources are followed at once; browsers keep six lines to a server, and the app needs some of them. */
-const LINES = 3;
+/** Concurrent event streams. Browsers open six HTTP/1.1 connections per host, and the app needs some of them. */
+const MAX_STREAMS = 3;
 
-/** Follows the imports of an agent's sources as they happen. */
+/** Live progress of the imports into an agent's sources. */
 export class ImportFeed {
   #reports = $state.raw<Record<string, Report>>({});
-  #lines = new Map<string, AbortController>();
+  #streams = new Map<string, AbortController>();
 
-  /** `ended` is told of each import that ends: then the sources themselves have changed. */
-  constructor(readonly agentId: string, readonly ended: () => void) {}
+  /** `ended` is called after each import, when the sources have changed. */
+  constructor(
+    readonly agentId: string,
+    readonly ended: () => void,
+  ) {}
 
-  /** Follows these sources, the first most of all, and no others. */
+  /** Follows the first sources of the list and stops following all others. */
   follow(ids: readonly string[]): void {
-    const wanted = new Set(ids.slice(0, LINES));
-    for (const [id, line] of this.#lines) if (!wanted.has(id)) { line.abort(); this.#lines.delete(id); this.#forget(id); }
-    for (const id of wanted) if (!this.#lines.has(id)) void this.#listen(id);
+    const wanted = new Set(ids.slice(0, MAX_STREAMS));
+    for (const [id, stream] of this.#streams)
+      if (!wanted.has(id)) {
+        stream.abort();
+        this.#streams.delete(id);
+        this.#forget(id);
+      }
+    for (const id of wanted) if (!this.#streams.has(id)) void this.#listen(id);
   }
 
-  /** The source with what is known of its import this moment. */
+  /** The source with the latest progress of its import. */
   current(source: Source): Source {
     const report = this.#reports[source.id];
     if (!report) return source;
@@ -32,26 +40,47 @@ export class ImportFeed {
     return { ...source, import: { ...before, ...report, state: 'running' } };
   }
 
-  close(): void { this.follow([]); }
+  close(): void {
+    this.follow([]);
+  }
 
-  /** Listens until told not to, over any number of lines. */
+  /** Reads the events of a source until its stream is aborted, reconnecting as needed. */
   async #listen(id: string): Promise<void> {
-    const line = new AbortController();
-    this.#lines.set(id, line);
+    const stream = new AbortController();
+    this.#streams.set(id, stream);
     let last = '';
-    for (let wait = 500; !line.signal.aborted; wait = Math.min(wait * 2, 30_000)) {
+    for (let wait = 500; !stream.signal.aborted; wait = Math.min(wait * 2, 30_000)) {
       try {
         const url = `${base}/api/agents/${this.agentId}/sources/${id}/events`;
-        await readEvents(url, last, line.signal, () => (wait = 500), (e) => { last = e.id || last; this.#take(id, e); });
-      } catch { /* the next line may hold; the page itself says when the server is away */ }
-      if (!line.signal.aborted) await new Promise((r) => setTimeout(r, wait));
+        await readEvents(
+          url,
+          last,
+          stream.signal,
+          () => (wait = 500),
+          (e) => {
+            last = e.id || last;
+            this.#apply(id, e);
+          },
+        );
+      } catch {
+        // Reconnect below. The page itself reports that the server is unreachable.
+      }
+      if (!stream.signal.aborted) await new Promise((r) => setTimeout(r, wait));
     }
   }
 
-  #take(id: string, e: ServerEvent): void {
+  #apply(id: string, e: ServerEvent): void {
     if (e.event === 'progress') {
-      // What the server leaves out is nothing, and must replace what was there before.
-      this.#reports = { ...this.#reports, [id]: { errors: [], current: undefined, etaSeconds: undefined, ...(JSON.parse(e.data) as Partial<Report>) } as Report };
+      // The server omits empty fields; they must clear the previous values.
+      this.#reports = {
+        ...this.#reports,
+        [id]: {
+          errors: [],
+          current: undefined,
+          etaSeconds: undefined,
+          ...(JSON.parse(e.data) as Partial<Report>),
+        } as Report,
+      };
     } else if (e.event === 'done') {
       this.#forget(id);
       this.ended();

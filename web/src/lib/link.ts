@@ -1,6 +1,5 @@
 /**
- * The first of these addresses that is a web address. The server refuses other links, but what a page puts into an href
- * must not depend on that.
+ * Returns the first http or https URL. The server rejects other schemes, but an href must not rely on that.
  */
 export function webLink(...addresses: (string | null | undefined | false)[]): string | undefined {
   for (const address of addresses) {
@@ -8,7 +7,9 @@ export function webLink(...addresses: (string | null | undefined | false)[]): st
     try {
       const { protocol } = new URL(address);
       if (protocol === 'https:' || protocol === 'http:') return address;
-    } catch { /* no address at all */ }
+    } catch {
+      // not a URL
+    }
   }
   return undefined;
 }

@@ -3,20 +3,25 @@ import { showError } from './toast.svelte';
 
 export type Page<T> = { list: T[]; next?: string };
 
-/** A list that comes page by page. */
+/** A paginated list. */
 export class Paged<T> extends Resource<Page<T>> {
-  constructor(private readonly read: (cursor?: string) => Promise<Page<T>>) { super(); }
+  constructor(private readonly read: (cursor?: string) => Promise<Page<T>>) {
+    super();
+  }
 
-  /** Loads the first page. */
-  start(fresh = false): Promise<void> { return this.load(() => this.read(), fresh); }
+  start(fresh = false): Promise<void> {
+    return this.load(() => this.read(), fresh);
+  }
 
-  /** Adds the next page, unless another list has taken this one's place meanwhile. */
+  /** Appends the next page, unless the list was reloaded meanwhile. */
   async more(): Promise<void> {
     const before = this.data;
     if (!before?.next) return;
     try {
       const page = await this.read(before.next);
       if (this.data === before) this.data = { list: [...before.list, ...page.list], next: page.next };
-    } catch (e) { showError(e, () => void this.more()); }
+    } catch (e) {
+      showError(e, () => void this.more());
+    }
   }
 }

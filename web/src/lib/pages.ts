@@ -2,7 +2,7 @@ import { t } from './i18n/index.svelte';
 
 type Place = { to: string; label: string };
 
-/** The pages of the menu, in its order. */
+/** Pages of the main menu, in display order. */
 export const main = (): Place[] => [
   { to: '/chat', label: t('chat') },
   { to: '/search', label: t('search') },
@@ -13,7 +13,6 @@ export const main = (): Place[] => [
   { to: '/settings', label: t('settings') },
 ];
 
-/** The pages of the settings. */
 export const settings = (): Place[] => [
   { to: '/settings/profile', label: t('profile') },
   { to: '/settings/connect', label: t('connect') },
@@ -28,5 +27,5 @@ export const settings = (): Place[] => [
   { to: '/settings/data', label: t('account_data') },
 ];
 
-/** All that can be gone to from anywhere. */
+/** Pages that the command palette offers. */
 export const pages = (): Place[] => [...main().filter((p) => p.to !== '/settings'), ...settings()];

@@ -1,29 +1,29 @@
 import { ApiError } from './api';
 
-/** Something that is loaded: what came, or why it did not, and whether it is still coming. */
+/** Data loaded from the API, with its loading and error state. */
 export class Resource<T> {
   data = $state.raw<T>();
   error = $state.raw<ApiError>();
   loading = $state(false);
-  #turn = 0;
+  #latestRequest = 0;
 
-  /** Loads; what an earlier call brings later is dropped. What is shown stays until the new is there, unless `fresh`. */
+  /** Loads the data. Replies to earlier calls are ignored. The old data stays until then, unless `fresh` is set. */
   async load(fetch: () => Promise<T>, fresh = false): Promise<void> {
-    const turn = ++this.#turn;
+    const request = ++this.#latestRequest;
     this.loading = true;
     if (fresh) this.data = undefined;
     try {
       const data = await fetch();
-      if (turn !== this.#turn) return;
+      if (request !== this.#latestRequest) return;
       this.data = data;
       this.error = undefined;
     } catch (e) {
-      if (turn === this.#turn) this.error = asApiError(e);
+      if (request === this.#latestRequest) this.error = asApiError(e);
     } finally {
-      if (turn === this.#turn) this.loading = false;
+      if (request === this.#latestRequest) this.loading = false;
     }
   }
 }
 
-/** Makes an ApiError of whatever was thrown. */
-export const asApiError = (e: unknown): ApiError => (e instanceof ApiError ? e : new ApiError('internal', String(e), 0));
+export const asApiError = (e: unknown): ApiError =>
+  e instanceof ApiError ? e : new ApiError('internal', String(e), 0);

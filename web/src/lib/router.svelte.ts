@@ -1,14 +1,14 @@
 import { base } from './base';
 
-/** Where the app is. Pages read it; only `go` and the browser's own buttons change it. */
-export const route = $state({ path: within(location.pathname), search: location.search, entry: entryKey() });
+/** The current location. Only `go` and the browser's back and forward buttons change it. */
+export const route = $state({ path: stripBase(location.pathname), search: location.search, entry: entryKey() });
 
-/** The path below the base of the installation. */
-function within(pathname: string): string {
+/** Strips the base path of the installation. */
+function stripBase(pathname: string): string {
   return pathname.startsWith(base) ? pathname.slice(base.length) || '/' : pathname;
 }
 
-/** A key for the history entry that is shown, so that each remembers where it was scrolled to. */
+/** The key of the current history entry, under which its scroll position is kept. */
 function entryKey(): string {
   const key = (history.state as { key?: string } | null)?.key;
   if (key) return key;
@@ -18,12 +18,12 @@ function entryKey(): string {
 }
 
 function sync(): void {
-  route.path = within(location.pathname);
+  route.path = stripBase(location.pathname);
   route.search = location.search;
   route.entry = entryKey();
 }
 
-/** Goes to a path of the app. With `replace` the history keeps its length, and the focus stays: a filter must not take it. */
+/** Navigates to a path. `replace` adds no history entry and keeps the focus, which filters need. */
 export function go(to: string, replace = false): void {
   const state = replace ? history.state : { key: crypto.randomUUID() };
   history[replace ? 'replaceState' : 'pushState'](state, '', base + to);
@@ -31,35 +31,37 @@ export function go(to: string, replace = false): void {
   if (!replace) document.getElementById('main')?.focus({ preventScroll: true });
 }
 
-/** Writes the query of the present path, leaving out what is empty. */
+/** Formats a query string without empty values. */
 export function query(values: Record<string, string | number | undefined>): string {
   const q = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== undefined && value !== '') q.set(name, String(value));
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== '') q.set(name, String(value));
   const text = q.toString();
   return text && `?${text}`;
 }
 
-/** The address of a page, for links. */
+/** The URL of a page, including the base path. */
 export const href = (to: string): string => base + to;
 
-/** The parameters of the present query. */
 export const params = (): URLSearchParams => new URLSearchParams(route.search);
 
-/** The parts of the path: /chat/thr_1 is ['chat', 'thr_1']. */
+/** The path's segments: /chat/thr_1 is ['chat', 'thr_1']. */
 export const segments = (): string[] => route.path.split('/').filter(Boolean);
 
-/** Starts to follow the back button and clicks on plain links within the app. */
+/** Handles the back button and plain clicks on links within the app. */
 export function startRouter(): void {
   history.scrollRestoration = 'manual';
   addEventListener('popstate', sync);
   addEventListener('click', (e) => {
     const a = (e.target as Element | null)?.closest?.('a');
     if (!a || e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    if (a.target || a.hasAttribute('download') || a.origin !== location.origin || !isAppPath(within(a.pathname))) return;
+    if (a.target || a.hasAttribute('download') || a.origin !== location.origin || !isAppPath(stripBase(a.pathname)))
+      return;
     e.preventDefault();
-    go(within(a.pathname) + a.search);
+    go(stripBase(a.pathname) + a.search);
   });
 }
 
-/** Paths that the app draws itself; everything else is the server's: /docs, /sign-out, files. */
-const isAppPath = (path: string): boolean => /^\/(chat|search|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);
+/** Paths that the app renders. The server handles all others: /docs, /sign-out, files. */
+const isAppPath = (path: string): boolean =>
+  /^\/(chat|search|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);

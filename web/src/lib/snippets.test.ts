@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import connect from '../../../docs/connect.md?raw';
 import { snippets } from './snippets';
 
-// Only the order of the lines is the documentation's own business.
+// Lines may be in another order in the documentation.
 const squeeze = (text: string) => text.replace(/\s+/g, '');
 const page = squeeze(connect);
 const clients = snippets('https://carrel.example.org').filter((s) => !['curl', 'python'].includes(s.id));
 
 test.each(clients)('$name is told the same here as in docs/connect.md', ({ name, text, key }) => {
   expect(page).toContain(`###${squeeze(name)}`);
-  // Without a header a file is what is documented minus that part.
+  // The documentation shows the variant with a header; without one that part is missing.
   if (!text.startsWith('{')) expect(page).toContain(squeeze(text));
   if (key) expect(page).toContain(squeeze(key));
 });

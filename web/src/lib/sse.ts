@@ -1,9 +1,8 @@
 import { call } from './api';
 
-/** One server-sent event. */
 export type ServerEvent = { id: string; event: string; data: string };
 
-/** Takes apart what comes over a stream of events, however it is cut into pieces. */
+/** Parses a server-sent event stream that arrives in arbitrary chunks. */
 export class EventParser {
   #rest = '';
 
@@ -13,7 +12,7 @@ export class EventParser {
     for (let end = this.#rest.indexOf('\n\n'); end >= 0; end = this.#rest.indexOf('\n\n')) {
       const e: ServerEvent = { id: '', event: 'message', data: '' };
       for (const line of this.#rest.slice(0, end).split('\n')) {
-        const [name = '', value = ''] = split(line);
+        const [name = '', value = ''] = parseField(line);
         if (name === 'id') e.id = value;
         else if (name === 'event') e.event = value;
         else if (name === 'data') e.data += (e.data && '\n') + value;
@@ -25,29 +24,42 @@ export class EventParser {
   }
 }
 
-function split(line: string): [string, string] {
+function parseField(line: string): [string, string] {
   const colon = line.indexOf(':');
   return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
 }
 
-/** How long the server may be silent. It sends a comment every 15 seconds, so more means that the line is dead. */
+/** The server sends a comment every 15 seconds, so a longer silence means that the connection is dead. */
 const SILENCE_MS = 40_000;
 
-/** What ends a line that may be dead: timers stood still while the computer slept, and can't tell. */
-const WAKING = ['online', 'resume'] as const;
+/** Events after which the connection is reopened: timers do not run while the computer sleeps. */
+const WAKE_EVENTS = ['online', 'resume'] as const;
 
 /**
- * Reads a stream of events until it ends. EventSource is not used because it can't start after a given event, gives up on the
- * first reply that is an error, and does not notice a line that died while the computer slept.
+ * Reads an event stream until it ends. EventSource cannot start after a given event, gives up on the first error reply,
+ * and does not notice a connection that died while the computer slept.
  */
-export async function readEvents(url: string, after: string, signal: AbortSignal, opened: () => void, on: (e: ServerEvent) => void): Promise<void> {
+export async function readEvents(
+  url: string,
+  after: string,
+  signal: AbortSignal,
+  opened: () => void,
+  on: (e: ServerEvent) => void,
+): Promise<void> {
   const inner = new AbortController();
   const stop = () => inner.abort();
   signal.addEventListener('abort', stop);
-  for (const type of WAKING) { addEventListener(type, stop); document.addEventListener(type, stop); }
+  for (const type of WAKE_EVENTS) {
+    addEventListener(type, stop);
+    document.addEventListener(type, stop);
+  }
   let watchdog = setTimeout(stop, SILENCE_MS);
   try {
-    const response = await call(url, { headers: after ? { 'Last-Event-ID': after } : {}, signal: inner.signal, cache: 'no-store' });
+    const response = await call(url, {
+      headers: after ? { 'Last-Event-ID': after } : {},
+      signal: inner.signal,
+      cache: 'no-store',
+    });
     opened();
     const parser = new EventParser();
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -59,6 +71,9 @@ export async function readEvents(url: string, after: string, signal: AbortSignal
   } finally {
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);
-    for (const type of WAKING) { removeEventListener(type, stop); document.removeEventListener(type, stop); }
+    for (const type of WAKE_EVENTS) {
+      removeEventListener(type, stop);
+      document.removeEventListener(type, stop);
+    }
   }
 }

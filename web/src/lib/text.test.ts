@@ -1,17 +1,34 @@
 import { describe, expect, it } from 'vitest';
-import { cut, length, pieces } from './text';
+import { splitAt, codePoints, highlightParts } from './text';
 
 describe('offsets count code points', () => {
-  it('cuts beside characters that JavaScript counts twice', () => {
-    expect(cut('a😀bc', 1, 3)).toEqual(['a', '😀b', 'c']);
-    expect(length('😀😀')).toBe(2);
+  it('splits next to characters outside the BMP', () => {
+    expect(splitAt('a😀bc', 1, 3)).toEqual(['a', '😀b', 'c']);
+    expect(codePoints('😀😀')).toBe(2);
   });
-  it('marks hits and leaves the rest', () => {
-    expect(pieces('😀 relational model', [{ start: 13, end: 18 }, { start: 2, end: 12 }])).toEqual([
-      { text: '😀 ', hit: false }, { text: 'relational', hit: true }, { text: ' ', hit: false }, { text: 'model', hit: true },
+  it('separates highlights from plain text', () => {
+    expect(
+      highlightParts('😀 relational model', [
+        { start: 13, end: 18 },
+        { start: 2, end: 12 },
+      ]),
+    ).toEqual([
+      { text: '😀 ', hit: false },
+      { text: 'relational', hit: true },
+      { text: ' ', hit: false },
+      { text: 'model', hit: true },
     ]);
   });
-  it('is not confused by spans that overlap or lie outside', () => {
-    expect(pieces('abc', [{ start: 0, end: 2 }, { start: 1, end: 3 }, { start: 2, end: 9 }, { start: 2, end: 2 }]).map((p) => p.text).join('')).toBe('abc');
+  it('ignores overlapping and out-of-range spans', () => {
+    expect(
+      highlightParts('abc', [
+        { start: 0, end: 2 },
+        { start: 1, end: 3 },
+        { start: 2, end: 9 },
+        { start: 2, end: 2 },
+      ])
+        .map((p) => p.text)
+        .join(''),
+    ).toBe('abc');
   });
 });

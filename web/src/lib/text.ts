@@ -1,11 +1,14 @@
-/** Offsets of the API count code points; those of JavaScript count halves of some. This cuts by code points. */
-export function cut(text: string, start: number, end: number): [string, string, string] {
+/** Splits a text at two offsets. The API counts code points, JavaScript UTF-16 units. */
+export function splitAt(text: string, start: number, end: number): [string, string, string] {
   const points = Array.from(text);
   return [points.slice(0, start).join(''), points.slice(start, end).join(''), points.slice(end).join('')];
 }
 
-/** Splits a text at spans, so that every second piece is one. Spans that overlap or lie outside are left out. */
-export function pieces(text: string, spans: { start: number; end: number }[]): { text: string; hit: boolean }[] {
+/** Splits a text into highlighted and plain parts. Overlapping and out-of-range spans are ignored. */
+export function highlightParts(
+  text: string,
+  spans: { start: number; end: number }[],
+): { text: string; hit: boolean }[] {
   const points = Array.from(text);
   const out: { text: string; hit: boolean }[] = [];
   let at = 0;
@@ -19,10 +22,10 @@ export function pieces(text: string, spans: { start: number; end: number }[]): {
   return out;
 }
 
-/** How long a text is for the API. */
-export const length = (text: string): number => Array.from(text).length;
+/** The length in code points, as the API counts it. */
+export const codePoints = (text: string): number => Array.from(text).length;
 
-/** Puts a text on the clipboard; false where the browser does not let us. */
+/** Copies a text to the clipboard. It returns false if the browser does not allow it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

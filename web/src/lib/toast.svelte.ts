@@ -1,10 +1,15 @@
 import { asApiError } from './resource.svelte';
-import { problem, t } from './i18n/index.svelte';
+import { errorText, t } from './i18n/index.svelte';
 
-/** A short word at the edge of the window. */
-export type Toast = { id: number; text: string; requestId?: string; action?: { label: string; run: () => void }; ended?: () => void };
+export type Toast = {
+  id: number;
+  text: string;
+  requestId?: string;
+  action?: { label: string; run: () => void };
+  ended?: () => void;
+};
 
-/** How long a toast stays, and so how long something can be undone. */
+/** How long a toast is shown, and therefore how long a deletion can be undone. */
 export const TOAST_MS = 6000;
 
 export const toasts = $state<{ list: Toast[] }>({ list: [] });
@@ -22,23 +27,26 @@ export function dismiss(id: number): void {
 export function show(toast: Omit<Toast, 'id'>): number {
   const id = next++;
   toasts.list = [...toasts.list.slice(-2), { id, ...toast }];
-  timers.set(id, setTimeout(() => dismiss(id), TOAST_MS));
+  timers.set(
+    id,
+    setTimeout(() => dismiss(id), TOAST_MS),
+  );
   return id;
 }
 
-/** Tells of a failure, with the request's id for whoever has to look for it, and a way to try again. */
+/** Shows an error with its request id, which an administrator can find in the log, and an optional retry. */
 export function showError(e: unknown, retry?: () => void): void {
   const error = asApiError(e);
-  if (error.code === 'step_up_required') return; // the browser is on its way to the page that asks for the proof
-  show({ text: problem(error), requestId: error.requestId, action: retry && { label: t('retry'), run: retry } });
+  if (error.code === 'step_up_required') return; // the browser is being redirected to the step-up page
+  show({ text: errorText(error), requestId: error.requestId, action: retry && { label: t('retry'), run: retry } });
 }
 
 const pending = new Set<() => void>();
 
 /**
- * Shows a deletion at once and sends it when the time to undo it is over or the page is left. `undo` puts the screen back. Only
- * for content (threads, memories, favourites, files): credentials, grants and webhooks are revoked at once, because a tab that
- * crashes meanwhile would leave them working. undo.test.ts lists what may be passed.
+ * Shows a deletion at once, and sends it when the toast ends or the page is closed. `undo` restores the screen. Only
+ * for content (threads, memories, favourites, files): credentials, grants and webhooks are revoked at once, because a
+ * tab that crashes before the request is sent would leave them working. undo.test.ts lists the allowed paths.
  */
 export function undoable(text: string, commit: () => Promise<unknown>, undo: () => void): void {
   let open = true;
@@ -46,11 +54,28 @@ export function undoable(text: string, commit: () => Promise<unknown>, undo: () 
     if (!open) return;
     open = false;
     pending.delete(settle);
-    commit().catch((e) => { undo(); showError(e); });
+    commit().catch((e) => {
+      undo();
+      showError(e);
+    });
   };
   pending.add(settle);
-  const id = show({ text, action: { label: t('undo'), run: () => { open = false; pending.delete(settle); undo(); dismiss(id); } }, ended: settle });
+  const id = show({
+    text,
+    action: {
+      label: t('undo'),
+      run: () => {
+        open = false;
+        pending.delete(settle);
+        undo();
+        dismiss(id);
+      },
+    },
+    ended: settle,
+  });
 }
 
-/** A page that is closed keeps what was shown as done. */
-addEventListener('pagehide', () => { for (const settle of pending) settle(); });
+// Closing the page sends the deletions that the screen already shows.
+addEventListener('pagehide', () => {
+  for (const settle of pending) settle();
+});

@@ -2,22 +2,26 @@ import type { ServerEvent } from './sse';
 
 export type Step = { n: number; kind: string; label: string; state: 'started' | 'finished' | 'failed' };
 
-/** A turn as its events tell it. Each part knows which event it came with, because a restart takes parts back. */
-export type LiveTurn = { last: string; steps: (Step & { id: string })[]; pieces: { id: string; text: string }[]; done?: { status: string; messageId: string } };
+/** A turn built from its events. Each part keeps its event id, because `restarted` discards later parts. */
+export type LiveTurn = {
+  last: string;
+  steps: (Step & { id: string })[];
+  pieces: { id: string; text: string }[];
+  done?: { status: string; messageId: string };
+};
 
 export const newTurn = (): LiveTurn => ({ last: '', steps: [], pieces: [] });
 
-/** Compares ids of events, `<turn>.<number>`. */
+/** Compares event ids of the form `<turn>.<number>`. */
 export function compareIds(a: string, b: string): number {
   const [at = 0, an = 0] = a.split('.').map(Number);
   const [bt = 0, bn = 0] = b.split('.').map(Number);
   return at - bt || an - bn;
 }
 
-/** What the reply is so far. */
 export const textOf = (turn: LiveTurn): string => turn.pieces.map((p) => p.text).join('');
 
-/** The turn after one more event: the same live, after a dropped line and after a reload. An event that was seen changes nothing. */
+/** Applies an event. Events that were applied before are ignored, so a stream may be replayed after a reconnect. */
 export function apply(turn: LiveTurn, e: ServerEvent): LiveTurn {
   if (turn.last && compareIds(e.id, turn.last) <= 0) return turn;
   const next = { ...turn, last: e.id };

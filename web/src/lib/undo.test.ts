@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-/** What may wait for the time to undo it: content, never a credential, a grant, a session, a factor or a webhook. */
+/** Paths that may be deleted with Undo: content, never credentials, grants, sessions, factors or webhooks. */
 const content = [
   '/api/agents/{agentId}/threads/{threadId}',
   '/api/agents/{agentId}/memories/{memoryId}',
@@ -12,7 +12,7 @@ const content = [
 const all = import.meta.glob<string>('../**/*.{svelte,ts}', { query: '?raw', import: 'default', eager: true });
 const files = Object.entries(all).filter(([name]) => !/\.(test|d)\.ts$/.test(name));
 
-/** The calls of a function in a text, each up to the parenthesis that closes it. */
+/** Finds all calls of a function, each up to its closing parenthesis. */
 function callsOf(name: string, text: string): string[] {
   return [...text.matchAll(new RegExp(`(?<!function )\\b${name}\\(`, 'g'))].map((m) => {
     let depth = 0;
@@ -25,7 +25,12 @@ function callsOf(name: string, text: string): string[] {
 }
 
 describe('deletions that can be undone', () => {
-  const found = files.flatMap(([file, text]) => callsOf('undoable', text).map((call) => ({ file, paths: [...call.matchAll(/'(\/api\/[^']*)'/g)].map((m) => m[1]!) })));
+  const found = files.flatMap(([file, text]) =>
+    callsOf('undoable', text).map((call) => ({
+      file,
+      paths: [...call.matchAll(/'(\/api\/[^']*)'/g)].map((m) => m[1]!),
+    })),
+  );
 
   it('are found', () => expect(found.length).toBeGreaterThanOrEqual(4));
 
@@ -35,7 +40,9 @@ describe('deletions that can be undone', () => {
   });
 
   it('are the only ones that offer Undo', () => {
-    const others = files.filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text)).map(([name]) => name);
+    const others = files
+      .filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text))
+      .map(([name]) => name);
     expect(others).toEqual([]);
   });
 });
