@@ -9,8 +9,8 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Query is a search text made ready.
-type Query struct {
+// Parsed is a search text made ready.
+type Parsed struct {
 	// Terms are distinct and in order of first appearance. They are what scores; words of phrases and fields are
 	// among them.
 	Terms []Term
@@ -64,8 +64,8 @@ type Clause struct {
 const maxTerse = 8
 
 // Parse reads the text of a query. The package comment describes the language.
-func Parse(a *analysis.Analyser, text string) Query {
-	q := Query{Stops: true, DOIKey: DOIKey(text)}
+func Parse(a *analysis.Analyser, text string) Parsed {
+	q := Parsed{Stops: true, DOIKey: DOIKey(text)}
 	parts := slices.Collect(pieces(text))
 	beside := 0 // words that are not after an operator
 	for i := range parts {
@@ -104,7 +104,7 @@ func Parse(a *analysis.Analyser, text string) Query {
 }
 
 // demand adds what an operator asks for.
-func (q *Query) demand(p *piece) {
+func (q *Parsed) demand(p *piece) {
 	clause := p.clause()
 	switch {
 	case len(clause.Terms) == 0:
@@ -116,7 +116,7 @@ func (q *Query) demand(p *piece) {
 }
 
 // score adds the words of a piece to those that score.
-func (q *Query) score(p *piece, places map[string]int) {
+func (q *Parsed) score(p *piece, places map[string]int) {
 	// Stop words that an operator asks for by themselves are meant, whatever else the query holds. Texts have none.
 	stops := q.Stops || p.operator && p.field != Text && p.onlyStops()
 	runes := []rune(p.text)
@@ -141,7 +141,7 @@ func (q *Query) score(p *piece, places map[string]int) {
 
 // spell adds a word that can be spelled wrong. Bigrams are none, nor is what one character stands for beside others
 // ("½" is 1 and 2).
-func (q *Query) spell(w Word) {
+func (q *Parsed) spell(w Word) {
 	first, _ := utf8.DecodeRuneInString(w.Text)
 	if n := len(q.Words); analysis.IsUnspaced(first) || n > 0 && w.Start < q.Words[n-1].End {
 		return

@@ -11,10 +11,10 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-func parse(text string) Query { return Parse(analysis.New(""), text) }
+func parse(text string) Parsed { return Parse(analysis.New(""), text) }
 
 // render writes a query in a line: terms with their counts, then clauses. A stop word has its mark as a dot.
-func render(q Query) string {
+func render(q Parsed) string {
 	var out []string
 	for _, term := range q.Terms {
 		word := term.Text
@@ -205,7 +205,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func checkTerms(t *testing.T, q Query) {
+func checkTerms(t *testing.T, q Parsed) {
 	seen := make(map[string]int)
 	for _, place := range q.Sequence {
 		seen[q.Terms[place].Text]++
@@ -223,7 +223,7 @@ func checkTerms(t *testing.T, q Query) {
 	}
 }
 
-func checkWords(t *testing.T, q Query, text string) {
+func checkWords(t *testing.T, q Parsed, text string) {
 	runes := []rune(text)
 	end := 0
 	for _, w := range q.Words {

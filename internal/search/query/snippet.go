@@ -29,7 +29,7 @@ type Highlighter struct {
 
 // NewHighlighter returns a highlighter for the query, with an analyser for the texts to show. Its snippets are at
 // most width code points long, ellipses not counted, or SnippetWidth when width is not positive.
-func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
+func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 	if width <= 0 {
 		width = SnippetWidth
 	}

@@ -10,7 +10,7 @@ import (
 // applyClauses finds the documents that hold all that the query requires, and those that hold what it excludes. A
 // document holds a clause when one of its units does.
 func (p *plan) applyClauses() error {
-	q := &p.request.Query
+	q := &p.request.Parsed
 	p.narrow = len(q.Require) > 0
 	for i := range p.parts {
 		at := &p.parts[i]

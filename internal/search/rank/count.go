@@ -2,6 +2,8 @@ package rank
 
 import (
 	"slices"
+
+	"carrel/internal/search"
 )
 
 // strong reports whether a document that holds this much of the query's mass is worth counting: half of it. A
@@ -13,7 +15,7 @@ func (p *plan) strong(held uint32) bool { return p.mass > 0 && 2*uint64(held) >=
 // out. Found is what is going to be listed and more, best first.
 func (p *plan) count(answer *Answer, found []candidate) error {
 	listed := found[:min(len(found), p.request.Limit)]
-	undated := p.bounded() && p.anyUndated()
+	undated := p.request.Bounded() && p.anyUndated()
 	if !p.request.Facets && !undated {
 		return nil
 	}
@@ -37,7 +39,7 @@ func (p *plan) count(answer *Answer, found []candidate) error {
 			if !p.strong(mass) || !p.holds(at, at.r.FirstDoc+uint32(place)) {
 				continue
 			}
-			if year := years[place]; p.within(int(year)) {
+			if year := years[place]; p.request.Covers(int(year)) {
 				tally.add(i, year)
 			} else if year == 0 {
 				answer.UndatedExcluded++
@@ -83,7 +85,7 @@ func (p *plan) isWeak(found []candidate) bool {
 	}
 	all := uint64(p.mass)
 	for _, i := range unknown {
-		all += uint64(mass(p.request.Query.Terms[i].Count, idf(p.units, 0)))
+		all += uint64(mass(p.request.Parsed.Terms[i].Count, idf(p.units, 0)))
 	}
 	const look = 10
 	for _, c := range found[:min(look, len(found))] {
@@ -127,15 +129,15 @@ func (t *tally) write(answer *Answer) {
 		answer.Total += count
 		// Parts of one source follow each other.
 		source := t.plan.parts[i].r.Source
-		if n := len(answer.Sources); n > 0 && answer.Sources[n-1].Source == source {
+		if n := len(answer.Sources); n > 0 && answer.Sources[n-1].SourceID == source {
 			answer.Sources[n-1].Count += count
 		} else {
-			answer.Sources = append(answer.Sources, SourceCount{Source: source, Count: count})
+			answer.Sources = append(answer.Sources, search.SourceCount{SourceID: source, Count: count})
 		}
 	}
 	for year, count := range t.years {
 		if year != 0 && count > 0 {
-			answer.Years = append(answer.Years, YearCount{Year: year, Count: count})
+			answer.Years = append(answer.Years, search.YearCount{Year: year, Count: count})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (p *plan) answerNamed(named []candidate) Answer {
 	tally := newTally(p)
 	listed := slices.DeleteFunc(named, func(c candidate) bool {
 		year := p.parts[c.part].s.Years()[c.doc]
-		if p.within(int(year)) {
+		if p.request.Covers(int(year)) {
 			tally.add(c.part, year)
 			return false
 		}

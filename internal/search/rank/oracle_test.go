@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
 	"carrel/internal/search/segment"
@@ -59,7 +60,7 @@ func newOracle(documents []segment.Document, read map[*segment.Unit]reading, r R
 			o.units++
 			unit := o.reading(&d.Units[i])
 			length += unit.length
-			for _, t := range r.Query.Terms {
+			for _, t := range r.Parsed.Terms {
 				if unit.frequencies[t.Text] > 0 {
 					o.holders[t.Text]++
 				}
@@ -74,7 +75,7 @@ func newOracle(documents []segment.Document, read map[*segment.Unit]reading, r R
 		average = float64(length) / float64(o.units)
 	}
 	o.satur = newSaturation(average)
-	for _, t := range r.Query.Terms {
+	for _, t := range r.Parsed.Terms {
 		if n := o.holders[t.Text]; n > 0 {
 			o.mass += mass(t.Count, idf(o.units, n))
 		}
@@ -127,7 +128,7 @@ func (o *oracle) find() []finding {
 			continue
 		}
 		f := finding{doc: d, score: -1}
-		q := &o.request.Query
+		q := &o.request.Parsed
 		f.named = q.TitleKey != 0 && d.TitleKey == q.TitleKey
 		terms := make(map[string]bool)
 		for u := range d.Units {
@@ -160,12 +161,12 @@ func (o *oracle) satisfies(d *segment.Document) bool {
 	holds := func(c query.Clause) bool {
 		return slices.ContainsFunc(d.Units, func(u segment.Unit) bool { return unitHolds(&u, c) })
 	}
-	for _, c := range o.request.Query.Require {
+	for _, c := range o.request.Parsed.Require {
 		if !holds(c) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(o.request.Query.Exclude, holds)
+	return !slices.ContainsFunc(o.request.Parsed.Exclude, holds)
 }
 
 func unitHolds(u *segment.Unit, c query.Clause) bool {
@@ -201,8 +202,8 @@ type answer struct {
 	Units           []int
 	Scores          []float64
 	Total           int
-	Years           []YearCount
-	Sources         []SourceCount
+	Years           []search.YearCount
+	Sources         []search.SourceCount
 	UndatedExcluded int
 }
 
@@ -274,25 +275,25 @@ func (o *oracle) count(out *answer, found, listed []finding, within func(int) bo
 	}
 	for year, n := range years {
 		if year != 0 {
-			out.Years = append(out.Years, YearCount{year, n})
+			out.Years = append(out.Years, search.YearCount{Year: year, Count: n})
 		}
 	}
-	slices.SortFunc(out.Years, func(x, y YearCount) int { return x.Year - y.Year })
+	slices.SortFunc(out.Years, func(x, y search.YearCount) int { return x.Year - y.Year })
 	for source, n := range sources {
-		out.Sources = append(out.Sources, SourceCount{source, n})
+		out.Sources = append(out.Sources, search.SourceCount{SourceID: source, Count: n})
 	}
-	slices.SortFunc(out.Sources, func(x, y SourceCount) int { return strings.Compare(x.Source, y.Source) })
+	slices.SortFunc(out.Sources, func(x, y search.SourceCount) int { return strings.Compare(x.SourceID, y.SourceID) })
 }
 
 // nearness is what the nearness of the query's words in a unit is worth.
 func (o *oracle) nearness(u *segment.Unit) points {
 	var words []string
 	for _, term := range slices.Concat(u.Title, u.Text) {
-		if term != "" && (o.request.Query.Stops || !isStop(term)) {
+		if term != "" && (o.request.Parsed.Stops || !isStop(term)) {
 			words = append(words, term)
 		}
 	}
-	q := &o.request.Query
+	q := &o.request.Parsed
 	norm := o.satur.norm(o.reading(u).length)
 	sum := points(0)
 	for i := 1; i < len(q.Sequence); i++ {

@@ -65,8 +65,8 @@ func (l *list) least(first, end int) float32 {
 
 // newPlan looks the terms up. Parts come in the order of sources, then of views: equal documents keep that order.
 func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
-	p := &plan{ctx: ctx, views: views, request: r, terms: make([]term, len(r.Query.Terms))}
-	if len(r.Query.Terms) == 0 && r.Query.DOIKey == 0 {
+	p := &plan{ctx: ctx, views: views, request: r, terms: make([]term, len(r.Parsed.Terms))}
+	if len(r.Parsed.Terms) == 0 && r.Parsed.DOIKey == 0 {
 		return p, nil
 	}
 	found := make([][]segment.Postings, len(views))
@@ -103,9 +103,9 @@ func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
 
 // lookUp returns the postings of each of the query's terms, empty where the segment has none.
 func lookUp(s *segment.Segment, r Request) ([]segment.Postings, []uint32, error) {
-	postings := make([]segment.Postings, len(r.Query.Terms))
-	ords := make([]uint32, len(r.Query.Terms))
-	for i, t := range r.Query.Terms {
+	postings := make([]segment.Postings, len(r.Parsed.Terms))
+	ords := make([]uint32, len(r.Parsed.Terms))
+	for i, t := range r.Parsed.Terms {
 		at, ok, err := s.Lookup(t.Text)
 		if err == nil && ok {
 			ords[i] = at.Ord
@@ -147,7 +147,7 @@ func (p *plan) weigh(average float64) {
 		if t.holders == 0 {
 			continue
 		}
-		count := p.request.Query.Terms[i].Count
+		count := p.request.Parsed.Terms[i].Count
 		t.idf = idf(p.units, t.holders)
 		t.gain = float64(count) * t.idf * (segment.K1 + 1) * float64(one)
 		t.mass = mass(count, t.idf)
@@ -177,7 +177,7 @@ func (p *plan) unknown() []int {
 // allowed reports whether a document of a part may be listed: it is there, its year is asked for, and the clauses
 // of the query chose it.
 func (p *plan) allowed(at *part, doc uint32) bool {
-	return p.holds(at, doc) && p.within(int(at.s.Years()[doc]))
+	return p.holds(at, doc) && p.request.Covers(int(at.s.Years()[doc]))
 }
 
 // holds is allowed but for the year.
@@ -185,13 +185,3 @@ func (p *plan) holds(at *part, doc uint32) bool {
 	return !p.views[at.view].Deleted.Get(doc) && (!p.narrow || at.chosen.Get(doc)) && !at.excluded.Get(doc)
 }
 
-// bounded reports whether there is a bound on years.
-func (p *plan) bounded() bool { return p.request.FromYear != 0 || p.request.ToYear != 0 }
-
-// within reports whether a year is within the bounds. An undated document is within none.
-func (p *plan) within(year int) bool {
-	if !p.bounded() {
-		return true
-	}
-	return year != 0 && year >= p.request.FromYear && (p.request.ToYear == 0 || year <= p.request.ToYear)
-}

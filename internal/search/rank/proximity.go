@@ -55,7 +55,7 @@ func (p *plan) rerank(found []candidate, all bool) error {
 
 // findStops learns how many terms of each segment are stop words, unless the query asks for such.
 func (p *plan) findStops() error {
-	if p.request.Query.Stops {
+	if p.request.Parsed.Stops {
 		return nil
 	}
 	for i := range p.parts {
@@ -83,7 +83,7 @@ type pair struct {
 
 // pairs returns the query's pairs and the most that they can be worth together.
 func (p *plan) pairs() (out []pair, most points) {
-	sequence := p.request.Query.Sequence
+	sequence := p.request.Parsed.Sequence
 	for i := 1; i < len(sequence); i++ {
 		first, second := sequence[i-1], sequence[i]
 		x, y := p.terms[first], p.terms[second]

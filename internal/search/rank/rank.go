@@ -10,6 +10,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/internal/search"
 	"carrel/internal/search/query"
 	"carrel/internal/search/segment"
 )
@@ -22,50 +23,25 @@ type View struct {
 	Lost    *Lost         // what they take from the statistics, or nil
 }
 
-// Request is what is asked. A year of 0 leaves that side open.
+// Request is a query and its parsed text.
 type Request struct {
-	Query            query.Query
-	Sources          []string // which sources to search
-	Limit            int
-	FromYear, ToYear int
-	Facets           bool // count Total, Years and Sources
-	// Vector is the query's embedding by Model, or nil.
-	Vector []float32
-	Model  string
+	search.Query
+	Parsed query.Parsed
 }
 
-// Hit is a document that answers the query, with the unit that does so best.
+// Hit is a matching document and its best unit.
 type Hit struct {
 	View      int
 	Doc, Unit uint32
 	Score     float64
 }
 
-// YearCount is how many of the documents worth counting are of one year.
-type YearCount struct{ Year, Count int }
-
-// SourceCount is how many of the documents worth counting are in one source.
-type SourceCount struct {
-	Source string
-	Count  int
-}
-
-// Answer is what was found.
-//
-// Hits holds the best documents with at least one of the query's terms, so that a long question still finds the
-// document that answers a part of it. Total counts the documents worth counting: those that hold at least half of
-// the query's IDF mass or are named by it, and those listed in Hits; it is therefore never less than len(Hits).
-// Years splits Total by year, ascending; undated documents are in Total alone.
+// Answer is the outcome of a search over views.
 type Answer struct {
-	Hits    []Hit
-	Total   int
-	Years   []YearCount
-	Sources []SourceCount
-	// UndatedExcluded is how many documents worth counting were left out because a year bound was given and they
-	// have no year.
-	UndatedExcluded int
-	// Unknown are the places in Query.Terms of the terms that no document holds. Weak says that because of them no
-	// hit holds even half of what was asked for.
+	Hits []Hit
+	search.Facets
+	// Unknown are the indexes in Parsed.Terms of the terms that no document holds. Weak is set if because of them no
+	// hit holds at least half of the query's weight.
 	Unknown []int
 	Weak    bool
 }
@@ -79,8 +55,8 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	if err != nil || len(p.parts) == 0 {
 		return Answer{}, err
 	}
-	if r.Query.DOIKey != 0 {
-		named, err := p.named(r.Query.DOIKey, (*segment.Segment).FindDOI)
+	if r.Parsed.DOIKey != 0 {
+		named, err := p.named(r.Parsed.DOIKey, (*segment.Segment).FindDOI)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -104,8 +80,8 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	if r.Query.TitleKey != 0 {
-		titled, err := p.named(r.Query.TitleKey, (*segment.Segment).FindTitle)
+	if r.Parsed.TitleKey != 0 {
+		titled, err := p.named(r.Parsed.TitleKey, (*segment.Segment).FindTitle)
 		if err != nil {
 			return Answer{}, err
 		}

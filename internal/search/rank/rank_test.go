@@ -11,6 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/disk"
 	"carrel/internal/search/query"
@@ -164,7 +165,7 @@ func (l *library) request() Request {
 	if l.IntN(10) == 0 {
 		words = append(words, "nowhere")
 	}
-	r := Request{Query: queryOf(words), Limit: l.IntN(12), Facets: l.IntN(3) > 0}
+	r := Request{Parsed: queryOf(words), Query: search.Query{Limit: l.IntN(12), Facets: l.IntN(3) > 0}}
 	for _, source := range l.sources {
 		if l.IntN(3) > 0 {
 			r.Sources = append(r.Sources, source)
@@ -177,10 +178,10 @@ func (l *library) request() Request {
 		r.ToYear = 1990 + l.IntN(20)
 	}
 	if l.IntN(6) == 0 {
-		r.Query.Require = append(r.Query.Require, l.clause())
+		r.Parsed.Require = append(r.Parsed.Require, l.clause())
 	}
 	if l.IntN(6) == 0 {
-		r.Query.Exclude = append(r.Query.Exclude, l.clause())
+		r.Parsed.Exclude = append(r.Parsed.Exclude, l.clause())
 	}
 	return r
 }
@@ -196,8 +197,8 @@ func (l *library) clause() query.Clause {
 	return c
 }
 
-func queryOf(words []string) query.Query {
-	q := query.Query{Stops: !slices.ContainsFunc(words, func(w string) bool { return !isStop(w) })}
+func queryOf(words []string) query.Parsed {
+	q := query.Parsed{Stops: !slices.ContainsFunc(words, func(w string) bool { return !isStop(w) })}
 	for _, w := range words {
 		i := slices.IndexFunc(q.Terms, func(t query.Term) bool { return t.Text == w })
 		if i < 0 {
@@ -277,7 +278,7 @@ func TestNoUnitScoresMoreThanTheBoundOfItsWindow(t *testing.T) {
 	s := l.shelve(t, 6000, 4, 1)
 	for range 40 {
 		r := l.request()
-		r.Sources, r.Query.Require, r.Query.Exclude = l.sources, nil, nil
+		r.Sources, r.Parsed.Require, r.Parsed.Exclude = l.sources, nil, nil
 		p, err := newPlan(t.Context(), s.views, r)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/disk"
 	"carrel/internal/search/query"
@@ -59,7 +60,9 @@ func document(id, title, text string) segment.Document {
 }
 
 func asking(words string) Request {
-	return Request{Query: queryOf(strings.Fields(words)), Sources: []string{"s"}, Limit: 10, Facets: true}
+	return Request{
+		Parsed: queryOf(strings.Fields(words)), Query: search.Query{Sources: []string{"s"}, Limit: 10, Facets: true},
+	}
 }
 
 func TestATitleThatIsTheQueryComesFirst(t *testing.T) {
@@ -70,7 +73,7 @@ func TestATitleThatIsTheQueryComesFirst(t *testing.T) {
 		document("work", "art war", strings.Repeat("strategy terrain ", 200)),
 		document("undated", "art war", "x"))
 	r := asking("art war")
-	r.Query.TitleKey = titleKey([]string{"art", "war"})
+	r.Parsed.TitleKey = titleKey([]string{"art", "war"})
 	got := ask(t, views, r)
 	if !slices.Equal(got.IDs[:2], []string{"undated", "work"}) || len(got.IDs) != 4 || got.Total != 4 {
 		t.Errorf("hits %v of %d, want undated and work first of 4", got.IDs, got.Total)
@@ -90,7 +93,7 @@ func TestADOINamesOneWork(t *testing.T) {
 	work.DOIKey, same.DOIKey, work.Year = 5, 5, 1975
 	views := write(t, segment.Options{}, cites, work, same)
 	r := asking("vector")
-	r.Query.DOIKey = 5
+	r.Parsed.DOIKey = 5
 	if got := ask(t, views, r); !slices.Equal(got.IDs, []string{"work", "same"}) || got.Total != 2 {
 		t.Errorf("hits %v of %d, want the two with that DOI", got.IDs, got.Total)
 	}
@@ -99,7 +102,7 @@ func TestADOINamesOneWork(t *testing.T) {
 		t.Errorf("since 1970: hits %v of %d, undated %d, want work, 1, 1", got.IDs, got.Total, got.UndatedExcluded)
 	}
 	// A DOI that no document has is a text like any other.
-	r.Query.DOIKey, r.FromYear = 6, 0
+	r.Parsed.DOIKey, r.FromYear = 6, 0
 	if got := ask(t, views, r); len(got.IDs) != 3 {
 		t.Errorf("hits %v, want all that hold the word", got.IDs)
 	}
@@ -122,7 +125,7 @@ func TestNothingAskedForOrNothingThereFindsNothing(t *testing.T) {
 		views []View
 		edit  func(*Request)
 	}{
-		"no term":        {views, func(r *Request) { r.Query = query.Query{} }},
+		"no term":        {views, func(r *Request) { r.Parsed = query.Parsed{} }},
 		"no source":      {views, func(r *Request) { r.Sources = nil }},
 		"unknown source": {views, func(r *Request) { r.Sources = []string{"other"} }},
 		"no segment":     {nil, func(*Request) {}},
@@ -147,7 +150,7 @@ func TestEverythingDeletedIsAsIfNothingWereThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := asking("word")
-	r.Query.DOIKey = 1
+	r.Parsed.DOIKey = 1
 	if got := ask(t, views, r); len(got.IDs) != 0 || got.Total != 0 {
 		t.Errorf("found %+v", got)
 	}

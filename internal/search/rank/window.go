@@ -37,7 +37,7 @@ func (p *plan) best(k int) ([]candidate, error) {
 	}
 	for i := range p.parts {
 		at := &p.parts[i]
-		at.filtered = p.bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
+		at.filtered = p.request.Bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
 	}
 	windows := p.windows()
 	// Ties in order, so that the work (not the outcome) is the same every time.

@@ -1,0 +1,193 @@
+package local
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"carrel/internal/search"
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
+	"carrel/internal/search/segment"
+)
+
+// indexer turns documents into what a segment holds of them. It keeps its analysers, which remember the stems they
+// have made, and its slices from one document to the next: use one for many, in one goroutine at a time.
+type indexer struct {
+	analysers map[string]*analysis.Analyser
+	languages []string          // that have an analyser of their own, sorted
+	marked    map[string]string // stop words to the terms that they are indexed under
+	model     string
+	dims      int
+	document  segment.Document
+	texts     [][]string // of the units, to be used again
+}
+
+func newIndexer() *indexer {
+	return &indexer{
+		analysers: make(map[string]*analysis.Analyser), languages: analysis.Languages(), marked: make(map[string]string),
+	}
+}
+
+// analyser returns the one of a language. All that is not known shares English, whatever documents call it.
+func (in *indexer) analyser(language string) *analysis.Analyser {
+	a := in.analysers[language]
+	if a != nil {
+		return a
+	}
+	if _, known := slices.BinarySearch(in.languages, language); !known && language != "" {
+		return in.analyser("")
+	}
+	a = analysis.New(language)
+	in.analysers[language] = a
+	return a
+}
+
+// begin returns a builder for the documents. A segment holds vectors of one model: that of the latest document that
+// has any, since older ones are on their way out.
+func (in *indexer) begin(puts []*search.Change) *segment.Builder {
+	in.model, in.dims = "", 0
+	for _, c := range slices.Backward(puts) {
+		if v := c.Document.Vectors; v != nil && v.Dims > 0 {
+			in.model, in.dims = v.Model, v.Dims
+			break
+		}
+	}
+	return segment.NewBuilder(segment.Options{Model: in.model, Dims: in.dims, Surface: in.surface})
+}
+
+// surface returns a word that a term was made of, "" for the term itself: a stem alone is no word to show. Among
+// those of several languages the shortest is taken, and then the first.
+func (in *indexer) surface(term string) string {
+	best := ""
+	for _, a := range in.analysers {
+		word := a.Surface(term)
+		if word != term && (best == "" || cmp.Or(cmp.Compare(len(word), len(best)), cmp.Compare(word, best)) < 0) {
+			best = word
+		}
+	}
+	return best
+}
+
+// add puts a document into the builder.
+func (in *indexer) add(b *segment.Builder, c *search.Change) {
+	doc := &c.Document
+	a := in.analyser(doc.Language)
+	out := &in.document
+	*out = segment.Document{
+		ID: doc.ID, SourceID: doc.SourceID, Seq: c.Seq, Year: doc.Year, Units: out.Units[:0],
+		TitleKey: query.TitleKey(a, doc.Title), DOIKey: query.DOIKey(doc.DOI),
+	}
+	title := in.names(nil, a, doc.Title)
+	var authors []string
+	for i, author := range doc.Authors {
+		if i > 0 {
+			authors = append(authors, "") // a phrase never goes from one name into the next
+		}
+		authors = in.names(authors, a, author)
+	}
+	for i, text := range passages(doc.Text) {
+		if i == len(in.texts) {
+			in.texts = append(in.texts, nil)
+		}
+		in.texts[i] = terms(in.texts[i][:0], a, text)
+		out.Units = append(out.Units, segment.Unit{Title: title, Authors: authors, Text: in.texts[i], Vector: in.vector(doc.Vectors, i)})
+	}
+	b.Add(out)
+}
+
+// names appends the terms of a title or of an author's name. Stop words are indexed there, apart from other terms,
+// so that "The Who" can be searched for.
+func (in *indexer) names(out []string, a *analysis.Analyser, text string) []string {
+	for token := range a.Tokens(text) {
+		term := token.Term
+		if token.Stop {
+			mark, ok := in.marked[term]
+			if !ok {
+				mark = analysis.StopMark + term
+				in.marked[term] = mark
+			}
+			term = mark
+		}
+		out = append(out, term)
+	}
+	return out
+}
+
+// terms appends the terms of a text. A stop word is not indexed there but keeps its place.
+func terms(out []string, a *analysis.Analyser, text string) []string {
+	for token := range a.Tokens(text) {
+		if token.Stop {
+			out = append(out, "")
+		} else {
+			out = append(out, token.Term)
+		}
+	}
+	return out
+}
+
+// vector returns the embedding of a unit, nil when there is none that fits the segment.
+func (in *indexer) vector(v *search.Vectors, unit int) []float32 {
+	if v == nil || v.Model != in.model || unit >= len(v.Passages) || len(v.Passages[unit]) != in.dims {
+		return nil
+	}
+	return v.Passages[unit]
+}
+
+// passages returns the texts of the passages. It reads the text once, however many there are.
+func passages(text string) []string {
+	cuts := analysis.Passages(text)
+	out := make([]string, len(cuts))
+	at, point := 0, 0 // byte and code point of the last passage's start
+	for i, p := range cuts {
+		if p.Start < point {
+			at, point = 0, 0
+		}
+		at += bytesOf(text[at:], p.Start-point)
+		point = p.Start
+		out[i] = text[at : at+bytesOf(text[at:], p.End-p.Start)]
+	}
+	return out
+}
+
+// bytesOf returns the length of the text's first n code points in bytes.
+func bytesOf(text string, n int) int {
+	at := 0
+	for ; n > 0 && at < len(text); n-- {
+		if text[at] < utf8.RuneSelf {
+			at++
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return at
+}
+
+// indexers keeps indexers for whoever needs one next, as many as can be at work.
+type indexers struct {
+	mu   sync.Mutex
+	free []*indexer
+}
+
+func (x *indexers) take() *indexer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := len(x.free)
+	if n == 0 {
+		return newIndexer()
+	}
+	in := x.free[n-1]
+	x.free = x.free[:n-1]
+	return in
+}
+
+func (x *indexers) give(in *indexer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.free) < runtime.GOMAXPROCS(0) {
+		x.free = append(x.free, in)
+	}
+}

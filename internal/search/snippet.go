@@ -1,0 +1,59 @@
+package search
+
+import (
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
+)
+
+// BestPassage is the passage number of a document that no engine has ranked: the Highlighter picks the passage.
+const BestPassage = -1
+
+// Snippet is the part of a document that shows why it matches.
+type Snippet struct {
+	Text string
+	// Highlights are the matched words in Text.
+	Highlights []query.Span
+	// Page is the page of the first highlight, counted from 1; 0 if the document has no pages.
+	Page int
+	// Start and End are the passage's code point offsets in the document's text, the end exclusive.
+	Start, End int
+	// Heading is the nearest heading above the passage, or "".
+	Heading string
+}
+
+// Highlighter cuts the snippets of one search. It is not safe for concurrent use.
+type Highlighter struct{ query *query.Highlighter }
+
+// NewHighlighter returns a highlighter for documents in the language of the query, which Result.Parsed or Parse returns.
+func NewHighlighter(language string, parsed query.Parsed) Highlighter {
+	return Highlighter{query.NewHighlighter(analysis.New(language), parsed, query.SnippetWidth)}
+}
+
+// Parse parses a query for a Highlighter of documents that no engine has searched.
+func Parse(q Query) query.Parsed { return query.Parse(analysis.New(q.Language), q.Text) }
+
+// Snippet cuts the snippet of a passage. A document may have become shorter since it was indexed; its last passage then
+// stands in for one that is gone.
+func (h Highlighter) Snippet(title, text string, passage int) Snippet {
+	passages := analysis.Passages(text)
+	if passage == BestPassage {
+		passage = h.best(title, text, passages)
+	}
+	p := passages[min(passage, len(passages)-1)]
+	shown, highlights, page := h.query.Snippet(title, text, p)
+	return Snippet{Text: shown, Highlights: highlights, Page: page, Start: p.Start, End: p.End, Heading: p.Heading}
+}
+
+// best returns the passage with the most highlights.
+func (h Highlighter) best(title, text string, passages []analysis.Passage) int {
+	if len(passages) == 1 {
+		return 0
+	}
+	best, most := 0, 0
+	for i, p := range passages {
+		if _, highlights, _ := h.query.Snippet(title, text, p); len(highlights) > most {
+			best, most = i, len(highlights)
+		}
+	}
+	return best
+}
