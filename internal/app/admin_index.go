@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/internal/search"
+	"carrel/internal/search/local"
 )
 
 type indexCommands struct {
@@ -49,17 +50,17 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 }
 
 // checkIndex reads the index of this node. One of another database holds nothing of this one.
-func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
+func (a admin) checkIndex(ctx context.Context) (local.Report, error) {
 	if err := a.needFolder(); err != nil {
-		return search.Report{}, err
+		return local.Report{}, err
 	}
-	report, err := search.Check(ctx, indexPath(a.config))
+	folder, err := a.indexFolder(ctx)
 	if err != nil {
-		return search.Report{}, err
+		return local.Report{}, err
 	}
-	identity, err := a.identity(ctx)
-	if err == nil && report.Identity != "" && report.Identity != identity {
-		report = search.Report{Problems: []string{"the index is of another database"}}
+	report, err := local.Check(ctx, folder.Path)
+	if err == nil && report.Identity != "" && report.Identity != folder.Identity {
+		report = local.Report{Problems: []string{"the index belongs to another database"}}
 	}
 	return report, err
 }
@@ -73,7 +74,7 @@ func (a admin) needFolder() error {
 	return err
 }
 
-func (indexCheck) show(a admin, report search.Report, head, missing uint64) error {
+func (indexCheck) show(a admin, report local.Report, head, missing uint64) error {
 	rows := make([][]string, len(report.Segments))
 	for i, s := range report.Segments {
 		state := "sound"
@@ -111,7 +112,7 @@ func missingOf(covered []search.Span, head uint64) uint64 {
 	return missing
 }
 
-func bytesOf(r search.Report) int64 {
+func bytesOf(r local.Report) int64 {
 	var n int64
 	for _, s := range r.Segments {
 		n += s.Bytes
@@ -133,7 +134,7 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		bar := progressBar(env, 0, "Indexing")
 		err := a.rebuild(ctx, bar.of)
 		bar.finish()
-		if errors.Is(err, errNotIndexed) {
+		if errors.Is(err, local.ErrNotIndexed) {
 			return errors.New("the index is thrown away, and the server of this folder has not begun a new one; look at its log")
 		}
 		if err != nil {
@@ -149,34 +150,42 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 }
 
 func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) error {
+	folder, err := a.indexFolder(ctx)
+	if err != nil {
+		return err
+	}
 	discarded := false
 	began := time.Now()
 	return a.thereOrHere(ctx, func(ctx context.Context) error {
 		if !discarded {
-			if err := search.Discard(indexPath(a.config)); err != nil {
+			if err := local.Discard(folder.Path); err != nil {
 				return err
 			}
 			discarded = true
 		}
-		return a.awaitFolder(ctx, began, progress)
+		return folder.WaitForRebuild(ctx, began, progress)
 	}, func(ctx context.Context) error {
 		if !discarded {
-			if err := os.RemoveAll(indexPath(a.config)); err != nil {
+			if err := os.RemoveAll(folder.Path); err != nil {
 				return fmt.Errorf("throw the search index away: %w", err)
 			}
 		}
-		return a.catchUp(ctx, progress)
+		return folder.CatchUp(ctx, progress)
 	})
 }
 
 // indexAll returns when all that is stored can be found: indexed by the servers that run, or here when this folder
 // has none.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
-	there := func(ctx context.Context) error { return a.awaitServers(ctx, progress) }
+	folder, err := a.indexFolder(ctx)
+	if err != nil {
+		return err
+	}
+	there := func(ctx context.Context) error { return folder.WaitForNodes(ctx, progress) }
 	if a.config.Database != "" {
 		return there(ctx)
 	}
-	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return a.catchUp(ctx, progress) })
+	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return folder.CatchUp(ctx, progress) })
 }
 
 // lookAgain is how often a command that waits for the server of its folder looks whether there still is one.

@@ -11,6 +11,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/format"
+	"carrel/internal/search/local"
 	"carrel/internal/source"
 )
 
@@ -92,7 +93,7 @@ func (a admin) index(ctx context.Context) (bool, error) {
 	bar := progressBar(a.env, 0, "Indexing")
 	err := a.indexAll(ctx, bar.of)
 	bar.finish()
-	if errors.Is(err, errNotIndexed) {
+	if errors.Is(err, local.ErrNotIndexed) {
 		return false, nil
 	}
 	return err == nil, err

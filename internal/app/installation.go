@@ -26,6 +26,7 @@ import (
 	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
 	"carrel/internal/search"
+	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -72,7 +73,7 @@ type installation struct {
 	exports    *accountdata.Exports
 	deletions  *accountdata.Deletions
 	tasks      *task.Engine
-	engine     *engine
+	search     *search.Service
 	// embedding is nil unless the settings name an endpoint for it.
 	embedding *embedding.Service
 	closers   []func()
@@ -153,10 +154,10 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)
 	in.credentials.KnowAgents(in.agents)
-	in.engine = &engine{log: log}
-	in.wireSources(cfg, sealed)
-	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
+	in.wireSearch(cfg, log)
+	in.wireSources(cfg, sealed)
+	in.memories = memory.NewService(db, in.agents, clock, analysis.Stems)
 	answerer, err := in.newAnswerer(env, log)
 	if err != nil {
 		return nil, err
@@ -169,17 +170,24 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
 	in.favourites.KeepDocumentsIn(in.sources)
 	in.wireLeave(cfg, log)
-	if e := cfg.Embeddings; e.On() {
-		client := model.NewEmbeddingClient(model.EmbeddingOptions{
-			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
-		}, clock)
-		in.closers = append(in.closers, client.Close)
-		in.embedding = embedding.NewService(db, client, in.tasks, clock, log, e.Price)
-		in.embedding.PayBy(payer{spending: in.spending})
-		in.tasks.Register(in.embedding.Kind())
-		in.engine.embedding = in.embedding
-	}
 	return in, nil
+}
+
+// wireSearch makes the search service, with embeddings if the settings name an endpoint for them.
+func (in *installation) wireSearch(cfg config.Config, log *slog.Logger) {
+	e := cfg.Embeddings
+	if !e.On() {
+		in.search = search.NewService(nil, log)
+		return
+	}
+	client := model.NewEmbeddingClient(model.EmbeddingOptions{
+		URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
+	}, in.clock)
+	in.closers = append(in.closers, client.Close)
+	in.embedding = embedding.NewService(in.store, client, in.tasks, in.clock, log, e.Price)
+	in.embedding.PayBy(payer{spending: in.spending})
+	in.tasks.Register(in.embedding.Kind())
+	in.search = search.NewService(in.embedding, log)
 }
 
 func (in *installation) close() error {
@@ -187,11 +195,6 @@ func (in *installation) close() error {
 		f()
 	}
 	return in.store.Close()
-}
-
-// changes is the documents' log as an index follows it.
-func (in *installation) changes() search.Log {
-	return changeLog{Log: in.store, embedding: in.embedding}
 }
 
 // flush writes down what services gather in memory.

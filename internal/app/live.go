@@ -14,7 +14,7 @@ func (in *installation) wireSources(cfg config.Config, sealer source.Sealer) {
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
-	in.sources = source.NewService(in.store, in.agents, in.engine, in.clock, source.Options{
+	in.sources = source.NewService(in.store, in.agents, in.search, in.clock, source.Options{
 		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
 		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.spending, cfg.SearchPrices},
 	})

@@ -22,6 +22,7 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
+	"carrel/internal/search/local"
 	"carrel/internal/server"
 	"carrel/internal/streamwatch"
 	"carrel/internal/webapp"
@@ -151,7 +152,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err := srv.Listen(ctx); err != nil {
 		return err
 	}
-	x, err := in.newIndexer(ctx, log)
+	index, err := in.openIndex(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -159,10 +160,10 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return x.run(ctx) })
-	if err := in.prepare(ctx, env, cfg.Bound(srv.Addr()), x, metrics, log); err != nil {
+	g.Go(func() error { return index.Run(ctx) })
+	if err := in.prepare(ctx, env, cfg.Bound(srv.Addr()), index, metrics, log); err != nil {
 		stop()
-		return errors.Join(err, g.Wait(), x.close())
+		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
 	g.Go(func() error { return srv.Serve(ctx) })
 	g.Go(func() error { return in.tend(ctx, log) })
@@ -180,15 +181,17 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	// After the last request, so that all of them are written down.
 	last, cancel := context.WithTimeout(base, 5*time.Second)
 	defer cancel()
-	return errors.Join(err, in.flush(last), x.finish(base, cfg.ShutdownTimeout), x.close(), in.scrub(base, log))
+	err = errors.Join(err, in.flush(last))
+	index.Finish(base, cfg.ShutdownTimeout)
+	return errors.Join(err, in.closeIndex(index), in.scrub(base, log))
 }
 
 // prepare does what comes before the first request.
-func (in *installation) prepare(ctx context.Context, env *Env, cfg config.Config, x *indexer, metrics *obs.Metrics, log *slog.Logger) error {
+func (in *installation) prepare(ctx context.Context, env *Env, cfg config.Config, index *local.Node, metrics *obs.Metrics, log *slog.Logger) error {
 	if err := welcome(ctx, env, cfg, in); err != nil {
 		return err
 	}
-	for _, m := range []prometheus.Collector{newTaskMetrics(in.tasks, log), newIndexMetrics(x)} {
+	for _, m := range []prometheus.Collector{newTaskMetrics(in.tasks, log), newIndexMetrics(index)} {
 		if err := metrics.Register(m); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
@@ -196,7 +199,7 @@ func (in *installation) prepare(ctx context.Context, env *Env, cfg config.Config
 	if err := in.tasks.Start(ctx); err != nil {
 		return fmt.Errorf("start the tasks: %w", err)
 	}
-	return x.settle(ctx)
+	return index.WaitReady(ctx)
 }
 
 // How often small things are written down and old ones thrown away.

@@ -17,6 +17,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 	"carrel/internal/model"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -198,13 +199,13 @@ func (n *node) found() map[string]string {
 	w.must(err)
 	changes, err := w.db.Changes(w.t.Context(), 0, head, 1000)
 	w.must(err)
-	var texts []embedding.Text
+	var docs []search.Document
 	for _, c := range changes {
 		if c.Document.ID != "" {
-			texts = append(texts, embedding.Text{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text})
+			docs = append(docs, c.Document)
 		}
 	}
-	vectors, err := n.Vectors(w.t.Context(), texts)
+	vectors, err := n.Vectors(w.t.Context(), docs)
 	w.must(err)
 	out := map[string]string{}
 	for _, d := range texts {
@@ -244,7 +245,7 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		w.must(err)
 		score := map[string]float64{}
 		for _, c := range changes {
-			v, err := n.Vectors(t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}})
+			v, err := n.Vectors(t.Context(), []search.Document{c.Document})
 			w.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
 				w.same("space", v[c.ID].Space, embedding.Space{Model: "words-64", Dims: 64})

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"carrel/internal/search/analysis"
 )
@@ -47,30 +46,13 @@ func Unpack(packed []byte) []float32 {
 // refused is stored in place of a vector for a text that the model does not take, so that it is not sent again.
 var refused = []byte{}
 
-// passageTexts returns what is sent of a document: its passages, each below the title, which says what it is about.
+// passageTexts returns the texts to embed: the document's passages, each preceded by its title.
 func passageTexts(title, text string) []string {
-	passages := analysis.Passages(text)
-	out := make([]string, len(passages))
-	place, from := 0, 0 // the code point and the byte at which the last passage started
-	for i, p := range passages {
-		if p.Start < place {
-			place, from = 0, 0
-		}
-		from += bytesOf(text[from:], p.Start-place)
-		place = p.Start
-		out[i] = title + "\n" + text[from:from+bytesOf(text[from:], p.End-p.Start)]
+	out := analysis.PassageTexts(text)
+	for i := range out {
+		out[i] = title + "\n" + out[i]
 	}
 	return out
-}
-
-// bytesOf returns the number of bytes of the text's first n code points.
-func bytesOf(text string, n int) int {
-	i := 0
-	for ; n > 0 && i < len(text); n-- {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-	}
-	return i
 }
 
 // hashOf names a text. A hash that somebody could find a second text for would give that the first one's vector.

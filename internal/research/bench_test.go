@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -18,12 +19,12 @@ func BenchmarkTurn(b *testing.B) {
 	}{{"quotes", 3}, {"model", 7}} {
 		b.Run(c.name, func(b *testing.B) {
 			w := newWorld(b).landmarks()
-			ready, err := w.library(source.FindRequest{Text: "Who described the memex?", Limit: 20})
+			ready, err := w.library(search.Query{Text: "Who described the memex?", Limit: 20})
 			if err != nil {
 				b.Fatal(err)
 			}
-			w.find = func(source.FindRequest) (source.Found, error) { return ready, nil }
-			w.counted = &source.Statistics{Units: 64, Holders: map[string]int{"memex": 3, "describ": 9}}
+			w.find = func(search.Query) (source.Found, error) { return ready, nil }
+			w.counted = &search.Statistics{Passages: 64, Holders: map[string]int{"memex": 3, "describ": 9}}
 			if c.name == "model" {
 				w.model = instant(brain{plan: plans("memex")}.answerTo)
 			}

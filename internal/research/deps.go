@@ -5,15 +5,16 @@ import (
 
 	"carrel/internal/agent"
 	"carrel/internal/memory"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 )
 
 // Search finds what the sources of an agent say to a text. It neither counts nor bills as a search of the user's.
 type Search interface {
-	Find(ctx context.Context, r source.FindRequest) (source.Found, error)
+	Find(ctx context.Context, buyer source.Buyer, q search.Query) (source.Found, error)
 	// Statistics counts in how many passages of the sources words stand, in the form that the index has them in.
-	Statistics(ctx context.Context, sources, terms []string) (source.Statistics, error)
+	Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error)
 }
 
 // Documents returns a document with its text. One that is not in the agent's sources is not_found.

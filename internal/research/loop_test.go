@@ -11,6 +11,7 @@ import (
 
 	"carrel/internal/memory"
 	"carrel/internal/model"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
@@ -87,15 +88,15 @@ func TestAPlanIsTakenInAnyForm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan string
-		want []source.FindRequest
+		want []search.Query
 	}{
-		"a code fence":       {"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900,\"toYear\":1850}]}\n```", []source.FindRequest{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}}},
-		"texts alone":        {`{"queries":["ferry"," river \n boats "]}`, []source.FindRequest{{Text: "ferry"}, {Text: "river boats"}}},
-		"numbers as texts":   {`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`, []source.FindRequest{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}}},
-		"broken off":         {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []source.FindRequest{{Text: "ferry"}}},
+		"a code fence":       {"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900,\"toYear\":1850}]}\n```", []search.Query{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}}},
+		"texts alone":        {`{"queries":["ferry"," river \n boats "]}`, []search.Query{{Text: "ferry"}, {Text: "river boats"}}},
+		"numbers as texts":   {`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`, []search.Query{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}}},
+		"broken off":         {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []search.Query{{Text: "ferry"}}},
 		"no JSON":            {"I would search for the ferry.", nil},
-		"nonsense":           {`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`, []source.FindRequest{{Text: "ferry"}}},
-		"far too many":       {`{"queries":["a1","b2","c3","d4","e5","f6"]}`, []source.FindRequest{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}}},
+		"nonsense":           {`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`, []search.Query{{Text: "ferry"}}},
+		"far too many":       {`{"queries":["a1","b2","c3","d4","e5","f6"]}`, []search.Query{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}}},
 		"the question again": {`{"queries":["when WAS the  old bridge built?"]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 	}
 	var together sync.WaitGroup
 	together.Add(3)
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		together.Done()
 		together.Wait() // each waits for the others
 		return w.library(r)
@@ -156,7 +157,7 @@ func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 func TestAFailedSearchIsSaidAndTheOthersCount(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		if r.Text == "ferry" {
 			return source.Found{}, context.DeadlineExceeded
 		}
@@ -168,7 +169,7 @@ func TestAFailedSearchIsSaidAndTheOthersCount(t *testing.T) {
 	if got.task.State != task.StateComplete || !strings.Contains(got.Text, "Not everything could be searched:\n- The search took longer than 8 seconds.") {
 		t.Errorf("ended %s with %s", got.task.State, got.Text)
 	}
-	w.find = func(source.FindRequest) (source.Found, error) { return source.Found{}, context.DeadlineExceeded }
+	w.find = func(search.Query) (source.Found, error) { return source.Found{}, context.DeadlineExceeded }
 	if got := w.ask(aboutBridge); got.task.State != task.StateFailed || got.task.ErrorCode != "unavailable" {
 		t.Errorf("ended %s, %s", got.task.State, got.task.ErrorCode)
 	}
@@ -232,7 +233,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 		round++
 		return plans(names[round-1])(r)
 	}, evidence: one})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		if r.Text == "Tell me of alpha" {
 			r.Text = "alpha"
 		}

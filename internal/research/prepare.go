@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"carrel/internal/research/quote"
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
-	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -201,7 +201,7 @@ func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 		return false
 	}
 	for _, holders := range s.Holders {
-		if holders == 0 || holders*10 <= s.Units && (holders <= 5 || holders*100 <= s.Units) {
+		if holders == 0 || holders*10 <= s.Passages && (holders <= 5 || holders*100 <= s.Passages) {
 			return true
 		}
 	}
@@ -209,7 +209,7 @@ func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 }
 
 // rarity counts the words of a text among all that the agent can search.
-func (t *turn) rarity(ctx context.Context, p prepared, text string, places []place) (source.Statistics, error) {
+func (t *turn) rarity(ctx context.Context, p prepared, text string, places []place) (search.Statistics, error) {
 	var ids, terms []string
 	for _, s := range p.Sources {
 		ids = append(ids, s.ID)
@@ -219,7 +219,7 @@ func (t *turn) rarity(ctx context.Context, p prepared, text string, places []pla
 		terms = append(terms, term.Text)
 	}
 	if len(ids) == 0 || len(terms) == 0 || parsed.Stops {
-		return source.Statistics{}, nil
+		return search.Statistics{}, nil
 	}
 	return t.Search.Statistics(ctx, ids, terms)
 }

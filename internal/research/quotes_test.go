@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -108,7 +109,7 @@ func TestAFollowUpIsUnderstoodByWhatWasSaidBefore(t *testing.T) {
 func TestAMisspeltQuestionIsAnsweredAsItWasMeant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).landmarks()
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		r.Text = "What is the memex?"
 		found, err := w.library(r)
 		found.Corrected = r.Text
@@ -124,7 +125,7 @@ func TestADocumentThatChangedIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := w.put(source.Document{Title: "Bridges", Text: "The old bridge was built of stone in 1850."})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		found, err := w.library(r)
 		w.docs[0].Text = "It was built of wood."
 		return found, err
@@ -139,7 +140,7 @@ func TestWarningsAndPagesAreSaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put(source.Document{Title: "Bridges", Year: 1900, Text: "The ferry crosses every hour.\fThe old bridge was built of stone in 1850."})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		found, err := w.library(r)
 		found.Warnings = []source.Warning{{SourceID: "src_a", Code: source.WarnIndexIncomplete, Detail: "3 of 9 documents are indexed so far; results are partial."}}
 		return found, err
@@ -159,7 +160,7 @@ func TestWarningsAndPagesAreSaid(t *testing.T) {
 func TestASearchThatFailsFailsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).landmarks()
-	w.find = func(source.FindRequest) (source.Found, error) {
+	w.find = func(search.Query) (source.Found, error) {
 		return source.Found{}, errors.New("the disk is on fire")
 	}
 	got := w.ask("What is the memex?")
@@ -186,8 +187,8 @@ func TestALongDocumentIsReadBeyondItsBestPassage(t *testing.T) {
 	w := newWorld(t)
 	filler := strings.Repeat("The harbour is wide and the ferry crosses it every hour of the day, in any weather. ", 60)
 	w.put(source.Document{Title: "A history of the harbour", Text: "The harbour lighthouse is old.\n\n" + filler + "\n\nThe harbour lighthouse keeper was called Ingrid Solheim until 1912."})
-	w.find = func(source.FindRequest) (source.Found, error) {
-		return source.Found{Hits: []source.Card{{Document: w.docs[0], Snippet: source.Snippet{Start: 0, End: 1600}, Score: 1}}}, nil
+	w.find = func(search.Query) (source.Found, error) {
+		return source.Found{Cards: []source.Card{{Document: w.docs[0], Snippet: search.Snippet{Start: 0, End: 1600}, Score: 1}}}, nil
 	}
 	got := w.ask("What was the name of the harbour lighthouse keeper?")
 	if w.holds(got); !strings.Contains(got.Text, "Ingrid Solheim") {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 )
@@ -101,18 +102,17 @@ func searchLabel(sources []knownSource, lookups []lookup) string {
 func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 	answers := make([]source.Found, len(lookups))
 	failures := make([]error, len(lookups))
+	buyer := source.Buyer{UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID}
 	var group errgroup.Group
 	for i, l := range lookups {
 		group.Go(func() error {
 			limited, cancel := context.WithTimeout(ctx, searchTime)
 			defer cancel()
-			r := source.FindRequest{
-				UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID, Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch,
-			}
+			q := search.Query{Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch}
 			if l.Source != "" {
-				r.Sources = []string{l.Source}
+				q.Sources = []string{l.Source}
 			}
-			answers[i], failures[i] = t.Search.Find(limited, r)
+			answers[i], failures[i] = t.Search.Find(limited, buyer, q)
 			return nil
 		})
 	}
@@ -129,7 +129,7 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 			continue
 		}
 		out.note(t.ready, answers[i])
-		for rank, h := range answers[i].Hits {
+		for rank, h := range answers[i].Cards {
 			ranks.add(rank, h)
 			if h.Document.Text != "" {
 				t.documents[h.Document.ID] = h.Document
@@ -168,7 +168,7 @@ func (t *turn) count(ctx context.Context, f *found) {
 		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
 		return
 	}
-	f.Total, f.Held = s.Units, s.Holders
+	f.Total, f.Held = s.Passages, s.Holders
 }
 
 // fail notes a search that found nothing because it failed.

@@ -23,6 +23,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/research"
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/store"
@@ -53,14 +54,14 @@ type world struct {
 	proposed []string
 	purse    purse
 	// searches are what was searched for.
-	searches []source.FindRequest
+	searches []search.Query
 	// find, when set, comes before the library.
-	find func(source.FindRequest) (source.Found, error)
+	find func(search.Query) (source.Found, error)
 	// nothing, when set, is another kind of task; submitted is the last one.
 	nothing   func(context.Context, *task.Run) (task.Outcome, error)
 	submitted string
 	// counted, when set, are the statistics of the library.
-	counted *source.Statistics
+	counted *search.Statistics
 }
 
 const (
@@ -368,7 +369,7 @@ func (w *world) broken(r reply) error {
 }
 
 // Find implements research.Search: by the share of the words, the rarer the better.
-func (w *world) Find(_ context.Context, r source.FindRequest) (source.Found, error) {
+func (w *world) Find(_ context.Context, _ source.Buyer, r search.Query) (source.Found, error) {
 	w.mu.Lock()
 	w.searches = append(w.searches, r)
 	find := w.find
@@ -379,7 +380,7 @@ func (w *world) Find(_ context.Context, r source.FindRequest) (source.Found, err
 	return w.library(r)
 }
 
-func (w *world) library(r source.FindRequest) (source.Found, error) {
+func (w *world) library(r search.Query) (source.Found, error) {
 	a := analysis.New("en")
 	terms := termsOf(a, r.Text)
 	var hits []source.Card
@@ -397,7 +398,7 @@ func (w *world) library(r source.FindRequest) (source.Found, error) {
 				}
 			}
 			if score > best.Score {
-				best.Score, best.Snippet = score, source.Snippet{Start: p.Start, End: p.End, Page: p.Page, Heading: p.Heading}
+				best.Score, best.Snippet = score, search.Snippet{Start: p.Start, End: p.End, Page: p.Page, Heading: p.Heading}
 			}
 		}
 		if best.Score > 0 {
@@ -405,7 +406,7 @@ func (w *world) library(r source.FindRequest) (source.Found, error) {
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b source.Card) int { return cmp.Compare(b.Score, a.Score) })
-	return source.Found{Hits: hits[:min(len(hits), r.Limit)]}, nil
+	return source.Found{Cards: hits[:min(len(hits), r.Limit)]}, nil
 }
 
 func (w *world) holders(a *analysis.Analyser, term string) int {
@@ -429,12 +430,12 @@ func termsOf(a *analysis.Analyser, text string) map[string]bool {
 }
 
 // Statistics implements research.Search.
-func (w *world) Statistics(_ context.Context, _, terms []string) (source.Statistics, error) {
+func (w *world) Statistics(_ context.Context, _, terms []string) (search.Statistics, error) {
 	if w.counted != nil {
 		return *w.counted, nil
 	}
 	a := analysis.New("en")
-	out := source.Statistics{Units: len(w.docs), Holders: map[string]int{}}
+	out := search.Statistics{Passages: len(w.docs), Holders: map[string]int{}}
 	for _, term := range terms {
 		out.Holders[term] = w.holders(a, term)
 	}

@@ -53,3 +53,9 @@ type Status struct {
 	Covered    []Span
 	Rebuilding bool
 }
+
+// NodeIndex is the position of a node's index in the change log.
+type NodeIndex struct {
+	Node    string
+	Through uint64
+}

@@ -36,24 +36,19 @@ func Parse(q Query) query.Parsed { return query.Parse(analysis.New(q.Language), 
 // stands in for one that is gone.
 func (h Highlighter) Snippet(title, text string, passage int) Snippet {
 	passages := analysis.Passages(text)
-	if passage == BestPassage {
-		passage = h.best(title, text, passages)
+	if passage != BestPassage {
+		return h.cut(title, text, passages[min(passage, len(passages)-1)])
 	}
-	p := passages[min(passage, len(passages)-1)]
-	shown, highlights, page := h.query.Snippet(title, text, p)
-	return Snippet{Text: shown, Highlights: highlights, Page: page, Start: p.Start, End: p.End, Heading: p.Heading}
-}
-
-// best returns the passage with the most highlights.
-func (h Highlighter) best(title, text string, passages []analysis.Passage) int {
-	if len(passages) == 1 {
-		return 0
-	}
-	best, most := 0, 0
-	for i, p := range passages {
-		if _, highlights, _ := h.query.Snippet(title, text, p); len(highlights) > most {
-			best, most = i, len(highlights)
+	best := h.cut(title, text, passages[0])
+	for _, p := range passages[1:] {
+		if s := h.cut(title, text, p); len(s.Highlights) > len(best.Highlights) {
+			best = s
 		}
 	}
 	return best
+}
+
+func (h Highlighter) cut(title, text string, p analysis.Passage) Snippet {
+	shown, highlights, page := h.query.Snippet(title, text, p)
+	return Snippet{Text: shown, Highlights: highlights, Page: page, Start: p.Start, End: p.End, Heading: p.Heading}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
 
 // Live asks sources that are searched at question time.
@@ -98,7 +99,7 @@ func (h heard) warning(src Source) Warning {
 
 // askAll asks live sources at the same time and returns what came of each. A source that fails is no error; what can't be
 // stored here is.
-func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Query) ([]heard, error) {
+func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q search.Query) ([]heard, error) {
 	out := make([]heard, len(sources))
 	limited, cancel := context.WithTimeout(ctx, s.options.LiveTime)
 	defer cancel()
@@ -117,7 +118,7 @@ func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Q
 }
 
 // ask asks one live source within the limited context, and stores what it found in the whole one.
-func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
+func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (heard, error) {
 	answer, err := s.answer(ctx, limited, buyer, src, q)
 	var failure *Failure
 	switch {
@@ -147,26 +148,19 @@ func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Q
 		return heard{}, err
 	}
 	q.Language = src.Language
-	snippet := s.ranker.Snippets(q)
+	highlighter := search.NewHighlighter(q.Language, search.Parse(q))
 	out := heard{undatedExcluded: answer.UndatedExcluded}
 	for rank, d := range docs {
-		if !q.covers(d.Year) {
+		if !q.Covers(d.Year) { // a kept document may since have been given another year
 			continue
 		}
-		out.cards = append(out.cards, Card{Document: d, Snippet: snippet(d, BestPassage), Score: reciprocal(rank)})
+		out.cards = append(out.cards, Card{Document: d, Snippet: highlighter.Snippet(d.Title, d.Text, search.BestPassage), Score: reciprocal(rank)})
 	}
 	return out, nil
 }
 
-// covers reports whether a document of the year is within the bounds of the query. Whoever keeps to them elsewhere, they
-// are looked at here again: a document may have been kept when it was said to be of another year.
-func (q Query) covers(year int) bool {
-	bounded := q.FromYear != 0 || q.ToYear != 0
-	return !bounded || year != 0 && year >= q.FromYear && (q.ToYear == 0 || year <= q.ToYear)
-}
-
 // answer returns what a source says to a query, or said to it a while ago.
-func (s *Service) answer(ctx, limited context.Context, buyer Buyer, src Source, q Query) (LiveAnswer, error) {
+func (s *Service) answer(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (LiveAnswer, error) {
 	r := LiveRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
 	if r.Settings, err = src.SettingsOf(); err != nil {

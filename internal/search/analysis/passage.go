@@ -78,6 +78,19 @@ func Passages(text string) []Passage {
 	return append(c.passages, c.current)
 }
 
+// PassageTexts returns the texts of Passages(text). It reads the text once, however many passages there are.
+func PassageTexts(text string) []string {
+	passages := Passages(text)
+	out := make([]string, len(passages))
+	from, start := 0, 0 // of the last passage, in bytes and in code points
+	for i, p := range passages {
+		from += skip(text[from:], p.Start-start)
+		start = p.Start
+		out[i] = text[from : from+skip(text[from:], p.End-p.Start)]
+	}
+	return out
+}
+
 // cutter reads a text code point by code point.
 type cutter struct {
 	passages []Passage

@@ -180,6 +180,13 @@ func (f *Follower) follow(ctx context.Context) error {
 	return nil
 }
 
+// caughtUpWith reports whether the index holds everything up to head. The follower must have seen that head itself,
+// because only then has it checked that the index belongs to this log.
+func (f *Follower) caughtUpWith(head uint64) bool {
+	_, missing := f.index.Missing(head)
+	return !missing && f.Progress().Head >= head
+}
+
 // beginAnew empties the index when it is gone from the disk, or of another log than this: the database was restored.
 func (f *Follower) beginAnew(ctx context.Context, head uint64) error {
 	_, last := f.index.reach()

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
@@ -88,7 +87,7 @@ func (in *indexer) add(b *segment.Builder, c *search.Change) {
 		}
 		authors = in.names(authors, a, author)
 	}
-	for i, text := range passages(doc.Text) {
+	for i, text := range analysis.PassageTexts(doc.Text) {
 		if i == len(in.texts) {
 			in.texts = append(in.texts, nil)
 		}
@@ -134,36 +133,6 @@ func (in *indexer) vector(v *search.Vectors, unit int) []float32 {
 		return nil
 	}
 	return v.Passages[unit]
-}
-
-// passages returns the texts of the passages. It reads the text once, however many there are.
-func passages(text string) []string {
-	cuts := analysis.Passages(text)
-	out := make([]string, len(cuts))
-	at, point := 0, 0 // byte and code point of the last passage's start
-	for i, p := range cuts {
-		if p.Start < point {
-			at, point = 0, 0
-		}
-		at += bytesOf(text[at:], p.Start-point)
-		point = p.Start
-		out[i] = text[at : at+bytesOf(text[at:], p.End-p.Start)]
-	}
-	return out
-}
-
-// bytesOf returns the length of the text's first n code points in bytes.
-func bytesOf(text string, n int) int {
-	at := 0
-	for ; n > 0 && at < len(text); n-- {
-		if text[at] < utf8.RuneSelf {
-			at++
-			continue
-		}
-		_, size := utf8.DecodeRuneInString(text[at:])
-		at += size
-	}
-	return at
 }
 
 // indexers keeps indexers for whoever needs one next, as many as can be at work.

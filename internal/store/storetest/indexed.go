@@ -4,11 +4,11 @@ import (
 	"strconv"
 	"time"
 
+	"carrel/internal/search"
 	"carrel/internal/source"
-	"carrel/internal/store"
 )
 
-func (w *world) indexes(within time.Duration) []store.NodeIndex {
+func (w *world) indexes(within time.Duration) []search.NodeIndex {
 	w.t.Helper()
 	got, err := w.db.NodeIndexes(w.ctx, within)
 	w.must(err)
@@ -17,16 +17,16 @@ func (w *world) indexes(within time.Duration) []store.NodeIndex {
 
 var indexTests = []test{
 	{"NodesTellHowFarTheirIndexesAre", func(w *world) {
-		w.same("none", w.indexes(time.Hour), []store.NodeIndex{})
+		w.same("none", w.indexes(time.Hour), []search.NodeIndex{})
 		w.must(w.db.SetNodeIndex(w.ctx, "b", 7))
 		w.must(w.db.SetNodeIndex(w.ctx, "a", 1<<62))
 		w.must(w.db.SetNodeIndex(w.ctx, "b", 9))
 		w.must(w.db.SetNodeIndex(w.ctx, "b", 3)) // an index that is being built anew
-		w.same("indexes", w.indexes(time.Hour), []store.NodeIndex{{Node: "a", Through: 1 << 62}, {Node: "b", Through: 3}})
-		w.same("heard of later than now", w.indexes(-time.Minute), []store.NodeIndex{})
+		w.same("indexes", w.indexes(time.Hour), []search.NodeIndex{{Node: "a", Through: 1 << 62}, {Node: "b", Through: 3}})
+		w.same("heard of later than now", w.indexes(-time.Minute), []search.NodeIndex{})
 		w.must(w.db.DeleteNodeIndex(w.ctx, "a"))
 		w.must(w.db.DeleteNodeIndex(w.ctx, "never there"))
-		w.same("left", w.indexes(time.Hour), []store.NodeIndex{{Node: "b", Through: 3}})
+		w.same("left", w.indexes(time.Hour), []search.NodeIndex{{Node: "b", Through: 3}})
 	}},
 }
 

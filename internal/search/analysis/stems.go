@@ -1,0 +1,19 @@
+package analysis
+
+import "sync"
+
+var stemmers = sync.Pool{New: func() any { return New(DefaultLanguage) }}
+
+// Stems returns the terms of a text without stop words, for comparing short texts of any language. It always stems as
+// English: two texts must be reduced by the same rules more than by the right ones.
+func Stems(text string) []string {
+	a := stemmers.Get().(*Analyser)
+	defer stemmers.Put(a)
+	var out []string
+	for token := range a.Tokens(text) {
+		if !token.Stop {
+			out = append(out, token.Term)
+		}
+	}
+	return out
+}
