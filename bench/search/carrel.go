@@ -8,7 +8,8 @@ import (
 	"runtime"
 	"sync"
 
-	search "carrel/internal/search"
+	"carrel/internal/search"
+	"carrel/internal/search/local"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // carrelEngine is Carrel's own index, filled as a server fills it when it has
 // none: several segments are built at once, and merged meanwhile.
 type carrelEngine struct {
-	index   *search.Index
+	index   *local.Index
 	through uint64 // the number of the last change that the index holds
 	waiting []search.Change
 }
@@ -34,7 +35,7 @@ func makeCarrel(dir string) (engine, error) { return openCarrel(dir) }
 func openCarrel(dir string) (engine, error) {
 	// What the index has to say is about damage, which a reader of the report
 	// should see.
-	index, err := search.Open(dir, search.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	index, err := local.Open(dir, local.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (e *carrelEngine) flush(ctx context.Context) error {
 		n := min(len(e.waiting), spanSize)
 		changes := e.waiting[:n:n]
 		span := search.Span{After: e.through, Through: e.through + uint64(n)}
-		do(func() error { return e.index.Fill(ctx, span, changes) })
+		do(func() error { return e.index.Apply(ctx, span, changes) })
 		e.waiting, e.through = e.waiting[n:], span.Through
 	}
 	work.Wait()

@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// nothing finds nothing: searching is not what is tested here.
-type nothing struct{ source.Ranker }
+// nothing is an engine for tests that do not search.
+type nothing struct{ source.Engine }
 
 // scripted answers as a test wants it to.
 type scripted struct {

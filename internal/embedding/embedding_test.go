@@ -208,17 +208,18 @@ func (n *node) found() map[string]string {
 	vectors, err := n.Vectors(w.t.Context(), docs)
 	w.must(err)
 	out := map[string]string{}
-	for _, d := range texts {
+	for _, d := range docs {
 		v, have := vectors[d.ID]
+		if !have {
+			continue
+		}
 		made := 0
 		for _, p := range v.Passages {
 			if p != nil {
 				made++
 			}
 		}
-		if have {
-			out[d.Title] = fmt.Sprintf("%d/%d", made, len(v.Passages))
-		}
+		out[d.Title] = fmt.Sprintf("%d/%d", made, len(v.Passages))
 	}
 	return out
 }
@@ -248,7 +249,8 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 			v, err := n.Vectors(t.Context(), []search.Document{c.Document})
 			w.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
-				w.same("space", v[c.ID].Space, embedding.Space{Model: "words-64", Dims: 64})
+				w.same("model", v[c.ID].Model, "words-64")
+				w.same("dimensions", v[c.ID].Dims, 64)
 				for i := range p {
 					score[c.Document.Title] += float64(p[i] * query[i])
 				}

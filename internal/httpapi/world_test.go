@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/config"
@@ -24,7 +25,6 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
@@ -131,7 +131,7 @@ type world struct {
 	tokens      oauth.Prefixes
 	agents      *agent.Service
 	sources     *source.Service
-	ranker      *scanner
+	engine      *engine
 	threads     *thread.Service
 	memories    *memory.Service
 	deletions   *accountdata.Deletions
@@ -179,8 +179,8 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.credentials.EndGrants(w.oauth)
 	w.agents = agent.NewService(db, w.clock)
 	w.credentials.KnowAgents(w.agents)
-	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
-	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
+	w.engine = &engine{Engine: indexed.Open(t, db)}
+	w.sources = source.NewService(db, w.agents, w.engine, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
 	tasks.Register(w.threads.Kind())

@@ -44,8 +44,8 @@ type world struct {
 	clock   *testkit.Clock
 }
 
-// nothing finds nothing: searching is not what is tested here.
-type nothing struct{ source.Ranker }
+// nothing is an engine for tests that do not search.
+type nothing struct{ source.Engine }
 
 // newWorld returns a world that may fetch from this machine.
 func newWorld(t *testing.T) *world {

@@ -84,8 +84,13 @@ func TestCanariesInDocumentsAreNeverMoreThanText(t *testing.T) {
 			if len(w.proposed) > 0 {
 				t.Errorf("proposed %q", w.proposed)
 			}
+			for _, b := range w.buyers {
+				if b.UserID != userID || b.AgentID != w.agent.ID {
+					t.Errorf("searched for %+v", b)
+				}
+			}
 			for _, r := range w.searches {
-				if r.UserID != userID || r.AgentID != w.agent.ID || len(r.Sources) > 0 && !slices.ContainsFunc(w.agent.Sources, func(s agent.Source) bool { return s.ID == r.Sources[0] }) {
+				if len(r.Sources) > 0 && !slices.ContainsFunc(w.agent.Sources, func(s agent.Source) bool { return s.ID == r.Sources[0] }) {
 					t.Errorf("searched %+v", r)
 				}
 			}

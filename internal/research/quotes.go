@@ -11,7 +11,7 @@ import (
 // searchedAndRead is a search without a model, which reads in the same step: nothing was paid for that a step of its
 // own would have to save.
 type searchedAndRead struct {
-	Found    found             `json:"found"`
+	Found    found           `json:"found"`
 	Passages []quote.Passage `json:"passages,omitempty"`
 }
 

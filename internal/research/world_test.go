@@ -55,6 +55,7 @@ type world struct {
 	purse    purse
 	// searches are what was searched for.
 	searches []search.Query
+	buyers   []source.Buyer
 	// find, when set, comes before the library.
 	find func(search.Query) (source.Found, error)
 	// nothing, when set, is another kind of task; submitted is the last one.
@@ -369,9 +370,9 @@ func (w *world) broken(r reply) error {
 }
 
 // Find implements research.Search: by the share of the words, the rarer the better.
-func (w *world) Find(_ context.Context, _ source.Buyer, r search.Query) (source.Found, error) {
+func (w *world) Find(_ context.Context, b source.Buyer, r search.Query) (source.Found, error) {
 	w.mu.Lock()
-	w.searches = append(w.searches, r)
+	w.searches, w.buyers = append(w.searches, r), append(w.buyers, b)
 	find := w.find
 	w.mu.Unlock()
 	if find != nil {

@@ -41,7 +41,7 @@ func BenchmarkFill(b *testing.B) {
 	ix := open(b, b.TempDir(), Options{})
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		span := span(uint64(n * batch), uint64((n + 1) * batch))
+		span := span(uint64(n*batch), uint64((n+1)*batch))
 		for i := range changes {
 			changes[i].Seq = span.After + uint64(i) + 1
 		}
@@ -89,7 +89,7 @@ func BenchmarkFillOneDocument(b *testing.B) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		d := documents[n%len(documents)]
-		span := span(uint64(n), uint64(n + 1))
+		span := span(uint64(n), uint64(n+1))
 		if err := ix.Apply(context.Background(), span, []search.Change{{Seq: span.Through, Op: search.Put, ID: d.ID, Document: d}}); err != nil {
 			b.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
 )
 
 // layered makes an index of several segments, two of them with deleted documents.
@@ -190,7 +189,7 @@ func TestAMergeThatFindsDamageDropsTheDamagedPartAlone(t *testing.T) {
 	if err := ix.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if gaps := ix.gaps(w.head); len(gaps) != 1 || gaps[0] != (span(4, 8)) {
+	if gaps := ix.gaps(w.head); len(gaps) != 1 || gaps[0] != span(4, 8) {
 		t.Errorf("missing are %v, want the second segment's", gaps)
 	}
 	catchUp(t, ix, w)

@@ -111,7 +111,7 @@ func (m *machine) read(rt *rapid.T) {
 			if n := len(free); n > 0 && free[n-1].Through == seq-1 {
 				free[n-1].Through = seq
 			} else {
-				free = append(free, span(seq - 1, seq))
+				free = append(free, span(seq-1, seq))
 			}
 		}
 	}

@@ -160,7 +160,7 @@ func TestFillRefusesWhatItHoldsAndWhatIsNotOfItsSpan(t *testing.T) {
 	if err := ix.Apply(context.Background(), span(2, 2), nil); err == nil {
 		t.Error("an empty span was taken in")
 	}
-	if s, missing := ix.Missing(9); !missing || s != (span(0, 2)) {
+	if s, missing := ix.Missing(9); !missing || s != span(0, 2) {
 		t.Errorf("missing is %v, want (0, 2]", s)
 	}
 }

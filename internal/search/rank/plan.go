@@ -184,4 +184,3 @@ func (p *plan) allowed(at *part, doc uint32) bool {
 func (p *plan) holds(at *part, doc uint32) bool {
 	return !p.views[at.view].Deleted.Get(doc) && (!p.narrow || at.chosen.Get(doc)) && !at.excluded.Get(doc)
 }
-

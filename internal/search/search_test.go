@@ -1,0 +1,134 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"carrel/internal/core"
+	"carrel/internal/search"
+)
+
+// fakeEngine records the last query.
+type fakeEngine struct {
+	search.Engine
+	query search.Query
+}
+
+func (e *fakeEngine) Search(_ context.Context, q search.Query) (search.Result, error) {
+	e.query = q
+	return search.Result{}, nil
+}
+
+func (*fakeEngine) Status() search.Status { return search.Status{Sources: map[string]int{"a": 3}} }
+
+// embedder returns a vector, or an error.
+type embedder struct{ err error }
+
+func (e embedder) Query(context.Context, string) ([]float32, error) { return []float32{1}, e.err }
+
+func (embedder) Model() string { return "m" }
+
+func TestServiceIsUnavailableWithoutAnEngine(t *testing.T) {
+	t.Parallel()
+	s := search.NewService(nil, slog.New(slog.DiscardHandler))
+	check := func() {
+		t.Helper()
+		_, searchErr := s.Search(t.Context(), search.Query{})
+		_, statisticsErr := s.Statistics(t.Context(), nil, nil)
+		for _, err := range []error{searchErr, statisticsErr} {
+			if e := core.AsError(err); e.Kind != core.KindUnavailable || e.RetryAfter == 0 {
+				t.Errorf("the error is %v", err)
+			}
+		}
+		if _, known := s.Indexed("a"); known {
+			t.Error("the number of indexed documents is known")
+		}
+	}
+	check()
+	s.Open(&fakeEngine{})
+	if _, err := s.Search(t.Context(), search.Query{}); err != nil {
+		t.Error(err)
+	}
+	if n, known := s.Indexed("a"); n != 3 || !known {
+		t.Errorf("%d documents are indexed (%t)", n, known)
+	}
+	s.Shut()
+	check()
+}
+
+func TestServiceAddsTheEmbeddingOfTheQuery(t *testing.T) {
+	t.Parallel()
+	engine := &fakeEngine{}
+	for name, err := range map[string]error{"answers": nil, "fails": errors.New("no")} {
+		s := search.NewService(embedder{err}, slog.New(slog.DiscardHandler))
+		s.Open(engine)
+		got, searchErr := s.Search(t.Context(), search.Query{Text: "q"})
+		if searchErr != nil || got.EmbeddingFailed != (err != nil) || (engine.query.Vector == nil) != (err != nil) {
+			t.Errorf("an embedder that %s: %+v for %+v, %v", name, got, engine.query, searchErr)
+		}
+	}
+}
+
+func TestQueryCoversTheYearsWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		q    search.Query
+		year int
+		want bool
+	}{
+		{search.Query{}, 0, true},
+		{search.Query{}, 1970, true},
+		{search.Query{FromYear: 1970}, 0, false},
+		{search.Query{FromYear: 1970}, 1969, false},
+		{search.Query{FromYear: 1970}, 1970, true},
+		{search.Query{ToYear: 1970}, 1970, true},
+		{search.Query{ToYear: 1970}, 1971, false},
+		{search.Query{FromYear: 1960, ToYear: 1970}, 1965, true},
+	} {
+		if got := c.q.Covers(c.year); got != c.want {
+			t.Errorf("%+v covers %d: %t", c.q, c.year, got)
+		}
+	}
+}
+
+func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("Nothing of interest. ", 150)
+	text := filler + "\n\n" + "A ferry crosses the river by the bridge.\n\n" + filler
+	q := search.Query{Text: "ferry bridge", Language: "en"}
+	h := search.NewHighlighter(q.Language, search.Parse(q))
+	if s := h.Snippet("Title", text, search.BestPassage); len(s.Highlights) != 2 || !strings.Contains(s.Text, "A ferry crosses") {
+		t.Errorf("the snippet is %+v", s)
+	}
+	if s := h.Snippet("Title", "A short text.", 7); s.Text != "A short text." {
+		t.Errorf("the snippet of a document that became shorter is %+v", s)
+	}
+}
+
+// fakeLog has one put and one deletion.
+type fakeLog struct{ search.Log }
+
+func (fakeLog) Changes(context.Context, uint64, uint64, int) ([]search.Change, error) {
+	return []search.Change{{Op: search.Put, ID: "1", Document: search.Document{ID: "1"}}, {Op: search.Delete, ID: "2"}}, nil
+}
+
+type vectorSource map[string]*search.Vectors
+
+func (v vectorSource) Vectors(_ context.Context, docs []search.Document) (map[string]*search.Vectors, error) {
+	if len(docs) != 1 {
+		return nil, errors.New("vectors of deleted documents were requested")
+	}
+	return v, nil
+}
+
+func TestChangesCarryTheVectorsOfTheirDocuments(t *testing.T) {
+	t.Parallel()
+	want := &search.Vectors{Model: "m"}
+	changes, err := search.WithVectors(fakeLog{}, vectorSource{"1": want}).Changes(t.Context(), 0, 2, 10)
+	if err != nil || changes[0].Document.Vectors != want || changes[1].Document.Vectors != nil {
+		t.Errorf("the changes are %+v, %v", changes, err)
+	}
+}
