@@ -3,6 +3,7 @@ package app
 import (
 	"carrel/internal/config"
 	"carrel/internal/federated"
+	"carrel/internal/language"
 	"carrel/internal/outbound"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
@@ -15,7 +16,7 @@ func (in *installation) wireSources(cfg config.Config, sealer source.Sealer) {
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
 	in.sources = source.NewService(in.store, in.agents, in.search, in.clock, source.Options{
-		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
+		Guess: analysis.Guess, Languages: language.Codes(), Sealer: sealer,
 		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.spending, cfg.SearchPrices},
 	})
 }

@@ -72,25 +72,25 @@ func (t *turn) reply(g *gathered, draft said, c checked) thread.Answer {
 	own, reason := t.phrases(), ""
 	switch {
 	case draft.Failure != nil && draft.Failure.Code == codeTime:
-		reason = own.ranOut
+		reason = own.RanOut
 	case draft.Failure != nil:
-		reason = own.brokeOff
+		reason = own.BrokeOff
 	case draft.Cut:
-		reason = own.tooLong
+		reason = own.TooLong
 	case g.failure != nil && g.failure.Code == codeCap:
-		reason = own.capReached
+		reason = own.CapReached
 	case g.late || g.failure != nil && g.failure.Code == codeTime:
-		reason = own.ranOut
+		reason = own.RanOut
 	case g.failure != nil:
-		reason = own.failedEarly
+		reason = own.FailedEarly
 	case g.exhausted:
-		reason = own.usedUp
+		reason = own.UsedUp
 	}
 	if reason != "" {
 		answer.Partial = true
-		answer.Text += "\n\n" + fill(own.partial, reason)
+		answer.Text += "\n\n" + fill(own.Partial, reason)
 	}
-	p := page{phrases: own}
+	p := page{Phrases: own}
 	if p.problems(t.found.Problems); p.length > 0 {
 		answer.Text += "\n\n" + p.String()
 	}

@@ -100,7 +100,7 @@ func (t *turn) quote(ctx context.Context, passages []quote.Passage, chosen []quo
 		if len(citations) == 0 && w.Failure != nil {
 			return written{Empty: true}, nil
 		}
-		p := page{say: t.run.Delta, phrases: t.phrases()}
+		p := page{say: t.run.Delta, Phrases: t.phrases()}
 		t.discard(w.Shown)
 		t.write(&p, answer, citations, w)
 		reply := thread.Answer{

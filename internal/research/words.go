@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"carrel/internal/language"
 	"carrel/internal/research/quote"
 	"carrel/internal/thread"
 )
@@ -16,7 +17,7 @@ type page struct {
 	length int // in code points
 	checks []thread.Check
 	say    func(string)
-	phrases
+	*language.Phrases
 }
 
 func (p *page) String() string { return strings.TrimSpace(p.b.String()) }
@@ -40,16 +41,16 @@ func (p *page) paragraph(text string) {
 
 // write writes an answer of quotes. It never claims to be more than that.
 func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, w why) {
-	if said := w.lead(p.phrases); said != "" {
+	if said := w.lead(p.Phrases); said != "" {
 		p.paragraph(said)
 	}
 	switch answer.Outcome {
 	case quote.Answered:
 		if w.Failure == nil {
-			p.paragraph(p.answered)
+			p.paragraph(p.Answered)
 		}
 	case quote.Closest:
-		p.paragraph(p.closest)
+		p.paragraph(p.Closest)
 	default:
 		t.abstain(p, answer)
 		return
@@ -58,7 +59,7 @@ func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, 
 		p.quote(c)
 	}
 	if missing := answer.Missing; answer.Outcome == quote.Closest && len(missing)+len(answer.Unmatched) > 0 {
-		p.paragraph(fill(p.lacking, list(quoted(append(missing, answer.Unmatched...)), p.and)))
+		p.paragraph(fill(p.Lacking, list(quoted(append(missing, answer.Unmatched...)), p.And)))
 	}
 	p.problems(t.found.Problems)
 }
@@ -67,18 +68,18 @@ func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, 
 func fill(phrase, text string) string { return strings.Replace(phrase, "%s", text, 1) }
 
 // lead says why these are quotes, where a model should have answered.
-func (w why) lead(p phrases) string {
+func (w why) lead(p *language.Phrases) string {
 	switch {
 	case w.Failure == nil && w.Unanswered:
-		return p.unanswered
+		return p.Unanswered
 	case w.Failure == nil:
 		return ""
 	case w.Failure.Code == codeCap:
-		return p.partialCap
+		return p.PartialCap
 	case w.Failure.Code == codeTime:
-		return p.partialTime
+		return p.PartialTime
 	}
-	return fill(p.failed, w.Failure.Detail)
+	return fill(p.Failed, w.Failure.Detail)
 }
 
 // quote writes a quote with its mark, and under it where it stands.
@@ -94,13 +95,13 @@ func (p *page) quote(c thread.Citation) {
 func (p *page) origin(c thread.Citation) string {
 	out := shown(c.Title)
 	if out == "" {
-		out = p.untitled
+		out = p.Untitled
 	}
 	if c.Year != 0 {
 		out += " (" + strconv.Itoa(c.Year) + ")"
 	}
 	if c.Page != 0 {
-		out += ", " + p.phrases.page + " " + strconv.Itoa(c.Page)
+		out += ", " + p.Page + " " + strconv.Itoa(c.Page)
 	}
 	return out
 }
@@ -118,7 +119,7 @@ func shown(text string) string {
 func (t *turn) abstain(p *page, answer quote.Answer) {
 	sources := t.ready.Sources
 	if len(sources) == 0 {
-		p.paragraph(p.noSources)
+		p.paragraph(p.NoSources)
 		return
 	}
 	documents := 0
@@ -126,20 +127,20 @@ func (t *turn) abstain(p *page, answer quote.Answer) {
 		documents += s.Documents
 	}
 	if documents == 0 {
-		p.paragraph(fill(p.noDocuments, p.ofSources(len(sources))))
+		p.paragraph(fill(p.NoDocuments, several(len(sources), p.Source, p.Sources)))
 		return
 	}
-	p.paragraph(fill(p.nothing, p.ofSources(len(sources))))
+	p.paragraph(fill(p.Nothing, several(len(sources), p.Source, p.Sources)))
 	if len(answer.Unmatched) > 0 {
-		p.paragraph(fill(p.noSource, list(quoted(answer.Unmatched), p.or)))
+		p.paragraph(fill(p.NoSource, list(quoted(answer.Unmatched), p.Or)))
 	} else if len(answer.Missing) > 0 {
-		p.paragraph(fill(p.tooLittle, list(quoted(answer.Missing), p.and)))
+		p.paragraph(fill(p.TooLittle, list(quoted(answer.Missing), p.And)))
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
-		names[i] = shown(s.Name) + " (" + p.ofDocuments(s.Documents) + ")"
+		names[i] = shown(s.Name) + " (" + several(s.Documents, p.Document, p.Documents) + ")"
 	}
-	p.paragraph(fill(p.searched, strings.Join(names, ", ")))
+	p.paragraph(fill(p.Searched, strings.Join(names, ", ")))
 	p.problems(t.found.Problems)
 }
 
@@ -148,7 +149,7 @@ func (p *page) problems(all []problem) {
 	if len(all) == 0 {
 		return
 	}
-	p.paragraph(p.incomplete)
+	p.paragraph(p.Incomplete)
 	for _, one := range all {
 		line := "\n- "
 		if one.Source != "" {

@@ -2,24 +2,44 @@ package quote
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 )
 
-// rules tell where a full stop ends no sentence.
+// rules are the abbreviations of a language as sets; see language.Abbreviations.
 type rules struct {
-	// never are abbreviations that something always follows: titles before a name, "e.g.".
-	never map[string]bool
-	// numbered are followed by a number, and are words of their own otherwise ("no.", "fig.", "Mar.").
-	numbered map[string]bool
-	// either may stand anywhere, also at the end: there only the next word tells.
-	either map[string]bool
-	// openers are words that in a sentence have a capital only at its beginning.
-	openers map[string]bool
-	// ordinals says that a number with a full stop is an ordinal ("im 19. Jahrhundert").
-	ordinals bool
+	never, numbered, either, openers map[string]bool
+	ordinals                         bool
+}
+
+var titles = sync.OnceValue(func() map[string]bool { return wordSet(language.Titles) })
+
+// rulesByCode holds the rules of each language, made on first use.
+var rulesByCode = func() map[string]func() *rules {
+	out := make(map[string]func() *rules)
+	for _, l := range language.All() {
+		if a := l.Abbreviations; a != nil {
+			out[l.Code] = sync.OnceValue(func() *rules {
+				return &rules{
+					never: wordSet(a.Never), numbered: wordSet(a.Numbered), either: wordSet(a.Either), openers: wordSet(a.Openers),
+					ordinals: a.Ordinals,
+				}
+			})
+		}
+	}
+	return out
+}()
+
+// rulesOf returns the rules of a language, or those of the default language if it has none.
+func rulesOf(code string) *rules {
+	if r := rulesByCode[code]; r != nil {
+		return r()
+	}
+	return rulesByCode[language.Default]()
 }
 
 // ends reports whether the stop at i is the end of a sentence: last is the last of its stops, end is after its
@@ -54,7 +74,7 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	first := s.text[next]
 	rules := s.rules
 	if unicode.Is(unicode.Cyrillic, before[0]) {
-		rules = languageRules["ru"]
+		rules = rulesOf("ru")
 	}
 	opens := s.opens(rules, next)
 	if strings.Trim(string(before), "0123456789") == "" {
@@ -63,7 +83,7 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	key := strings.ToLower(strings.Trim(string(before), "-'’"))
 	key = key[strings.LastIndexAny(key, "-'’")+1:]
 	switch {
-	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles[key]):
+	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles()[key]):
 		return false
 	case rules.numbered[key]:
 		// "The answer is no. He left."
@@ -121,20 +141,10 @@ func isRoman(text []rune) bool {
 	return n > 0 && n < 8 && (n == len(text) || !unicode.IsLetter(text[n]))
 }
 
-func wordSet(lists ...string) map[string]bool {
+func wordSet(list string) map[string]bool {
 	set := make(map[string]bool)
-	for _, list := range lists {
-		for word := range strings.FieldsSeq(list) {
-			set[word] = true
-		}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
 	}
 	return set
-}
-
-// rulesOf returns the rules of a language. Those of English hold where nothing is known.
-func rulesOf(language string) *rules {
-	if r := languageRules[language]; r != nil {
-		return r
-	}
-	return languageRules["en"]
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
 )
@@ -90,7 +91,7 @@ var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
 // termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
 // for nothing.
 func (e *Extractor) termsOf(question string) ([]term, []int) {
-	if e.analyser.Language() == analysis.DefaultLanguage {
+	if e.analyser.Language() == language.Default {
 		question = possessive.ReplaceAllString(question, "$1")
 	}
 	parsed := query.Parse(e.analyser, unspacedFrame.Replace(question))

@@ -6,27 +6,21 @@ import (
 	"strings"
 	"unicode"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 )
 
 // maxFollowUps is how many questions are proposed.
 const maxFollowUps = 3
 
-// furtherQuestions ask for more about a name, by language.
-var furtherQuestions = map[string]string{
-	"en": "What else do the sources say about %s?",
-	"de": "Was sagen die Quellen sonst über %s?",
-	"fr": "Que disent encore les sources sur %s ?",
-	"es": "¿Qué más dicen las fuentes sobre %s?",
-}
-
 // suggest returns questions that the sources can say something to: about what the quotes name, the question does not,
 // and at least one other passage speaks of. They are asked in the language of the question, where we know how.
 func (e *Extractor) suggest(m *material, quotes []Quote) []string {
-	before, after, known := strings.Cut(furtherQuestions[analysis.Guess(m.query.Question)], "%s")
-	if !known || e.analyser.Language() == "de" {
-		return nil // in German every noun has a capital, and any two could be a name
+	asked := language.Lookup(analysis.Guess(m.query.Question))
+	if asked == nil || asked.FollowUp == "" || language.Lookup(e.analyser.Language()).CapitalizesNouns {
+		return nil
 	}
+	before, after, _ := strings.Cut(asked.FollowUp, "%s")
 	counts := make(map[string]int) // names to the quotes and passages that hold them
 	var names []string
 	for _, quote := range quotes {

@@ -4,6 +4,8 @@ import (
 	"iter"
 
 	"github.com/blevesearch/snowballstem"
+
+	"carrel/internal/language"
 )
 
 // StopMark begins the term under which a stop word is indexed where it is at all: in titles and the names of authors.
@@ -21,7 +23,7 @@ type Token struct {
 // one goroutine at a time.
 type Analyser struct {
 	code     string
-	latin    *language // reads words in Latin letters
+	latin    *reader // of words in Latin letters
 	splitter splitter
 	known    map[string]entry
 	surfaces map[string]string // terms to the shortest word they were made of
@@ -40,20 +42,18 @@ const (
 	maxKnownWord = 64
 )
 
-// New returns an analyser for texts in the language, an ISO 639-1 code. One that is not known is read as English.
+// New returns an analyser for texts in a language. An unknown code is analysed as the default language.
 func New(code string) *Analyser {
-	if languages[code] == nil {
-		code = DefaultLanguage
-	}
-	a := &Analyser{code: code, latin: languages[code], known: make(map[string]entry), surfaces: make(map[string]string)}
-	a.splitter.dotless = code == "tr"
-	if !usesLatin(code) {
-		a.latin = languages[DefaultLanguage]
+	l := language.LookupOrDefault(code)
+	a := &Analyser{code: l.Code, latin: readers[l.Code], known: make(map[string]entry), surfaces: make(map[string]string)}
+	a.splitter.dotless = l.DotlessI
+	if !l.Latin() {
+		a.latin = readers[language.Default]
 	}
 	return a
 }
 
-// Language returns the language that the analyser reads, one of Languages.
+// Language returns the code of the language.
 func (a *Analyser) Language() string { return a.code }
 
 // Words yields the folded words of the text in order. They are the same in every language.
@@ -132,35 +132,34 @@ func (a *Analyser) Surface(term string) string {
 	return term
 }
 
-// read makes the entry of a word.
+// read computes the entry of a word.
 func (a *Analyser) read(folded, word string) entry {
-	l := languageOf(word, a.latin)
-	if l.stops()[folded] {
+	r := readerOf(word, a.latin)
+	if r.stops()[folded] {
 		return entry{term: folded, stop: true}
 	}
-	if l.stem == nil {
+	if r.Stem == nil {
 		return entry{term: folded}
 	}
-	if l.folds {
-		// What is left beyond ASCII is no letter of the language.
-		if !isASCII(folded) {
+	if r.FoldsBeforeStemming {
+		if !isASCII(folded) { // not a word of the language
 			return entry{term: folded}
 		}
-		return entry{term: stem(l, folded)}
+		return entry{term: r.stem(folded)}
 	}
-	if l.respell != nil {
-		word = l.respell(word)
+	if r.Respell != nil {
+		word = r.Respell(word)
 	}
-	// Stemmers may leave nothing of a word that is all suffix.
-	if term := fold(stem(l, word)); term != "" {
+	// A stemmer may leave nothing of a word that is all suffix.
+	if term := fold(r.stem(word)); term != "" {
 		return entry{term: term}
 	}
 	return entry{term: folded}
 }
 
-func stem(l *language, word string) string {
+func (r *reader) stem(word string) string {
 	env := snowballstem.NewEnv(word)
-	l.stem(env)
+	r.Stem(env)
 	return env.Current()
 }
 

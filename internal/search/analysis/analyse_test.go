@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/internal/language"
 )
 
 func TestTermsAreFoldedStemmedAndWithoutQuestionWords(t *testing.T) {
@@ -185,13 +187,13 @@ func FuzzTokens(f *testing.F) {
 		"", "What is BM25?", "cafe\u0301 ﬁn ½ ™ CO₂", "自然言語処理 ﾃﾞｰﾀ", "기계\u1112\u1161", "ﷺ a\u0640b", "\xff\xc3(", "😀\u200d😀", "㍿ⅷⅧ", "a\u0300\u0301",
 		"İSTANBUL'DA ISI", "Ǿ ǿ i\u0307", "الجامعات والكتاب", "мой ёлка Й", "மொழிகள்", "ς Σ ά",
 	} {
-		for i := range Languages() {
+		for i := range language.Codes() {
 			f.Add(seed, i)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text string, language int) {
-		codes := Languages()
-		a := New(codes[uint(language)%uint(len(codes))])
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		codes := language.Codes()
+		a := New(codes[uint(at)%uint(len(codes))])
 		runes := []rune(text)
 		last := Token{}
 		for _, token := range slices.Collect(a.Tokens(text)) {

@@ -1,12 +1,13 @@
 package analysis
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"carrel/internal/language"
 )
 
 // guessed is how many words of a text a guess reads. Stop words are a third of most texts.
@@ -134,7 +135,7 @@ func (g *guess) mostVotes() string {
 	if votes < leastVotes || votes < leastLead*g.votes[second] || votes < leastShare*float64(g.latinWords) {
 		return ""
 	}
-	return latinLanguages()[best]
+	return latinLanguages()[best].Code
 }
 
 // vote is what a word or letter says: each of the languages gets the weight, which is less the more of them there are.
@@ -147,17 +148,17 @@ type vote struct {
 const maxLatin = 16
 
 // latinLanguages are the languages that votes choose between.
-var latinLanguages = sync.OnceValue(func() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(stopLists)), func(code string) bool { return !usesLatin(code) })
+var latinLanguages = sync.OnceValue(func() []*language.Language {
+	return slices.DeleteFunc(language.All(), func(l *language.Language) bool { return !l.Latin() })
 })
 
 // wordVotes holds the stop words of all languages with their accents, which tell more than the folded words do.
 var wordVotes = sync.OnceValue(func() map[string]vote {
 	votes := make(map[string]vote)
-	for i, code := range latinLanguages() {
+	for i, l := range latinLanguages() {
 		seen := make(map[string]bool)
 		var s splitter
-		for w := range s.words(stopLists[code]) {
+		for w := range s.words(l.StopWords) {
 			word := string(w.Folded)
 			if w.accented != nil {
 				word = string(w.accented)
@@ -174,12 +175,8 @@ var wordVotes = sync.OnceValue(func() map[string]vote {
 // letterVotes holds letters that few languages use.
 var letterVotes = sync.OnceValue(func() map[rune]vote {
 	votes := make(map[rune]vote)
-	for code, letters := range map[string]string{
-		"da": "æøå", "no": "æøå", "sv": "åäö", "fi": "äö", "de": "äöüß", "hu": "őűöü", "tr": "ğışöüç", "ro": "șțşţăâî",
-		"es": "ñ", "pt": "ãõç", "fr": "çœêèàù", "it": "èàùò",
-	} {
-		i := slices.Index(latinLanguages(), code)
-		for _, r := range letters {
+	for i, l := range latinLanguages() {
+		for _, r := range l.Letters {
 			votes[r] = vote{languages: append(votes[r].languages, i)}
 		}
 	}

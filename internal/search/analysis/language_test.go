@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/internal/language"
 )
 
 // conflations are groups of words that belong together, and under apart words that do not belong together though they
@@ -36,8 +38,8 @@ var conflations = map[string]struct {
 
 func TestWordsOfOneStemBelongTogetherInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	if got := len(conflations); got != len(Languages()) {
-		t.Fatalf("%d languages are tested, there are %q", got, Languages())
+	if got := len(conflations); got != len(language.Codes()) {
+		t.Fatalf("%d languages are tested, there are %q", got, language.Codes())
 	}
 	for code, test := range conflations {
 		t.Run(code, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestAnUnknownLanguageIsReadAsEnglish(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"", "xx", "EN", "english"} {
 		a := New(code)
-		if got := terms(a, "the indexes"); a.Language() != DefaultLanguage || !slices.Equal(got, []string{"index"}) {
+		if got := terms(a, "the indexes"); a.Language() != language.Default || !slices.Equal(got, []string{"index"}) {
 			t.Errorf("language %q is read as %q: %q", code, a.Language(), got)
 		}
 	}
@@ -81,7 +83,7 @@ func TestEveryLanguageHasStopWords(t *testing.T) {
 		"fr": "qu'est-ce que c'est", "ga": "cad é an", "hu": "mi az", "it": "che cos'è l'", "nl": "wat is het", "no": "hva er det",
 		"pt": "o que é isso", "ro": "ce este", "ru": "что это такое", "sv": "vad är det", "ta": "என்ன", "tr": "bu nedir",
 	}
-	for _, code := range Languages() {
+	for _, code := range language.Codes() {
 		if got := terms(New(code), questions[code]+" 42"); questions[code] == "" || !slices.Equal(got, []string{"42"}) {
 			t.Errorf("%s: terms of %q are %q", code, questions[code], got)
 		}

@@ -1,8 +1,12 @@
 package analysis
 
-import "sync"
+import (
+	"sync"
 
-var stemmers = sync.Pool{New: func() any { return New(DefaultLanguage) }}
+	"carrel/internal/language"
+)
+
+var stemmers = sync.Pool{New: func() any { return New(language.Default) }}
 
 // Stems returns the terms of a text without stop words, for comparing short texts of any language. It always stems as
 // English: two texts must be reduced by the same rules more than by the right ones.

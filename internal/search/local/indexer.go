@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"carrel/internal/language"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
@@ -16,7 +17,6 @@ import (
 // have made, and its slices from one document to the next: use one for many, in one goroutine at a time.
 type indexer struct {
 	analysers map[string]*analysis.Analyser
-	languages []string          // that have an analyser of their own, sorted
 	marked    map[string]string // stop words to the terms that they are indexed under
 	model     string
 	dims      int
@@ -25,22 +25,18 @@ type indexer struct {
 }
 
 func newIndexer() *indexer {
-	return &indexer{
-		analysers: make(map[string]*analysis.Analyser), languages: analysis.Languages(), marked: make(map[string]string),
-	}
+	return &indexer{analysers: make(map[string]*analysis.Analyser), marked: make(map[string]string)}
 }
 
-// analyser returns the one of a language. All that is not known shares English, whatever documents call it.
-func (in *indexer) analyser(language string) *analysis.Analyser {
-	a := in.analysers[language]
-	if a != nil {
-		return a
+// analyser returns the analyser of a language. Unknown languages share that of the default language, whatever their
+// documents call them.
+func (in *indexer) analyser(code string) *analysis.Analyser {
+	code = language.LookupOrDefault(code).Code
+	a := in.analysers[code]
+	if a == nil {
+		a = analysis.New(code)
+		in.analysers[code] = a
 	}
-	if _, known := slices.BinarySearch(in.languages, language); !known && language != "" {
-		return in.analyser("")
-	}
-	a = analysis.New(language)
-	in.analysers[language] = a
 	return a
 }
 
