@@ -14,45 +14,44 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Identity  string
 	Segments  []SegmentReport
 	Documents int
-	// Sources is how many documents each source has.
+	// Sources is the number of documents of each source.
 	Sources map[string]int
 	// Covered are the spans of the change log that the index claims to hold.
 	Covered []search.Span
-	// Problems are what is wrong, in words; none when all is well.
+	// Problems describe the damage; there are none in a sound index.
 	Problems []string
 }
 
-// SegmentReport is what Check found of one segment.
+// SegmentReport describes one segment.
 type SegmentReport struct {
 	Number    uint64
 	Span      search.Span
-	Documents int // without the deleted ones
+	Documents int // excluding deleted ones
 	Deleted   int
 	Units     int
 	Bytes     int64
-	// Problem is what is wrong with it, nil when nothing is.
+	// Problem is the damage found, or nil.
 	Problem error
 }
 
-// Check reads the whole index in a folder and reports what is wrong with it. It changes nothing and needs no lock:
-// a server may have the index open and change it meanwhile. An error means that Check could not look, not that the
-// index is wrong.
+// Check reads the whole index in a folder and reports damage. It changes nothing and needs no lock: a server may have
+// the index open and write to it. An error means that the index could not be read, not that it is damaged.
 func Check(ctx context.Context, dir string) (Report, error) {
 	m, parts, err := openUnchanged(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Report{}, nil // an index that holds nothing yet
-	case errors.Is(err, errForeign):
+		return Report{}, nil // nothing has been indexed yet
+	case errors.Is(err, errUntrusted):
 		return Report{Problems: []string{err.Error()}}, nil
 	case err != nil:
 		return Report{}, fmt.Errorf("check the search index: %w", err)
 	}
-	// From here on all files are open, and stay readable even if the server has no more use for them.
+	// All files are open now, and stay readable even if the server deletes them.
 	defer func() {
 		for _, p := range parts {
 			releaseParts(p.opened())
@@ -74,10 +73,10 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	}
 	c := countParts(sound)
 	r.Documents, r.Sources, r.Covered = c.documents, c.sources, covered(sound)
-	return r, r.findTwins(ctx, sound)
+	return r, r.findDuplicates(ctx, sound)
 }
 
-// checkedPart is a part that the manifest names, or why it is not one.
+// checkedPart is a part that the manifest names, or the error of opening it.
 type checkedPart struct {
 	*part
 	named manifestPart
@@ -91,8 +90,8 @@ func (p checkedPart) opened() []*part {
 	return []*part{p.part}
 }
 
-// openUnchanged opens all that the manifest names. Where something is not there, the server may just have replaced
-// it: the manifest is then another one, and read again.
+// openUnchanged opens every part that the manifest names. A missing file may mean that the server has just replaced it,
+// so the manifest is read again if it has changed.
 func openUnchanged(ctx context.Context, dir string) (manifest, []*checkedPart, error) {
 	for {
 		data, err := os.ReadFile(filepath.Join(dir, manifestName))
@@ -125,7 +124,7 @@ func openUnchanged(ctx context.Context, dir string) (manifest, []*checkedPart, e
 	}
 }
 
-// verify checks every byte of the part, and that it holds documents of its span alone.
+// verify checks every byte of the part, and that it holds only documents of its span.
 func (p *part) verify() error {
 	if p.file == nil {
 		return nil
@@ -135,7 +134,7 @@ func (p *part) verify() error {
 	}
 	for doc := range p.file.Documents() {
 		if seq := p.file.Seq(uint32(doc)); !p.span.Contains(seq) {
-			return fmt.Errorf("document %d has number %d, which is not in the segment's span: %w", doc, seq, errForeign)
+			return fmt.Errorf("document %d has number %d, which is not in the segment's span: %w", doc, seq, errUntrusted)
 		}
 	}
 	return nil
@@ -151,14 +150,14 @@ func (r *Report) add(p *checkedPart) {
 	}
 	s := SegmentReport{Number: p.named.Segment, Span: span, Problem: p.err}
 	if p.part != nil {
-		s.Documents, s.Deleted = p.alive(), p.deleted.Count()
+		s.Documents, s.Deleted = p.liveDocuments(), p.deleted.Count()
 		s.Units, s.Bytes = p.file.Units(), p.file.Size()
 	}
 	r.Segments = append(r.Segments, s)
 }
 
-// findTwins looks for documents that two segments hold: searches would find them twice.
-func (r *Report) findTwins(ctx context.Context, parts []*part) error {
+// findDuplicates finds documents that are in two segments, which searches would return twice.
+func (r *Report) findDuplicates(ctx context.Context, parts []*part) error {
 	for i, p := range parts {
 		if p.file == nil {
 			continue
@@ -170,7 +169,7 @@ func (r *Report) findTwins(ctx context.Context, parts []*part) error {
 			if p.deleted.Get(doc) {
 				continue
 			}
-			if err := r.findTwin(p, doc, parts[i+1:]); err != nil {
+			if err := r.findDuplicate(p, doc, parts[i+1:]); err != nil {
 				return err
 			}
 		}
@@ -178,7 +177,7 @@ func (r *Report) findTwins(ctx context.Context, parts []*part) error {
 	return nil
 }
 
-func (r *Report) findTwin(p *part, doc uint32, others []*part) error {
+func (r *Report) findDuplicate(p *part, doc uint32, others []*part) error {
 	id, err := p.file.ID(doc)
 	if err != nil {
 		return err

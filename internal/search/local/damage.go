@@ -10,10 +10,10 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// guard runs f, which reads segments, and takes a panic for damage. What a segment reads is verified once; a disk
-// that goes bad later, or a file that is overwritten or cut short while it is open, would otherwise end the process.
-// Where there is no damage to be found, the error is a mistake of ours, and says where.
-func guard(f func() error) (err error) {
+// catchFaults runs f, which reads segments, and turns a memory fault or a bounds error into segment.ErrDamaged. Pages are
+// verified when they are first used; a disk that fails later, or a file that is overwritten or truncated while it is
+// mapped, would otherwise crash the process. The stack is kept in case the cause is a bug and not damage.
+func catchFaults(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -27,14 +27,14 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// dropDamaged looks for damage in the segments of a snapshot and drops those that have any from the index: their
-// spans are Missing then. It reports whether reading again finds less damage than before.
+// dropDamaged verifies the segments of a snapshot and drops the damaged ones from the index, so that their spans are
+// missing. It reports whether a retry will find less damage.
 func (ix *Index) dropDamaged(ctx context.Context, s *snapshot) bool {
 	ix.repair.Lock()
 	defer ix.repair.Unlock()
 	parts := s.files()
 	if slices.ContainsFunc(parts, func(p *part) bool { return p.file.damaged.Load() }) {
-		return true // another reader of the same snapshot was first
+		return true // another reader of the same snapshot has found the damage
 	}
 	damaged := make(map[*file]error)
 	for _, p := range parts {
@@ -53,7 +53,7 @@ func (ix *Index) dropDamaged(ctx context.Context, s *snapshot) bool {
 	return true
 }
 
-// verify reads every segment that searches read and drops the damaged ones. It reports whether there were any.
+// verify reads every segment that searches use and drops the damaged ones. It reports whether there were any.
 func (ix *Index) verify(ctx context.Context) bool {
 	s, err := ix.acquire()
 	if err != nil {
@@ -64,7 +64,7 @@ func (ix *Index) verify(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		// Searches that come upon damage wait for one another, and so not for this.
+		// Verify without the repair lock, which searches hold only after they have met damage.
 		if isDamage(p.file.Verify()) {
 			return ix.dropDamaged(ctx, s)
 		}
@@ -72,7 +72,7 @@ func (ix *Index) verify(ctx context.Context) bool {
 	return false
 }
 
-// dropDamagedNow is dropDamaged for the index as it is.
+// dropDamagedNow is dropDamaged for the current snapshot.
 func (ix *Index) dropDamagedNow(ctx context.Context) {
 	if s, err := ix.acquireCurrent(); err == nil {
 		defer s.release()
@@ -80,10 +80,10 @@ func (ix *Index) dropDamagedNow(ctx context.Context) {
 	}
 }
 
-// drop takes damaged files out of the index.
+// drop removes damaged files from the index.
 func (ix *Index) drop(s *snapshot, damaged map[*file]error) {
 	if ix.stopServing(s) {
-		// The index is being built anew anyway: what there is of the new one answers from now on.
+		// The index is being rebuilt, so the new one serves searches from now on, as far as it has come.
 		ix.log.Warn("the search index that served during the rebuild is damaged")
 		return
 	}
@@ -97,13 +97,13 @@ func (ix *Index) drop(s *snapshot, damaged map[*file]error) {
 	})
 	if err != nil {
 		ix.log.Error("drop damaged segments of the search index", "error", err)
-		ix.hide(damaged)
+		ix.hideDamaged(damaged)
 	}
 }
 
-// hide takes damaged files out of what searches read when the disk does not take a new manifest. They are found
-// damaged again after a restart.
-func (ix *Index) hide(damaged map[*file]error) {
+// hideDamaged removes damaged files from what searches read when no new manifest can be written. They are found again after a
+// restart.
+func (ix *Index) hideDamaged(damaged map[*file]error) {
 	ix.commit.Lock()
 	defer ix.commit.Unlock()
 	s, err := ix.acquireCurrent()
@@ -112,31 +112,32 @@ func (ix *Index) hide(damaged map[*file]error) {
 	}
 	defer s.release()
 	parts := slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool { return p.file != nil && damaged[p.file] != nil })
-	ix.publish(&draft{parts: parts, graves: s.graves}, false)
+	ix.publish(&draft{parts: parts, deletions: s.deletions}, false)
 }
 
-// restart begins the index anew, empty. Searches go on reading the old one until caughtUp if they are to be kept
-// going: not when it may be of other documents.
+// restart empties the index. With keepServing searches read the old content until endRebuild; they must not if it may
+// belong to other documents.
 func (ix *Index) restart(keepServing bool) error {
 	if err := ix.fs.MkdirAll(ix.dir); err != nil {
 		return err
 	}
 	return ix.replace(func(d *draft) error {
-		d.parts, d.graves = nil, nil
+		d.parts, d.deletions = nil, nil
 		return nil
 	}, keepServing)
 }
 
 // Rebuild empties the index, so that the whole log is missing. Searches find only what has been applied since.
 func (ix *Index) Rebuild() error {
-	ix.caughtUp()
+	ix.endRebuild()
 	return ix.restart(false)
 }
 
-// caughtUp lets searches read the index that was built anew.
-func (ix *Index) caughtUp() { ix.stopServing(nil) }
+// endRebuild ends a rebuild: searches read the new content.
+func (ix *Index) endRebuild() { ix.stopServing(nil) }
 
-// stopServing lets go of the old index that answers during a rebuild, if it is this one; nil means any.
+// stopServing releases the old content that serves searches during a rebuild, if it is s or s is nil, and reports
+// whether it did.
 func (ix *Index) stopServing(s *snapshot) bool {
 	ix.mu.Lock()
 	old := ix.serving
@@ -150,7 +151,7 @@ func (ix *Index) stopServing(s *snapshot) bool {
 	return true
 }
 
-// rebuilding says whether an old index answers searches.
+// rebuilding reports whether searches read old content.
 func (ix *Index) rebuilding() bool {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

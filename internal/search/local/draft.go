@@ -12,36 +12,36 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// errVanished says that somebody removed the index's folder or manifest while it was open.
-var errVanished = errors.New("search index was removed from the disk")
+// errRemoved means that the folder or the manifest was deleted while the index was open.
+var errRemoved = errors.New("search index was removed from the disk")
 
-// grave remembers a deletion for as long as an earlier part of the log is missing. What is still to be filled in
-// there may have been read before the deletion happened, and would bring the document back.
-type grave struct {
+// deletion records a deletion while an earlier span is missing. The changes of that span may have been read before the
+// deletion, and would bring the document back.
+type deletion struct {
 	ID     string `json:"id"`
 	Seq    uint64 `json:"seq"`
-	Source bool   `json:"source,omitempty"` // ID is a source's, all documents of which went
+	Source bool   `json:"source,omitempty"` // ID is a source, whose documents were all deleted
 }
 
-// draft is a change of the index in the making: the next manifest.
+// draft is the next state of the index, before it is written as a manifest.
 type draft struct {
-	ix     *Index
-	parts  []*part
-	graves []grave
-	added  []*file                 // files that the present manifest does not name
-	bits   map[*part]*segment.Bits // sets of deleted documents that are being added to
-	broken map[*part]error         // parts that turned out to be damaged
-	purge  map[*part]bool          // parts that lose a whole source
-	next   func() (number uint64)
+	ix        *Index
+	parts     []*part
+	deletions []deletion
+	added     []*file                 // files that the current manifest does not name
+	bits      map[*part]*segment.Bits // deleted documents, including those this draft adds
+	broken    map[*part]error         // parts found damaged
+	purge     map[*part]bool          // parts that lose a whole source
+	next      func() (number uint64)
 }
 
-// change lets edit change the index, and makes the outcome durable and then visible, all at once or not at all. The
-// files that were added are deleted when it fails, unless the new manifest may have taken effect all the same.
+// change applies edit to the index and makes the result durable and then visible, atomically. If it fails, added files
+// are deleted, unless the new manifest may have taken effect.
 func (ix *Index) change(edit func(*draft) error) error {
 	return ix.replace(edit, false)
 }
 
-// replace is change, and keeps searches on the snapshot before if asked to.
+// replace is change, optionally leaving searches on the previous snapshot.
 func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 	ix.commit.Lock()
 	defer ix.commit.Unlock()
@@ -51,7 +51,7 @@ func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 	}
 	defer before.release()
 	d := &draft{
-		ix: ix, parts: slices.Clone(before.parts), graves: slices.Clone(before.graves),
+		ix: ix, parts: slices.Clone(before.parts), deletions: slices.Clone(before.deletions),
 		bits: make(map[*part]*segment.Bits), broken: make(map[*part]error), purge: make(map[*part]bool), next: ix.number,
 	}
 	tombstones, inForce, err := d.finish(edit)
@@ -69,15 +69,15 @@ func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 	return nil
 }
 
-// finish makes the edited draft durable. It returns the numbers of the tombstone files it wrote, and whether the
-// draft may be in force: an error after the manifest's rename does not say which of the two a restart would find,
-// and so the files of both are needed.
+// finish makes the edited draft durable. It returns the numbers of the tombstone files it wrote, and whether the draft
+// may be in force: after an error of the manifest's rename a restart may find either manifest, so the files of both
+// must stay.
 func (d *draft) finish(edit func(*draft) error) (tombstones []uint64, inForce bool, err error) {
-	if err := guard(func() error { return edit(d) }); err != nil {
+	if err := catchFaults(func() error { return edit(d) }); err != nil {
 		return nil, false, err
 	}
-	d.bury()
-	d.tidy()
+	d.applyDeletions()
+	d.joinEmptySpans()
 	if tombstones, err = d.writeTombstones(); err != nil {
 		return tombstones, false, err
 	}
@@ -87,12 +87,12 @@ func (d *draft) finish(edit func(*draft) error) (tombstones []uint64, inForce bo
 	return tombstones, true, swapManifest(d.ix.fs, d.ix.dir)
 }
 
-// publish makes the draft what everybody reads.
+// publish makes the draft the current snapshot.
 func (ix *Index) publish(d *draft, keepServing bool) {
-	after := newSnapshot(d.parts, d.graves)
+	after := newSnapshot(d.parts, d.deletions)
 	ix.mu.Lock()
 	before := ix.current
-	ix.current, ix.founded = after, true
+	ix.current, ix.hasManifest = after, true
 	if keepServing && ix.serving == nil {
 		ix.serving, before = before, nil
 	}
@@ -102,7 +102,7 @@ func (ix *Index) publish(d *draft, keepServing bool) {
 	}
 }
 
-// retire lets go of the files that were in use before, or were added, and that the draft has no use for.
+// retire marks the files for deletion that the draft no longer uses.
 func (ix *Index) retire(before []*part, d *draft) {
 	segments, tombstones := make(map[*file]bool), make(map[uint64]bool)
 	for _, p := range d.parts {
@@ -133,21 +133,22 @@ func (ix *Index) removeTombstones(numbers []uint64) {
 	}
 }
 
-// vanished returns errVanished when the folder or the manifest that should be there is not.
-func (ix *Index) vanished() error {
+// checkPresent returns errRemoved if the folder or the manifest is gone.
+func (ix *Index) checkPresent() error {
 	ix.mu.Lock()
 	path := ix.dir
-	if ix.founded {
+	if ix.hasManifest {
 		path = filepath.Join(path, manifestName)
 	}
 	ix.mu.Unlock()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return errVanished
+		return errRemoved
 	}
 	return nil
 }
 
-// find returns a document of the part by its id. A part that turns out to be damaged has none: it will be dropped.
+// find returns the document of a part with this id. A part that is found to be damaged has none, and is dropped when
+// the draft is finished.
 func (d *draft) find(p *part, id string) (uint32, bool, error) {
 	if _, broken := d.broken[p]; broken || p.file == nil {
 		return 0, false, nil
@@ -178,12 +179,12 @@ func (d *draft) delete(p *part, doc uint32) {
 	bits.Set(doc)
 }
 
-// bury takes out of the draft's parts what was deleted or found broken.
-func (d *draft) bury() {
+// applyDeletions drops damaged parts and applies the new deletions to the others.
+func (d *draft) applyDeletions() {
 	kept := d.parts[:0]
 	for _, p := range d.parts {
 		if err := d.broken[p]; err != nil {
-			d.ix.log.Warn("part of the search index is damaged and is built anew",
+			d.ix.log.Warn("part of the search index is damaged; rebuilding it",
 				"path", p.file.path, "after", p.span.After, "through", p.span.Through, "error", err)
 			continue
 		}
@@ -192,7 +193,7 @@ func (d *draft) bury() {
 			p = p.without(bits)
 			p.purge = p.purge || purge
 		}
-		if p.file != nil && p.alive() == 0 {
+		if p.file != nil && p.liveDocuments() == 0 {
 			p = newPart(p.span, nil, nil)
 		}
 		kept = append(kept, p)
@@ -200,9 +201,9 @@ func (d *draft) bury() {
 	d.parts = kept
 }
 
-// tidy gives the spans of which nothing is left to the part next to them, so that deletions do not pile up parts,
-// and forgets the graves that have done their work.
-func (d *draft) tidy() {
+// joinEmptySpans joins spans without documents to a neighbouring part, so that deletions do not pile up empty parts, and forgets
+// deletions that are no longer needed.
+func (d *draft) joinEmptySpans() {
 	var parts []*part
 	for _, p := range d.parts {
 		n := len(parts)
@@ -218,11 +219,11 @@ func (d *draft) tidy() {
 		}
 	}
 	d.parts = parts
-	whole := reach(parts)
-	d.graves = slices.DeleteFunc(d.graves, func(g grave) bool { return g.Seq <= whole })
+	whole := coveredThrough(parts)
+	d.deletions = slices.DeleteFunc(d.deletions, func(g deletion) bool { return g.Seq <= whole })
 }
 
-// writeTombstones writes a tombstone file for each part that needs a new one.
+// writeTombstones writes a tombstone file for every part with new deletions.
 func (d *draft) writeTombstones() ([]uint64, error) {
 	var written []uint64
 	for i, p := range d.parts {
@@ -243,7 +244,7 @@ func (d *draft) writeTombstones() ([]uint64, error) {
 }
 
 func (d *draft) manifest() manifest {
-	m := manifest{Identity: d.ix.identity, Graves: d.graves, Next: d.next(), Purges: true}
+	m := manifest{Identity: d.ix.identity, Deletions: d.deletions, Next: d.next(), Purges: true}
 	for _, p := range d.parts {
 		named := manifestPart{After: p.span.After, Through: p.span.Through, Tombstones: p.tombstones, Sum: p.sum}
 		if p.file != nil {

@@ -12,8 +12,8 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// file is an open segment, shared by all snapshots that hold it. The last one to let go unmaps it, and deletes it
-// when the index has no more use for it.
+// file is an open segment, shared by all snapshots that use it. The last release unmaps it, and deletes it if it is
+// obsolete.
 type file struct {
 	*segment.Segment
 	number   uint64
@@ -23,7 +23,7 @@ type file struct {
 	log      *slog.Logger
 	holders  atomic.Int64
 	obsolete atomic.Bool
-	damaged  atomic.Bool // found to be, and dropped
+	damaged  atomic.Bool // damage was found, and the file dropped
 }
 
 func (f *file) release() {
@@ -41,7 +41,7 @@ func (f *file) release() {
 	}
 }
 
-// openFile opens the segment with this number. The caller holds it.
+// openFile opens the segment with this number. The caller releases it.
 func openFile(dir string, number uint64, fsys disk.FS, log *slog.Logger) (*file, error) {
 	path := segmentPath(dir, number)
 	mark, err := fingerprint(path)
@@ -57,7 +57,7 @@ func openFile(dir string, number uint64, fsys disk.FS, log *slog.Logger) (*file,
 	return f, nil
 }
 
-// openPart opens what a manifest names. The caller holds the part's file.
+// openPart opens a part of the manifest. The caller releases its file.
 func openPart(dir string, named manifestPart, fsys disk.FS, log *slog.Logger) (*part, error) {
 	span := search.Span{After: named.After, Through: named.Through}
 	if named.Segment == 0 {
@@ -67,17 +67,17 @@ func openPart(dir string, named manifestPart, fsys disk.FS, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	p, err := adopt(f, span, named, dir)
+	p, err := partOfFile(f, span, named, dir)
 	if err != nil {
 		f.release()
 	}
 	return p, err
 }
 
-// adopt makes an open file the part that the manifest means, or finds that it is another.
-func adopt(f *file, span search.Span, named manifestPart, dir string) (*part, error) {
+// partOfFile checks that an open file is the one that the manifest names, and returns its part.
+func partOfFile(f *file, span search.Span, named manifestPart, dir string) (*part, error) {
 	if f.print != named.Print {
-		return nil, fmt.Errorf("segment %d is another than was written: %w", f.number, errForeign)
+		return nil, fmt.Errorf("segment %d is another than was written: %w", f.number, errUntrusted)
 	}
 	var deleted *segment.Bits
 	if named.Tombstones != 0 {

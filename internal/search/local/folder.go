@@ -10,8 +10,8 @@ import (
 	"carrel/internal/search"
 )
 
-// Discard throws the index in a folder away. A Follower that has it open begins anew, and answers from the files
-// that it has open meanwhile; those it removes itself.
+// Discard deletes the index in a folder. A Follower that has the index open notices, rebuilds it and removes the
+// remaining files; searches read the open files in the meantime.
 func Discard(dir string) error {
 	err := os.Remove(filepath.Join(dir, manifestName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -20,11 +20,11 @@ func Discard(dir string) error {
 	return nil
 }
 
-// Covered returns the spans of the change log that the index in a folder says it holds: none when there is no index.
-// It reads no more than the manifest; see Check.
+// Covered returns the spans of the change log that the index in a folder claims to hold, none if there is no index. It
+// reads only the manifest; see Check.
 func Covered(dir string) ([]search.Span, error) {
 	m, err := readManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUntrusted) {
 		return nil, nil
 	}
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"carrel/internal/search"
 )
 
-// FollowerOptions are how a Follower works. The zero value is fit for use.
+// FollowerOptions configure a Follower. The zero value is usable.
 type FollowerOptions struct {
-	// Interval is how often the log is asked for news; a second unless set. Kick asks at once.
+	// Interval is how often the change log is polled; default one second. Kick polls at once.
 	Interval time.Duration
-	// ReportEvery is how often the log is told of a rebuild's progress; five seconds unless set.
+	// ReportEvery is how often the progress of a long run is logged; default five seconds.
 	ReportEvery time.Duration
-	// VerifyEvery is how often all files are read from end to end for damage; a day unless set.
+	// VerifyEvery is how often all files are checked for damage; default one day.
 	VerifyEvery time.Duration
-	// OnAdvance is told how far the index holds everything, when that changed: less than before when the index had to
-	// be begun anew. It is called from one goroutine at a time.
+	// OnAdvance is called with the number up to which the index holds everything, when that number changes. It can go
+	// down when the index is rebuilt. Calls are not concurrent.
 	OnAdvance func(through uint64)
-	// BatchDocuments and BatchBytes are how much one segment is built of in a rebuild.
+	// BatchDocuments and BatchBytes limit the size of one segment during a rebuild.
 	BatchDocuments int
 	BatchBytes     int
-	// Builders is how many segments are built at once; one for each core unless set.
+	// Builders is how many segments are built concurrently; default one per core.
 	Builders int
-	// Log is told of rebuilds; slog.Default() unless set.
+	// Log receives messages about rebuilds; default slog.Default().
 	Log *slog.Logger
 }
 
 // Batches of this size take a second or two to build, which is how long searches wait for the first results of a
-// rebuild, and keep a rebuild's memory far below that of the server.
+// rebuild, and keep the memory of a rebuild far below that of the server.
 const (
 	batchDocuments = 16 << 10
 	batchBytes     = 16 << 20
 )
 
-// maxPause is how long the follower waits between attempts that fail.
+// maxPause is the longest pause between retries.
 const maxPause = time.Minute
 
 func (o FollowerOptions) withDefaults() FollowerOptions {
@@ -69,73 +69,73 @@ func (o FollowerOptions) withDefaults() FollowerOptions {
 	return o
 }
 
-// Follower keeps an index in step with the change log: it fills in what is missing, whether new, lost or never
-// built, and merges in the background.
+// Follower keeps an index in step with the change log. It applies every missing span, whether new, lost or never built,
+// merges segments in the background and checks files for damage.
 type Follower struct {
-	index   *Index
-	changes search.Log
-	o       FollowerOptions
-	kicks   chan struct{}
-	merges  chan struct{} // says that there may be something to merge
-	told    uint64        // what OnAdvance knows
-	agreed  bool          // the index was compared with the log
+	index      *Index
+	changes    search.Log
+	o          FollowerOptions
+	polls      chan struct{}
+	merges     chan struct{} // wakes the merge loop
+	reported   uint64        // last value passed to OnAdvance
+	logChecked bool          // the index has been compared with the log
 
 	mu       sync.Mutex
 	progress Progress
 }
 
-// NewFollower returns a follower for the index. It does nothing before Run.
+// NewFollower returns a follower for the index, which starts with Run.
 func NewFollower(index *Index, changes search.Log, o FollowerOptions) *Follower {
 	return &Follower{
 		index: index, changes: changes, o: o.withDefaults(),
-		kicks: make(chan struct{}, 1), merges: make(chan struct{}, 1),
+		polls: make(chan struct{}, 1), merges: make(chan struct{}, 1),
 	}
 }
 
-// Kick says that the log has grown: the follower looks at once. It never blocks.
-func (f *Follower) Kick() { signal(f.kicks) }
+// Poll makes the follower poll the change log at once. It never blocks.
+func (f *Follower) Poll() { signal(f.polls) }
 
-// signal makes sure that the channel's receiver wakes up once more.
+// signal wakes the receiver of the channel.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it will, and has not begun to look yet
+	default: // a wake-up is already pending
 	}
 }
 
-// Run follows the log until the context ends, and returns then. What fails is logged and tried again.
+// Run follows the change log until the context ends. Failures are logged and retried.
 func (f *Follower) Run(ctx context.Context) {
 	var background sync.WaitGroup
-	signal(f.merges) // an earlier process may have left something
+	signal(f.merges) // an earlier process may have left parts to merge
 	background.Go(func() { f.merge(ctx) })
 	background.Go(func() { f.verify(ctx) })
 	defer background.Wait()
 	pause := f.o.Interval
 	for ctx.Err() == nil {
 		err := f.follow(ctx)
-		f.failed(err)
+		f.setError(err)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
 			pause = f.o.Interval
-			f.wait(ctx, pause, f.kicks)
+			f.wait(ctx, pause, f.polls)
 		default:
-			f.o.Log.Warn("search index cannot follow the documents; trying again", "error", err, "pause", pause)
+			f.o.Log.Warn("search index cannot follow the change log; retrying", "error", err, "pause", pause)
 			f.wait(ctx, pause, nil)
 			pause = min(2*pause, maxPause)
 		}
 	}
 }
 
-// Finish brings the index up to the log and removes the words of deleted sources from the disk, before the process
-// ends. Run has returned by then. A log that is far ahead is left to the next start.
+// Finish catches up with the change log and erases the words of deleted sources from the disk, after Run has returned.
+// If the log is far ahead, that is left to the next start.
 func (f *Follower) Finish(ctx context.Context) error {
 	head, err := f.changes.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the change log's head: %w", err)
 	}
-	if gaps := f.index.gaps(head); len(gaps) > 0 && numbers(gaps) < bigPass {
+	if gaps := f.index.gaps(head); len(gaps) > 0 && totalLen(gaps) < longRun {
 		if err := f.follow(ctx); err != nil {
 			return err
 		}
@@ -143,24 +143,24 @@ func (f *Follower) Finish(ctx context.Context) error {
 	return f.index.Purge(ctx)
 }
 
-// wait returns after a while, or earlier when there is news or the context ends.
-func (f *Follower) wait(ctx context.Context, pause time.Duration, news <-chan struct{}) {
+// wait returns after the pause, or earlier when wake receives or the context ends.
+func (f *Follower) wait(ctx context.Context, pause time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-news:
+	case <-wake:
 	case <-timer.C:
 	}
 }
 
-// follow brings the index up to the log's present head.
+// follow applies everything up to the present head of the log.
 func (f *Follower) follow(ctx context.Context) error {
 	head, err := f.changes.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the change log's head: %w", err)
 	}
-	if err := f.beginAnew(ctx, head); err != nil {
+	if err := f.resetIfForeign(ctx, head); err != nil {
 		return err
 	}
 	gaps := f.index.gaps(head)
@@ -170,11 +170,11 @@ func (f *Follower) follow(ctx context.Context) error {
 		}
 	}
 	if _, missing := f.index.Missing(head); !missing {
-		f.index.caughtUp()
+		f.index.endRebuild()
 	}
-	f.tell()
+	f.reportAdvance()
 	if len(gaps) > 0 {
-		return f.mergeTrickle(ctx)
+		return f.mergeSmallParts(ctx)
 	}
 	f.observe(head, nil)
 	return nil
@@ -187,34 +187,35 @@ func (f *Follower) caughtUpWith(head uint64) bool {
 	return !missing && f.Progress().Head >= head
 }
 
-// beginAnew empties the index when it is gone from the disk, or of another log than this: the database was restored.
-func (f *Follower) beginAnew(ctx context.Context, head uint64) error {
-	_, last := f.index.reach()
+// resetIfForeign empties the index if it was deleted from the disk, or if it does not belong to this log because the
+// database was restored.
+func (f *Follower) resetIfForeign(ctx context.Context, head uint64) error {
+	_, last := f.index.coveredThrough()
 	switch {
-	case f.index.vanished() != nil:
-		f.o.Log.Warn("search index was removed and is built anew; searches use the old one meanwhile", "path", f.index.dir)
+	case f.index.checkPresent() != nil:
+		f.o.Log.Warn("search index was deleted and is rebuilt; searches use the old one until then", "path", f.index.dir)
 		return f.index.restart(true)
 	case last > head:
-		f.o.Log.Warn("search index is ahead of the documents, which must have been restored, and is built anew",
+		f.o.Log.Warn("search index is ahead of the change log, probably because the database was restored; rebuilding",
 			"index", last, "documents", head)
 		return f.index.Rebuild()
-	case f.agreed:
+	case f.logChecked:
 		return nil
 	}
-	agrees, err := f.index.agrees(ctx, f.changes)
+	matchesLog, err := f.index.matchesLog(ctx, f.changes)
 	if err != nil {
 		return fmt.Errorf("compare the index with the change log: %w", err)
 	}
-	f.agreed = true
-	if !agrees {
-		f.o.Log.Warn("search index is of other documents, which must have been restored and changed, and is built anew")
+	f.logChecked = true
+	if !matchesLog {
+		f.o.Log.Warn("search index does not match the change log, probably because the database was restored; rebuilding")
 		return f.index.Rebuild()
 	}
 	return nil
 }
 
-// mergeTrickle merges the small parts that following makes many of.
-func (f *Follower) mergeTrickle(ctx context.Context) error {
+// mergeSmallParts merges the many small parts that following produces.
+func (f *Follower) mergeSmallParts(ctx context.Context) error {
 	for {
 		merged, err := f.index.mergeSmall(ctx)
 		if err != nil || !merged {
@@ -223,7 +224,7 @@ func (f *Follower) mergeTrickle(ctx context.Context) error {
 	}
 }
 
-// merge merges whatever is worth it, whenever something was filled in.
+// merge runs the merges that are due, each time a span has been applied.
 func (f *Follower) merge(ctx context.Context) {
 	pause := f.o.Interval
 	for {
@@ -237,19 +238,19 @@ func (f *Follower) merge(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			f.o.Log.Warn("search index cannot merge; trying again", "error", err, "pause", pause)
+			f.o.Log.Warn("search index cannot merge; retrying", "error", err, "pause", pause)
 			f.wait(ctx, pause, nil)
 			pause = min(2*pause, maxPause)
 			signal(f.merges)
 		case merged:
 			pause = f.o.Interval
-			signal(f.merges) // there may be more
+			signal(f.merges) // there may be more to merge
 		}
 	}
 }
 
-// verify looks for damage now and then. What is used is checked before its first use, but a disk can go bad after that,
-// and searches would be wrong until the next start.
+// verify checks all files periodically. Pages are verified when they are first used, but a disk can fail later, and
+// searches would return wrong results until the next start.
 func (f *Follower) verify(ctx context.Context) {
 	ticker := time.NewTicker(f.o.VerifyEvery)
 	defer ticker.Stop()
@@ -259,16 +260,16 @@ func (f *Follower) verify(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if f.index.verify(ctx) {
-				f.Kick()
+				f.Poll()
 			}
 		}
 	}
 }
 
-// tell says how far the index is, if that is news.
-func (f *Follower) tell() {
-	if whole, _ := f.index.reach(); whole != f.told {
-		f.told = whole
+// reportAdvance calls OnAdvance if the position has changed.
+func (f *Follower) reportAdvance() {
+	if whole, _ := f.index.coveredThrough(); whole != f.reported {
+		f.reported = whole
 		f.o.OnAdvance(whole)
 	}
 }

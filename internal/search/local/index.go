@@ -16,18 +16,18 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// Options are how an index is opened. The zero value is fit for use.
+// Options configure an Index. The zero value is usable.
 type Options struct {
-	// FS changes the disk; disk.OS unless set.
+	// FS writes to the disk; default disk.OS.
 	FS disk.FS
-	// Log is told what was found damaged; slog.Default() unless set.
+	// Log receives messages about damage; default slog.Default().
 	Log *slog.Logger
-	// Identity names the database whose documents the index holds. An index made with another one is not used.
+	// Identity names the database whose documents the index holds. An index with another identity is discarded.
 	Identity string
 }
 
-// Index is a folder of segments that together cover spans of the change log. All methods may be called from many
-// goroutines at once. It has none of its own: merging is Merge's, which a Follower calls.
+// Index is a search engine in a folder: segments that cover spans of the change log. Its methods may be called
+// concurrently. It starts no goroutines; a Follower calls Merge.
 type Index struct {
 	dir      string
 	fs       disk.FS
@@ -36,22 +36,22 @@ type Index struct {
 	policy   policy
 	indexers indexers
 
-	// commit is held by whoever changes the manifest. Readers never wait for it.
+	// commit serialises changes of the manifest. Readers never wait for it.
 	commit sync.Mutex
-	// repair is held while segments are searched for damage, so that many searches do it once.
+	// repair serialises the search for damage, so that concurrent searches do it once.
 	repair sync.Mutex
 
-	mu      sync.Mutex // guards what follows, and is never held while the disk is used
-	current *snapshot  // what the manifest says
-	serving *snapshot  // answers searches while current is built anew, else nil
-	next    uint64     // the next file's number
-	merging map[uint64]bool
-	founded bool // a manifest is on disk, unless somebody removed it
-	closed  bool
+	mu          sync.Mutex // guards the fields below; never held during disk access
+	current     *snapshot  // described by the manifest
+	serving     *snapshot  // old content that serves searches during a rebuild, or nil
+	next        uint64     // number of the next file
+	merging     map[uint64]bool
+	hasManifest bool // there is a manifest on disk, unless it was deleted
+	closed      bool
 }
 
-// Open opens the index in the folder, which is made if it is not there. What is damaged, foreign or of another
-// database is dropped, said in the log, and Missing from then on.
+// Open opens the index in the folder, and creates the folder if necessary. Files that are damaged, of another version
+// or of another database are dropped and logged, and their spans are missing.
 func Open(dir string, o Options) (*Index, error) {
 	ix := &Index{dir: dir, fs: o.FS, log: o.Log, identity: o.Identity, policy: defaultPolicy(), merging: make(map[uint64]bool)}
 	if ix.fs == nil {
@@ -61,7 +61,7 @@ func Open(dir string, o Options) (*Index, error) {
 		ix.log = slog.Default()
 	}
 	if err := ix.fs.MkdirAll(dir); err != nil {
-		return nil, fmt.Errorf("make the index's folder: %w", err)
+		return nil, fmt.Errorf("create the index folder: %w", err)
 	}
 	m, usable, err := ix.readManifest()
 	if err != nil {
@@ -71,35 +71,35 @@ func Open(dir string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	ix.current = newSnapshot(parts, m.Graves)
+	ix.current = newSnapshot(parts, m.Deletions)
 	releaseParts(parts) // the snapshot holds them now
-	if err := ix.settle(m, usable && len(parts) == len(m.Parts)); err != nil {
+	if err := ix.reconcile(m, usable && len(parts) == len(m.Parts)); err != nil {
 		ix.current.release()
 		return nil, err
 	}
 	return ix, nil
 }
 
-// readManifest returns the folder's manifest, or an empty one when there is none, or none that is usable.
+// readManifest returns the manifest, or an empty one if there is none that can be used.
 func (ix *Index) readManifest() (m manifest, usable bool, err error) {
 	m, err = readManifest(ix.dir)
-	ix.founded = !errors.Is(err, fs.ErrNotExist)
+	ix.hasManifest = !errors.Is(err, fs.ErrNotExist)
 	switch {
-	case !ix.founded:
+	case !ix.hasManifest:
 		return manifest{}, true, nil
-	case errors.Is(err, errForeign):
-		ix.log.Warn("search index has no usable manifest and is built anew", "path", ix.dir, "error", err)
+	case errors.Is(err, errUntrusted):
+		ix.log.Warn("search index has no usable manifest; rebuilding", "path", ix.dir, "error", err)
 		return manifest{}, false, nil
 	case err != nil:
 		return manifest{}, false, err
 	case m.Identity != ix.identity:
-		ix.log.Warn("search index is of another database and is built anew", "path", ix.dir)
+		ix.log.Warn("search index belongs to another database; rebuilding", "path", ix.dir)
 		return manifest{Next: m.Next}, false, nil
 	}
 	return m, true, nil
 }
 
-// openParts opens what the manifest names, each file held once, and leaves out what cannot be trusted.
+// openParts opens the parts that the manifest names, and leaves out those that cannot be trusted.
 func (ix *Index) openParts(m manifest) ([]*part, error) {
 	var parts []*part
 	for _, named := range m.Parts {
@@ -109,7 +109,7 @@ func (ix *Index) openParts(m manifest) ([]*part, error) {
 			return nil, fmt.Errorf("open the search index: %w", err)
 		}
 		if err != nil {
-			ix.log.Warn("part of the search index is lost and is built anew",
+			ix.log.Warn("part of the search index is lost; rebuilding it",
 				"path", segmentPath(ix.dir, named.Segment), "after", named.After, "through", named.Through, "error", err)
 			continue
 		}
@@ -119,13 +119,13 @@ func (ix *Index) openParts(m manifest) ([]*part, error) {
 	return parts, nil
 }
 
-// settle brings the folder into agreement with what was opened: a manifest that names just that, and no other files
-// of ours. A crash may have left some, and a dropped part has its own. Whole says that nothing was dropped.
-func (ix *Index) settle(m manifest, whole bool) error {
+// reconcile makes the folder match what was opened: it rewrites the manifest if parts were dropped (whole is false), and
+// deletes files of the index that the manifest does not name, which a crash or a dropped part leaves behind.
+func (ix *Index) reconcile(m manifest, whole bool) error {
 	ix.next = max(m.Next, 1)
 	entries, err := os.ReadDir(ix.dir)
 	if err != nil {
-		return fmt.Errorf("read the index's folder: %w", err)
+		return fmt.Errorf("read the index folder: %w", err)
 	}
 	inUse := make(map[string]bool)
 	for _, p := range ix.current.files() {
@@ -141,7 +141,7 @@ func (ix *Index) settle(m manifest, whole bool) error {
 		}
 	}
 	if !whole {
-		// Not vital: as long as this fails, the old manifest names files that are not there.
+		// Not fatal: until it succeeds the old manifest names files that are gone.
 		if err := ix.change(func(*draft) error { return nil }); err != nil {
 			ix.log.Warn("record what the search index has lost", "error", err)
 		}
@@ -154,8 +154,8 @@ func (ix *Index) settle(m manifest, whole bool) error {
 	return nil
 }
 
-// fileNumber returns the number of a file and whether the name is one that an index gives. Others in the folder are
-// somebody else's.
+// fileNumber returns the number in a file name, and whether the name is one of the index's. Other files in the folder
+// are left alone.
 func fileNumber(name string) (number uint64, ours bool) {
 	if name == manifestDraft {
 		return 0, true
@@ -170,8 +170,7 @@ func fileNumber(name string) (number uint64, ours bool) {
 	return number, err == nil
 }
 
-// Close lets go of the files. Searches that are under way end as they would have; the caller ends Fill and Merge
-// first.
+// Close releases the files. Running searches complete; the caller ends Apply and Merge first.
 func (ix *Index) Close() error {
 	ix.commit.Lock()
 	defer ix.commit.Unlock()
@@ -216,7 +215,7 @@ func (ix *Index) acquireCurrent() (*snapshot, error) {
 	return ix.current, nil
 }
 
-// number returns a number for a new file.
+// number returns the number of a new file.
 func (ix *Index) number() uint64 {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -253,8 +252,8 @@ func (ix *Index) gaps(head uint64) []search.Span {
 	return out
 }
 
-// reach returns the number up to which the index holds everything, and the highest number it knows of.
-func (ix *Index) reach() (whole, last uint64) {
+// coveredThrough returns the number up to which the index holds everything, and the highest number it holds.
+func (ix *Index) coveredThrough() (whole, last uint64) {
 	s, err := ix.acquireCurrent()
 	if err != nil {
 		return 0, 0
@@ -263,15 +262,15 @@ func (ix *Index) reach() (whole, last uint64) {
 	if n := len(s.parts); n > 0 {
 		last = s.parts[n-1].span.Through
 	}
-	return reach(s.parts), last
+	return coveredThrough(s.parts), last
 }
 
-// compared is how many of the latest changes in an index are compared with the log.
+// compared is how many of the latest changes are compared with the log.
 const compared = 16
 
-// agrees reports whether the index can be of this log: the latest changes that both know are of the same documents. A
-// database that was restored and then written to uses numbers again that the index has seen for others.
-func (ix *Index) agrees(ctx context.Context, log search.Log) (bool, error) {
+// matchesLog reports whether the index belongs to this log: the latest changes in both are of the same documents. A
+// database that was restored and then written to reuses numbers that the index has seen for other documents.
+func (ix *Index) matchesLog(ctx context.Context, log search.Log) (bool, error) {
 	s, err := ix.acquireCurrent()
 	if err != nil {
 		return false, err
@@ -286,29 +285,29 @@ func (ix *Index) agrees(ctx context.Context, log search.Log) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	agrees := true
-	err = guard(func() error {
+	matchesLog := true
+	err = catchFaults(func() error {
 		for _, c := range changes {
 			if c.Op != search.Put {
 				continue
 			}
-			// What the log has under this number nobody has changed since, and so the index must hold it.
+			// The log has one entry per document, so this is its latest version, and the index must hold it.
 			held, err := last.holds(c)
 			if err != nil {
 				return err
 			}
-			agrees = agrees && held
+			matchesLog = matchesLog && held
 		}
 		return nil
 	})
 	if isDamage(err) {
-		ix.dropDamaged(ctx, s) // what is read again will be of this log
+		ix.dropDamaged(ctx, s) // the changes are read again from this log
 		return true, nil
 	}
-	return agrees, err
+	return matchesLog, err
 }
 
-// holds reports whether the part has the document as this change left it.
+// holds reports whether the part has the version of the document that this change stored.
 func (p *part) holds(c search.Change) (bool, error) {
 	if p.file == nil {
 		return false, nil

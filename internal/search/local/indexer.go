@@ -13,15 +13,15 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// indexer turns documents into what a segment holds of them. It keeps its analysers, which remember the stems they
-// have made, and its slices from one document to the next: use one for many, in one goroutine at a time.
+// indexer converts documents into the form of a segment. It reuses its analysers, which cache stems, and its slices; it
+// is not safe for concurrent use.
 type indexer struct {
 	analysers map[string]*analysis.Analyser
-	marked    map[string]string // stop words to the terms that they are indexed under
+	marked    map[string]string // maps stop words to their indexed terms
 	model     string
 	dims      int
 	document  segment.Document
-	texts     [][]string // of the units, to be used again
+	texts     [][]string // terms of the units, reused
 }
 
 func newIndexer() *indexer {
@@ -40,8 +40,8 @@ func (in *indexer) analyser(code string) *analysis.Analyser {
 	return a
 }
 
-// begin returns a builder for the documents. A segment holds vectors of one model: that of the latest document that
-// has any, since older ones are on their way out.
+// begin returns a builder for the documents. A segment holds vectors of one model: that of the last document with
+// vectors, because older models are being replaced.
 func (in *indexer) begin(puts []*search.Change) *segment.Builder {
 	in.model, in.dims = "", 0
 	for _, c := range slices.Backward(puts) {
@@ -53,8 +53,8 @@ func (in *indexer) begin(puts []*search.Change) *segment.Builder {
 	return segment.NewBuilder(segment.Options{Model: in.model, Dims: in.dims, Surface: in.surface})
 }
 
-// surface returns a word that a term was made of, "" for the term itself: a stem alone is no word to show. Among
-// those of several languages the shortest is taken, and then the first.
+// surface returns a readable word for a term, or "" if the term is readable itself. With several languages it returns
+// the shortest word, or the first in alphabetical order.
 func (in *indexer) surface(term string) string {
 	best := ""
 	for _, a := range in.analysers {
@@ -66,7 +66,7 @@ func (in *indexer) surface(term string) string {
 	return best
 }
 
-// add puts a document into the builder.
+// add adds a document to the builder.
 func (in *indexer) add(b *segment.Builder, c *search.Change) {
 	doc := &c.Document
 	a := in.analyser(doc.Language)
@@ -79,7 +79,7 @@ func (in *indexer) add(b *segment.Builder, c *search.Change) {
 	var authors []string
 	for i, author := range doc.Authors {
 		if i > 0 {
-			authors = append(authors, "") // a phrase never goes from one name into the next
+			authors = append(authors, "") // keeps phrases from spanning two names
 		}
 		authors = in.names(authors, a, author)
 	}
@@ -93,8 +93,8 @@ func (in *indexer) add(b *segment.Builder, c *search.Change) {
 	b.Add(out)
 }
 
-// names appends the terms of a title or of an author's name. Stop words are indexed there, apart from other terms,
-// so that "The Who" can be searched for.
+// names appends the terms of a title or of an author's name. Stop words are indexed there under marked terms, so that
+// "The Who" can be found.
 func (in *indexer) names(out []string, a *analysis.Analyser, text string) []string {
 	for token := range a.Tokens(text) {
 		term := token.Term
@@ -111,7 +111,7 @@ func (in *indexer) names(out []string, a *analysis.Analyser, text string) []stri
 	return out
 }
 
-// terms appends the terms of a text. A stop word is not indexed there but keeps its place.
+// terms appends the terms of a text. Stop words are not indexed but keep their position.
 func terms(out []string, a *analysis.Analyser, text string) []string {
 	for token := range a.Tokens(text) {
 		if token.Stop {
@@ -123,7 +123,7 @@ func terms(out []string, a *analysis.Analyser, text string) []string {
 	return out
 }
 
-// vector returns the embedding of a unit, nil when there is none that fits the segment.
+// vector returns the embedding of a unit, or nil if there is none of the segment's model and size.
 func (in *indexer) vector(v *search.Vectors, unit int) []float32 {
 	if v == nil || v.Model != in.model || unit >= len(v.Passages) || len(v.Passages[unit]) != in.dims {
 		return nil
@@ -131,7 +131,7 @@ func (in *indexer) vector(v *search.Vectors, unit int) []float32 {
 	return v.Passages[unit]
 }
 
-// indexers keeps indexers for whoever needs one next, as many as can be at work.
+// indexers is a pool of indexers, one per core at most.
 type indexers struct {
 	mu   sync.Mutex
 	free []*indexer

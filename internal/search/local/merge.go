@@ -10,26 +10,26 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// errOvertaken says that the index lost a part while it was being merged.
-var errOvertaken = errors.New("parts are gone from the search index")
+// errPartsGone means that the index lost a part while it was being merged.
+var errPartsGone = errors.New("parts are gone from the search index")
 
-// anyLevel lets parts of every size be merged.
+// anyLevel allows parts of every size to be merged.
 const anyLevel = 64
 
-// Merge does the merge that is most due, if one is, and reports whether it did. Searches and fills go on meanwhile.
+// Merge runs the most urgent merge, if there is one, and reports whether it did. Searches and Apply are not blocked.
 func (ix *Index) Merge(ctx context.Context) (bool, error) {
 	return ix.merge(ctx, func(parts []*part, busy map[uint64]bool) []*part {
 		return ix.policy.choose(parts, busy, anyLevel)
 	})
 }
 
-// mergeSmall is Merge for the smallest parts alone. It takes so little time that whoever adds many can do it
-// himself, even while a big merge is under way elsewhere.
+// mergeSmall is Merge for the smallest parts. It is short enough to run between two spans, even while a large merge is
+// running.
 func (ix *Index) mergeSmall(ctx context.Context) (bool, error) {
 	return ix.merge(ctx, func(parts []*part, busy map[uint64]bool) []*part { return ix.policy.choose(parts, busy, 0) })
 }
 
-// Compact merges as much as fits together: an index that will be searched much and changed little is fastest so.
+// Compact merges as many segments as fit together, for an index that is searched often and seldom changed.
 func (ix *Index) Compact(ctx context.Context) error {
 	for {
 		if merged, err := ix.merge(ctx, ix.policy.compact); err != nil || !merged {
@@ -38,8 +38,8 @@ func (ix *Index) Compact(ctx context.Context) error {
 	}
 }
 
-// Purge writes the segments anew that hold documents of deleted sources, so that none of their words stays on the disk.
-// A Follower does the same in the background.
+// Purge rewrites the segments that hold documents of deleted sources, so that none of their words stays on the disk. A
+// Follower does the same in the background.
 func (ix *Index) Purge(ctx context.Context) error {
 	for {
 		if merged, err := ix.merge(ctx, ix.policy.purge); err != nil || !merged {
@@ -48,7 +48,7 @@ func (ix *Index) Purge(ctx context.Context) error {
 	}
 }
 
-// merge makes one segment of the chosen parts.
+// merge merges the chosen parts into one segment.
 func (ix *Index) merge(ctx context.Context, choose func([]*part, map[uint64]bool) []*part) (bool, error) {
 	s, inputs, err := ix.claim(choose)
 	if err != nil || inputs == nil {
@@ -58,7 +58,7 @@ func (ix *Index) merge(ctx context.Context, choose func([]*part, map[uint64]bool
 	defer ix.unclaim(inputs)
 	err = ix.mergeParts(ctx, inputs)
 	switch {
-	case err == nil, errors.Is(err, errOvertaken):
+	case err == nil, errors.Is(err, errPartsGone):
 		return true, nil
 	case isDamage(err) && ix.dropDamaged(ctx, s):
 		return true, nil
@@ -66,7 +66,7 @@ func (ix *Index) merge(ctx context.Context, choose func([]*part, map[uint64]bool
 	return false, fmt.Errorf("merge segments: %w", err)
 }
 
-// claim chooses parts of the current snapshot for this merge alone. The caller releases the snapshot.
+// claim chooses parts of the current snapshot and reserves them for this merge. The caller releases the snapshot.
 func (ix *Index) claim(choose func([]*part, map[uint64]bool) []*part) (*snapshot, []*part, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -97,10 +97,10 @@ func (ix *Index) mergeParts(ctx context.Context, parts []*part) error {
 	documents := 0
 	for i, p := range parts {
 		inputs[i] = segment.Input{Segment: p.file.Segment, Deleted: p.deleted}
-		documents += p.alive()
+		documents += p.liveDocuments()
 	}
 	f, err := ix.writeSegment(func(path string) error {
-		return guard(func() error { return segment.Merge(ctx, ix.fs, path, inputs) })
+		return catchFaults(func() error { return segment.Merge(ctx, ix.fs, path, inputs) })
 	})
 	if err != nil {
 		return err
@@ -111,41 +111,41 @@ func (ix *Index) mergeParts(ctx context.Context, parts []*part) error {
 		if f.Documents() != documents {
 			return fmt.Errorf("merged segment has %d documents, not %d", f.Documents(), documents)
 		}
-		if err := ix.vanished(); err != nil {
+		if err := ix.checkPresent(); err != nil {
 			return err
 		}
-		return d.supplant(parts, f)
+		return d.replaceMerged(parts, f)
 	})
 }
 
-// supplant puts the merged file in the place of the parts it was made of. What was deleted from them since the
-// merge began is deleted from it too.
-func (d *draft) supplant(merged []*part, f *file) error {
+// replaceMerged replaces the merged parts by the new file, and deletes from it the documents that were deleted since the
+// merge began.
+func (d *draft) replaceMerged(merged []*part, f *file) error {
 	at := slices.IndexFunc(d.parts, func(p *part) bool { return p.file == merged[0].file })
 	if at < 0 || at+len(merged) > len(d.parts) {
-		return errOvertaken
+		return errPartsGone
 	}
 	now := d.parts[at : at+len(merged)]
 	for i, p := range now {
 		if p.file != merged[i].file {
-			return errOvertaken
+			return errPartsGone
 		}
 	}
 	out := newPart(search.Span{After: now[0].span.After, Through: now[len(now)-1].span.Through}, f, nil)
 	for i, p := range now {
-		if err := d.carry(p, merged[i].deleted, out); err != nil {
+		if err := d.carryDeletions(p, merged[i].deleted, out); err != nil {
 			return err
 		}
 		if p.purge && p.deleted.Count() > merged[i].deleted.Count() {
-			d.purge[out] = true // a source was deleted while the merge was under way
+			d.purge[out] = true // a source was deleted during the merge
 		}
 	}
 	d.parts = slices.Replace(d.parts, at, at+len(merged), out)
 	return nil
 }
 
-// carry deletes from the merged part what was deleted from one of its inputs in addition to before.
-func (d *draft) carry(p *part, before *segment.Bits, merged *part) error {
+// carryDeletions deletes from the merged part the documents that were deleted from an input since the merge began.
+func (d *draft) carryDeletions(p *part, before *segment.Bits, merged *part) error {
 	for doc := range p.deleted.All() {
 		if before.Get(doc) {
 			continue

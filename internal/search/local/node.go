@@ -92,7 +92,7 @@ const startupTimeout = 2 * time.Second
 func (n *Node) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
 	defer cancel()
-	n.follower.Kick()
+	n.follower.Poll()
 	err := n.folder.wait(ctx, func(head uint64) (uint64, error) {
 		if !n.follower.caughtUpWith(head) {
 			return 0, nil

@@ -9,60 +9,58 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// part is what an index holds of one span. It is never changed: a change makes a new one of the same file.
+// part is the content of the index for one span. It is immutable: a change makes a new part with the same file.
 type part struct {
 	span       search.Span
-	file       *file // nil when no document of the span is left
+	file       *file // nil if the span has no documents
 	deleted    *segment.Bits
-	tombstones uint64 // the file that says what is deleted, 0 for none
-	sum        uint32 // its checksum
-	// purge says that the file still holds documents of a source that was deleted, and is to be written anew soon.
-	purge bool
-	lost  *lost
+	tombstones uint64 // number of the tombstone file, 0 for none
+	sum        uint32 // checksum of the tombstone file
+	// purge means that the file holds documents of a deleted source and must be rewritten.
+	purge          bool
+	lostStatistics *lostStatistics
 }
 
-// newPart returns a part of the span with the deleted documents, nil for none.
 func newPart(span search.Span, f *file, deleted *segment.Bits) *part {
-	return &part{span: span, file: f, deleted: deleted, lost: &lost{}}
+	return &part{span: span, file: f, deleted: deleted, lostStatistics: &lostStatistics{}}
 }
 
-// resized returns the part with another span.
 func (p *part) resized(span search.Span) *part {
 	out := *p
 	out.span = span
 	return &out
 }
 
-// without returns the part with a larger set of deleted documents, whose tombstone file is still to be written.
+// without returns the part with more deleted documents, before their tombstone file is written.
 func (p *part) without(deleted *segment.Bits) *part {
 	out := newPart(p.span, p.file, deleted)
 	out.purge = p.purge
-	if before, ok := p.lost.known(); ok {
-		out.lost.before, out.lost.already = before, p.deleted
+	if before, ok := p.lostStatistics.known(); ok {
+		out.lostStatistics.before, out.lostStatistics.already = before, p.deleted
 	}
 	return out
 }
 
-// view returns the part as ranking sees it.
+// view returns the part for ranking.
 func (p *part) view() (rank.View, error) {
-	l, err := p.lost.get(p.file.Segment, p.deleted)
-	return rank.View{Segment: p.file.Segment, Deleted: p.deleted, Lost: l}, err
+	l, err := p.lostStatistics.get(p.file.Segment, p.deleted)
+	return rank.View{Segment: p.file.Segment, Deleted: p.deleted, Deductions: l}, err
 }
 
-// lost is what a part's deleted documents take from its statistics. It is worked out by the first search that needs
-// it: a rebuild deletes much that nobody searches, and opening has to be instant.
-type lost struct {
-	// before is what was known of the part that this one replaced, whose deleted documents were already.
-	before  *rank.Lost
+// lostStatistics caches the statistics of the deleted documents. They are computed by the first search that needs them, because
+// opening an index must be fast, and a rebuild deletes many documents before any search.
+type lostStatistics struct {
+	// before are the statistics of the part that this one replaced, and already the documents they include.
+	before  *rank.Deductions
 	already *segment.Bits
 
 	once  sync.Once
 	done  atomic.Bool
-	value *rank.Lost
+	value *rank.Deductions
 	err   error
 }
 
-func (l *lost) get(s *segment.Segment, deleted *segment.Bits) (*rank.Lost, error) {
+func (l *lostStatistics) get(s *segment.Segment, deleted *segment.Bits) (*rank.Deductions, error) {
 	l.once.Do(func() {
 		var added []uint32
 		for doc := range deleted.All() {
@@ -79,16 +77,16 @@ func (l *lost) get(s *segment.Segment, deleted *segment.Bits) (*rank.Lost, error
 	return l.value, l.err
 }
 
-// known returns what was worked out already, if it was.
-func (l *lost) known() (*rank.Lost, bool) {
+// known returns the statistics if they have been computed.
+func (l *lostStatistics) known() (*rank.Deductions, bool) {
 	if !l.done.Load() || l.err != nil {
 		return nil, false
 	}
 	return l.value, true
 }
 
-// alive is how many of the part's documents are not deleted.
-func (p *part) alive() int {
+// liveDocuments returns the number of documents that are not deleted.
+func (p *part) liveDocuments() int {
 	if p.file == nil {
 		return 0
 	}

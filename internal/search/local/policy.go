@@ -1,15 +1,15 @@
 package local
 
-// policy says which parts are worth merging. Only parts whose spans touch can be: a merged part covers one span.
+// policy decides which parts to merge. Only parts with adjacent spans can be merged, because a part covers one span.
 type policy struct {
-	// factor is how many parts of a size become one.
+	// factor is how many parts of one level are merged.
 	factor int
-	// floor is the size below which parts count as equal.
+	// floor is the size up to which parts are of level 0.
 	floor int64
-	// maxBytes and maxUnits bound a merged segment: what is bigger would take too long to merge again.
+	// maxBytes and maxUnits limit a merged segment; merging larger ones again would take too long.
 	maxBytes int64
 	maxUnits int
-	// maxDeleted is the share of deleted documents above which a segment is written anew without them.
+	// maxDeleted is the share of deleted documents above which a segment is rewritten.
 	maxDeleted float64
 }
 
@@ -17,7 +17,7 @@ func defaultPolicy() policy {
 	return policy{factor: 8, floor: 1 << 20, maxBytes: 2 << 30, maxUnits: 4 << 20, maxDeleted: 0.2}
 }
 
-// level is a part's size in powers of the factor: parts of a level are worth merging with each other.
+// level returns the magnitude of a part's size. Parts of one level are merged with each other.
 func (y policy) level(p *part) int {
 	level := 0
 	for size := y.size(p); size > y.floor; size /= int64(y.factor) {
@@ -26,14 +26,14 @@ func (y policy) level(p *part) int {
 	return level
 }
 
-// size is about what a part would add to a merged segment.
+// size estimates what a part adds to a merged segment.
 func (y policy) size(p *part) int64 {
-	return int64(float64(p.file.Size()) * y.share(p.alive(), p.file.Documents()))
+	return int64(float64(p.file.Size()) * y.share(p.liveDocuments(), p.file.Documents()))
 }
 
 func (policy) share(n, of int) float64 { return float64(n) / float64(max(1, of)) }
 
-// choose returns the parts to merge next, none when all is well. Parts above the highest level are left alone.
+// choose returns the parts to merge next, up to the highest level, or nil.
 func (y policy) choose(parts []*part, busy map[uint64]bool, highest int) []*part {
 	if purged := y.purge(parts, busy); purged != nil && y.level(purged[0]) <= highest {
 		return purged
@@ -72,8 +72,8 @@ func (y policy) purge(parts []*part, busy map[uint64]bool) []*part {
 	return nil
 }
 
-// chooseLevel finds neighbours of at most this level that are enough to be merged. Smaller ones between them come
-// along, since what is merged must touch.
+// chooseLevel returns enough adjacent parts of at most this level to be merged. Smaller parts between them are
+// included, because merged parts must be adjacent.
 func (y policy) chooseLevel(run []*part, level int) []*part {
 	from := 0
 	for i := 0; i <= len(run); i++ {
@@ -92,7 +92,7 @@ func (y policy) chooseLevel(run []*part, level int) []*part {
 	return nil
 }
 
-// full says that a part is so big that merging it with smaller ones is not worth the writing.
+// full reports whether a part is too large to be merged with smaller ones.
 func (y policy) full(p *part) bool { return y.size(p) > y.maxBytes/2 || p.file.Units() > y.maxUnits/2 }
 
 // fitting returns how many of the first parts fit into one segment.
@@ -108,7 +108,7 @@ func (y policy) fitting(parts []*part) int {
 	return len(parts)
 }
 
-// compact returns the next parts to merge so that as few as possible are left, without anything deleted.
+// compact returns the next parts to merge so that as few as possible are left, without deleted documents.
 func (y policy) compact(parts []*part, busy map[uint64]bool) []*part {
 	for _, run := range y.runs(parts, busy) {
 		for len(run) > 0 {
@@ -122,7 +122,7 @@ func (y policy) compact(parts []*part, busy map[uint64]bool) []*part {
 	return nil
 }
 
-// runs returns the stretches of parts that could be merged: their spans touch and nobody is merging them.
+// runs returns the sequences of adjacent parts that no other merge has claimed.
 func (y policy) runs(parts []*part, busy map[uint64]bool) [][]*part {
 	var out [][]*part
 	for i, p := range parts {

@@ -2,25 +2,24 @@ package local
 
 import "time"
 
-// Progress is how far an index is behind the documents.
+// Progress is the state of an index relative to the change log.
 type Progress struct {
-	// Head is the newest number of the change log when it was last asked, and Through that up to which the index
-	// holds everything.
+	// Head is the latest known head of the change log, and Through the number up to which the index holds everything.
 	Head, Through uint64
-	// Missing is how many numbers up to Head the index does not hold: searches do not find the documents of these.
+	// Missing is how many numbers up to Head the index does not hold.
 	Missing uint64
-	// Documents is how many the index took in since it last began to fill in, and PerSecond how many a second.
+	// Documents is how many changes have been applied since the index last fell behind, and PerSecond their rate.
 	Documents int
 	PerSecond float64
-	// Remaining is about how long the rest will take, 0 when that is not known.
+	// Remaining estimates the time until the index has caught up; 0 if unknown.
 	Remaining time.Duration
-	// Rebuilding says that the index is built anew while an old one answers.
+	// Rebuilding means that searches read old content while the index is rebuilt.
 	Rebuilding bool
-	// Error is why the last attempt failed, nil when it did not.
+	// Error is the error of the last attempt, or nil.
 	Error error
 }
 
-// Percent is how much of the log the index holds.
+// Percent returns the share of the log that the index holds.
 func (p Progress) Percent() float64 {
 	if p.Head == 0 {
 		return 100
@@ -28,22 +27,22 @@ func (p Progress) Percent() float64 {
 	return 100 * float64(p.Head-min(p.Head, p.Missing)) / float64(p.Head)
 }
 
-// Progress returns how far the index is.
+// Progress returns the present state of the index.
 func (f *Follower) Progress() Progress {
 	f.mu.Lock()
 	p := f.progress
 	f.mu.Unlock()
-	// These move between observations, and are cheap to know.
-	p.Through, _ = f.index.reach()
-	p.Missing = numbers(f.index.gaps(p.Head))
+	// These change between observations and are cheap to compute.
+	p.Through, _ = f.index.coveredThrough()
+	p.Missing = totalLen(f.index.gaps(p.Head))
 	p.Rebuilding = f.index.rebuilding()
 	return p
 }
 
-// observe notes how far the pass is, nil when nothing was missing.
-func (f *Follower) observe(head uint64, p *pass) Progress {
-	now := Progress{Head: head, Missing: numbers(f.index.gaps(head)), Rebuilding: f.index.rebuilding()}
-	now.Through, _ = f.index.reach()
+// observe records the progress of a run, which is nil if nothing was missing.
+func (f *Follower) observe(head uint64, p *catchUpRun) Progress {
+	now := Progress{Head: head, Missing: totalLen(f.index.gaps(head)), Rebuilding: f.index.rebuilding()}
+	now.Through, _ = f.index.coveredThrough()
 	if p != nil {
 		took := time.Since(p.started)
 		now.Documents = int(p.documents.Load())
@@ -58,8 +57,8 @@ func (f *Follower) observe(head uint64, p *pass) Progress {
 	return now
 }
 
-// failed notes the outcome of an attempt.
-func (f *Follower) failed(err error) {
+// setError records the outcome of an attempt.
+func (f *Follower) setError(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.progress.Error = err

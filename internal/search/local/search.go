@@ -37,7 +37,7 @@ func (ix *Index) read(ctx context.Context, f func(*snapshot) error) error {
 		if err != nil {
 			return err
 		}
-		err = guard(func() error { return f(s) })
+		err = catchFaults(func() error { return f(s) })
 		again := isDamage(err) && ix.dropDamaged(ctx, s)
 		s.release()
 		if !again {

@@ -9,17 +9,17 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// snapshot is the whole index at one moment. Readers hold it while they read, so that what they read stays.
+// snapshot is the index at one moment. Readers hold it while they read, so that its files stay open.
 type snapshot struct {
-	parts   []*part // in order of their spans
-	graves  []grave
-	holders atomic.Int64
-	count   func() counts
+	parts     []*part // sorted by span
+	deletions []deletion
+	holders   atomic.Int64
+	count     func() counts
 }
 
-// newSnapshot returns a snapshot that its maker holds.
-func newSnapshot(parts []*part, graves []grave) *snapshot {
-	s := &snapshot{parts: parts, graves: graves}
+// newSnapshot returns a snapshot that is held once.
+func newSnapshot(parts []*part, deletions []deletion) *snapshot {
+	s := &snapshot{parts: parts, deletions: deletions}
 	s.count = sync.OnceValue(func() counts { return countParts(parts) })
 	s.holders.Store(1)
 	for _, p := range parts {
@@ -45,12 +45,12 @@ func releaseParts(parts []*part) {
 	}
 }
 
-// files yields the parts that have documents.
+// files returns the parts that have documents.
 func (s *snapshot) files() []*part {
 	return slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool { return p.file == nil })
 }
 
-// counts are what a snapshot holds without deleted documents.
+// counts are the totals of a snapshot, without deleted documents.
 type counts struct {
 	documents, deleted, units int
 	bytes                     int64
@@ -67,7 +67,7 @@ func countParts(parts []*part) counts {
 		c.segments++
 		c.bytes += p.file.Size()
 		c.units += p.file.Units()
-		c.documents += p.alive()
+		c.documents += p.liveDocuments()
 		c.deleted += p.deleted.Count()
 		sources := p.file.Sources()
 		for _, r := range sources {
@@ -87,7 +87,7 @@ func countParts(parts []*part) counts {
 	return c
 }
 
-// sourceOf returns the source of a document, given those of its segment.
+// sourceOf returns the source of a document of a segment.
 func sourceOf(sources []segment.Range, doc uint32) string {
 	return sources[sort.Search(len(sources), func(i int) bool { return sources[i].EndDoc > doc })].Source
 }

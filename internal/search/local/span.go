@@ -2,8 +2,8 @@ package local
 
 import "carrel/internal/search"
 
-// reach returns the number up to which the parts cover everything. They are in order.
-func reach(parts []*part) uint64 {
+// coveredThrough returns the number up to which the sorted parts cover everything.
+func coveredThrough(parts []*part) uint64 {
 	at := uint64(0)
 	for _, p := range parts {
 		if p.span.After > at {
@@ -14,9 +14,9 @@ func reach(parts []*part) uint64 {
 	return at
 }
 
-// firstGap returns the first span up to head that none of the parts covers, and whether there is one.
+// firstGap returns the first span up to head that no part covers, and whether there is one.
 func firstGap(parts []*part, head uint64) (search.Span, bool) {
-	gap := search.Span{After: reach(parts), Through: head}
+	gap := search.Span{After: coveredThrough(parts), Through: head}
 	for _, p := range parts {
 		if p.span.After > gap.After {
 			gap.Through = min(head, p.span.After)
@@ -26,7 +26,7 @@ func firstGap(parts []*part, head uint64) (search.Span, bool) {
 	return gap, gap.After < gap.Through
 }
 
-// covered returns the spans of the parts, those that touch as one.
+// covered returns the spans of the parts, with adjacent ones joined.
 func covered(parts []*part) []search.Span {
 	spans := make([]search.Span, len(parts))
 	for i, p := range parts {
@@ -35,7 +35,7 @@ func covered(parts []*part) []search.Span {
 	return joined(spans)
 }
 
-// joined returns spans that are in order with those that touch as one.
+// joined joins adjacent spans of a sorted list.
 func joined(spans []search.Span) []search.Span {
 	var out []search.Span
 	for _, s := range spans {

@@ -11,12 +11,12 @@ import (
 	"carrel/internal/search/rank"
 )
 
-// maxMisspelt is how many words of a query are looked for among those that are near. One with more words that nobody
-// holds is not misspelt but about something else, and looking takes its time.
+// maxMisspelt is how many unknown words of a query are corrected. A query with more is not misspelt but about something
+// else, and trying would take too long.
 const maxMisspelt = 8
 
-// correct returns the query with its unknown words replaced by what was likely meant, "" when nothing is known.
-// Unknown are the places of the terms that no searched document holds.
+// correct returns the query with its unknown words corrected, or "" if none could be. Unknown are the indexes of the
+// terms that no searched document holds.
 func correct(ctx context.Context, views []rank.View, q search.Query, parsed query.Parsed, unknown []int) (string, error) {
 	if len(unknown) == 0 || len(unknown) > maxMisspelt {
 		return "", nil
@@ -25,7 +25,7 @@ func correct(ctx context.Context, views []rank.View, q search.Query, parsed quer
 	for _, place := range unknown {
 		unheld[parsed.Terms[place].Text] = true
 	}
-	// It is going to see much that is no word, which those that build segments need not remember.
+	// A new analyser, because the pooled ones should not cache the many non-words that are tried.
 	a := analysis.New(q.Language)
 	text := []rune(q.Text)
 	var out strings.Builder
@@ -34,7 +34,7 @@ func correct(ctx context.Context, views []rank.View, q search.Query, parsed quer
 		if !unheld[word.Term] || word.Start < at {
 			continue
 		}
-		meant, err := meantBy(ctx, views, q.Sources, a, word)
+		meant, err := correctWord(ctx, views, q.Sources, a, word)
 		if err != nil {
 			return "", err
 		}
@@ -52,21 +52,21 @@ func correct(ctx context.Context, views []rank.View, q search.Query, parsed quer
 	return out.String(), nil
 }
 
-// meantBy returns the word that was likely meant by one that no document holds, "" when none is near.
-func meantBy(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word query.Word) (string, error) {
+// correctWord returns the correction of a word that no document holds, or "".
+func correctWord(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word query.Word) (string, error) {
 	folded := foldedWord(a, word.Text)
-	meant, err := oneSlip(ctx, views, sources, a, folded, word.Term)
+	meant, err := mostFrequentNeighbour(ctx, views, sources, a, folded, word.Term)
 	if meant != "" || err != nil {
 		return meant, err
 	}
 	meant, _, err = rank.Suggest(ctx, views, sources, word.Term)
-	if isKin(folded, word.Term, meant) {
+	if isDerivedForm(folded, word.Term, meant) {
 		return "", err
 	}
 	return meant, err
 }
 
-// foldedWord is a word without what the index does not tell apart.
+// foldedWord returns the folded form of a word.
 func foldedWord(a *analysis.Analyser, word string) string {
 	for w := range a.Words(word) {
 		return string(w.Folded)
@@ -74,28 +74,27 @@ func foldedWord(a *analysis.Analyser, word string) string {
 	return ""
 }
 
-// isKin reports whether a word is one of its own beside the words of a stem, and no slip of them: it begins with the stem
-// and ends in an ending, as "eventual" does beside "event". What is misspelt in its ending seldom has one.
-func isKin(word, term, stem string) bool {
+// isDerivedForm reports whether a word is a derived form of a stem rather than a misspelling of it: it begins with the stem and
+// has a regular ending, as "eventual" does for "event".
+func isDerivedForm(word, term, stem string) bool {
 	return term != word && strings.HasPrefix(word, stem)
 }
 
-// Words of these lengths are tried letter by letter: shorter ones have too many neighbours for any guess, and longer
-// ones are seldom words.
-const minSlipped, maxSlipped = 4, 30
+// Words of these lengths are corrected letter by letter: shorter ones have too many neighbours, and longer ones are
+// seldom words.
+const minTypoLength, maxTypoLength = 4, 30
 
-// oneSlip returns the word that one slip of the keyboard away from this one is held by the most documents, "" when
-// there is none. Terms are stems, which a slip in the ending makes another of altogether ("relatoinal" and
-// "relational"), so that words have to be tried and not terms.
-func oneSlip(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word, term string) (string, error) {
-	if n := utf8.RuneCountInString(word); n < minSlipped || n > maxSlipped {
+// mostFrequentNeighbour returns the word at edit distance one that the most passages hold, or "". It tries words and not terms,
+// because a typo in the ending changes the stem ("relatoinal" and "relational").
+func mostFrequentNeighbour(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word, term string) (string, error) {
+	if n := utf8.RuneCountInString(word); n < minTypoLength || n > maxTypoLength {
 		return "", nil
 	}
 	best, most := "", 0
 	seen := make(map[string]bool)
-	for _, near := range oneSlipAway(word) {
+	for _, near := range neighbours(word) {
 		for token := range a.Tokens(near) {
-			if token.Stop || seen[token.Term] || !isNoWord(word, near) && isKin(word, term, token.Term) {
+			if token.Stop || seen[token.Term] || !isTypo(word, near) && isDerivedForm(word, term, token.Term) {
 				continue
 			}
 			seen[token.Term] = true
@@ -114,9 +113,9 @@ func oneSlip(ctx context.Context, views []rank.View, sources []string, a *analys
 	return best, nil
 }
 
-// isNoWord reports whether what makes one word of another is no way to form words: neighbours in each other's place, or a
-// letter twice.
-func isNoWord(word, meant string) bool {
+// isTypo reports whether the difference between two words is certainly a typo: swapped neighbours, or a doubled
+// letter.
+func isTypo(word, meant string) bool {
 	at := 0
 	for at < len(meant) && at < len(word) && word[at] == meant[at] {
 		at++
@@ -130,10 +129,9 @@ func isNoWord(word, meant string) bool {
 	return false
 }
 
-// oneSlipAway returns the words from which one slip makes this one: two neighbours in each other's place, a letter too
-// many, another in its place, and one missing. Slips at the first letter are rare. What is not written in Latin letters
-// has none.
-func oneSlipAway(word string) []string {
+// neighbours returns the words at edit distance one, counting a swap of neighbours as one edit. The first letter is
+// kept, because typos there are rare. Only words of the letters a to z have neighbours.
+func neighbours(word string) []string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
 			return nil

@@ -10,9 +10,9 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// A tombstone file lists the deleted documents of one segment: the number of the segment, how many documents it
-// has, and the ascending numbers of the deleted ones, each as its distance from the one before. The manifest holds
-// its checksum, which makes the file part of the manifest but for its size.
+// A tombstone file lists the deleted documents of one segment: the segment's number, its number of documents, and the
+// numbers of the deleted documents in ascending order, each as the difference from the one before. All are uvarints.
+// The manifest holds the checksum of the file.
 
 func encodeTombstones(number uint64, deleted *segment.Bits) (data []byte, sum uint32) {
 	data = binary.AppendUvarint(data, number)
@@ -25,13 +25,13 @@ func encodeTombstones(number uint64, deleted *segment.Bits) (data []byte, sum ui
 	return data, crc32.Checksum(data, castagnoli)
 }
 
-// readTombstones returns the deleted documents of the segment with this number and so many documents.
+// readTombstones returns the deleted documents of a segment.
 func readTombstones(path string, sum uint32, number uint64, documents int) (*segment.Bits, error) {
 	data, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return nil, err
 	}
-	wrong := fmt.Errorf("tombstones of segment %d: %w", number, errForeign)
+	wrong := fmt.Errorf("tombstones of segment %d: %w", number, errUntrusted)
 	if crc32.Checksum(data, castagnoli) != sum {
 		return nil, wrong
 	}

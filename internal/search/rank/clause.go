@@ -7,8 +7,8 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// applyClauses finds the documents that hold all that the query requires, and those that hold what it excludes. A
-// document holds a clause when one of its units does.
+// applyClauses computes the documents that hold every required clause and those that hold an excluded one. A document
+// holds a clause if one of its units does.
 func (p *plan) applyClauses() error {
 	q := &p.request.Parsed
 	p.narrow = len(q.Require) > 0
@@ -41,7 +41,7 @@ func (p *plan) applyClauses() error {
 	return nil
 }
 
-// holders calls found with each document of a part that holds a clause, perhaps more than once.
+// holders calls found with each document of a part that holds a clause, possibly more than once.
 func (p *plan) holders(at *part, c query.Clause, found func(doc uint32)) error {
 	m := matcher{clause: c, places: make([]uint32, len(c.Terms))}
 	var lists [][]uint32
@@ -62,7 +62,7 @@ func (p *plan) holders(at *part, c query.Clause, found func(doc uint32)) error {
 		lists = append(lists, postings.Units[first:end])
 		m.places[i] = t.Ord + 1
 	}
-	// A single word anywhere needs no look at where it stands.
+	// A single word in any field needs no check of positions.
 	plain := c.Field == query.Any && len(c.Terms) == 1
 	docOf := at.s.DocOf()
 	var err error
@@ -82,7 +82,7 @@ func (p *plan) holders(at *part, c query.Clause, found func(doc uint32)) error {
 	return err
 }
 
-// intersect yields the units that are in all lists, ascending.
+// intersect yields the units that are in all lists, in ascending order.
 func intersect(lists [][]uint32, yield func(unit uint32) bool) {
 	slices.SortFunc(lists, func(x, y []uint32) int { return len(x) - len(y) })
 	from := make([]int, len(lists))
@@ -103,10 +103,10 @@ units:
 	}
 }
 
-// matcher looks for a clause's phrase in what a unit says.
+// matcher matches the phrase of a clause against the forward record of a unit.
 type matcher struct {
 	clause  query.Clause
-	places  []uint32 // what each term of the phrase is in a forward record; 0 for any
+	places  []uint32 // the terms of the phrase as in a forward record; 0 matches any word
 	forward segment.Forward
 }
 
@@ -123,8 +123,8 @@ func (m *matcher) match() bool {
 	}
 }
 
-// named reports whether all words stand in the name of one author, in any order: "Donald E. Knuth" and "Knuth, Donald"
-// are both found by "donald knuth". Names are parted by places without a term.
+// named reports whether one author's name holds all words, in any order: "donald knuth" finds both "Donald E. Knuth"
+// and "Knuth, Donald". Names are separated by positions without a term.
 func (m *matcher) named() bool {
 	for rest := m.forward.Authors; len(rest) > 0; {
 		name := rest

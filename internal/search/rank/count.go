@@ -6,13 +6,12 @@ import (
 	"carrel/internal/search"
 )
 
-// strong reports whether a document that holds this much of the query's mass is worth counting: half of it. A
-// document with any one common word of the query is no hit worth counting.
+// strong reports whether a document is counted: it holds at least half of the query's weight. A document that holds
+// only a common word of the query is not.
 func (p *plan) strong(held uint32) bool { return p.mass > 0 && 2*uint64(held) >= uint64(p.mass) }
 
-// count fills in how many documents are worth counting. It reads all lists of the query, which ranking alone need
-// not, and so is done only when asked for, or when undated documents have to be counted that a bound on years left
-// out. Found is what is going to be listed and more, best first.
+// count computes the facets. It reads all postings of the query, which ranking does not, so it runs only if facets are
+// requested or if year bounds may have excluded undated documents. Found are the candidates, best first.
 func (p *plan) count(answer *Answer, found []candidate) error {
 	listed := found[:min(len(found), p.request.Limit)]
 	undated := p.request.Bounded() && p.anyUndated()
@@ -28,7 +27,7 @@ func (p *plan) count(answer *Answer, found []candidate) error {
 		at := &p.parts[i]
 		held = append(held[:0], make([]uint32, at.r.EndDoc-at.r.FirstDoc)...)
 		p.hold(at, held)
-		// Those in the list count whatever they hold.
+		// Listed documents are always counted.
 		for _, c := range listed {
 			if c.part == i {
 				held[c.doc-at.r.FirstDoc] = p.mass
@@ -52,7 +51,7 @@ func (p *plan) count(answer *Answer, found []candidate) error {
 	return nil
 }
 
-// hold sums up how much of the query's mass each document of a part holds, in any of its units.
+// hold sums up the weight of the query's terms that each document of a part holds, in any of its units.
 func (p *plan) hold(at *part, held []uint32) {
 	docOf := at.s.DocOf()
 	for t := range at.lists {
@@ -73,8 +72,8 @@ func (p *plan) anyUndated() bool {
 	return slices.ContainsFunc(p.parts, func(at part) bool { return at.s.Undated(at.r.Source) })
 }
 
-// isWeak reports whether words that nobody holds are so much of the query that the best of what was found holds less
-// than half of it.
+// isWeak reports whether unknown words make up so much of the query that even the best hits hold less than half of its
+// weight.
 func (p *plan) isWeak(found []candidate) bool {
 	unknown := p.unknown()
 	if len(unknown) == 0 {
@@ -127,7 +126,7 @@ func (t *tally) write(answer *Answer) {
 			continue
 		}
 		answer.Total += count
-		// Parts of one source follow each other.
+		// Parts of one source are consecutive.
 		source := t.plan.parts[i].r.Source
 		if n := len(answer.Sources); n > 0 && answer.Sources[n-1].SourceID == source {
 			answer.Sources[n-1].Count += count

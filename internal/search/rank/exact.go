@@ -6,7 +6,7 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// named returns the documents in the searched sources that a key finds, best first, the years not looked at.
+// named returns the documents of the searched sources with this title or DOI key, best first. It does not check years.
 func (p *plan) named(key uint64, find func(*segment.Segment, uint64) ([]uint32, error)) ([]candidate, error) {
 	var out []candidate
 	for view := range p.views {
@@ -33,7 +33,7 @@ func (p *plan) named(key uint64, find func(*segment.Segment, uint64) ([]uint32, 
 	return out, nil
 }
 
-// answerNamed answers a query that is the name of a work: nothing else is asked for.
+// answerNamed answers a query that is a DOI, which finds only the documents with that DOI.
 func (p *plan) answerNamed(named []candidate) Answer {
 	var answer Answer
 	tally := newTally(p)
@@ -55,7 +55,7 @@ func (p *plan) answerNamed(named []candidate) Answer {
 	return answer
 }
 
-// putFirst puts the titled documents before the others.
+// putFirst moves the documents whose title is the query to the front.
 func (p *plan) putFirst(titled, found []candidate) []candidate {
 	titled = slices.DeleteFunc(titled, func(c candidate) bool { return !p.allowed(&p.parts[c.part], c.doc) })
 	if len(titled) == 0 {
@@ -68,7 +68,7 @@ func (p *plan) putFirst(titled, found []candidate) []candidate {
 			out = append(out, c)
 			continue
 		}
-		// Looked at again for nearness, it has a better score than by its words alone.
+		// The reranked candidate has the better score.
 		c.named = true
 		out[i] = c
 	}

@@ -11,11 +11,11 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// oracle answers a request the plain way: it looks at every document and scores every unit, with maps and without
-// segments, bounds or windows. What it shares with the engine is the formula of a single score.
+// oracle computes the answer by brute force: it scores every unit of every document, with maps and without segments,
+// bounds or windows. It shares only the formula of a single score with the engine.
 type oracle struct {
-	read      map[*segment.Unit]reading // kept from one request to the next
-	documents []segment.Document        // live ones, by source and seq
+	read      map[*segment.Unit]reading // cached between requests
+	documents []segment.Document // live documents, by source and seq
 	request   Request
 	units     int
 	satur     saturation
@@ -23,7 +23,7 @@ type oracle struct {
 	mass      uint32
 }
 
-// finding is a document as the oracle sees it.
+// finding is a scored document.
 type finding struct {
 	doc    *segment.Document
 	unit   int
@@ -33,7 +33,7 @@ type finding struct {
 	listed bool
 }
 
-// reading is what a unit says, counted once.
+// reading holds the term counts of a unit.
 type reading struct {
 	frequencies map[string]int
 	length      uint32
@@ -196,7 +196,7 @@ func unitHolds(u *segment.Unit, c query.Clause) bool {
 	return false
 }
 
-// answer is the oracle's, with ids in place of views and ordinals.
+// answer is an Answer with document ids instead of views and ordinals.
 type answer struct {
 	IDs             []string
 	Units           []int
@@ -214,7 +214,7 @@ func (o *oracle) answer() answer {
 		r := &o.request
 		return r.FromYear == 0 && r.ToYear == 0 || year != 0 && year >= r.FromYear && (r.ToYear == 0 || year <= r.ToYear)
 	}
-	// By words alone first, to see which are looked at again.
+	// By words alone first, to determine which documents are reranked.
 	words := slices.Clone(found)
 	words = slices.DeleteFunc(words, func(f finding) bool { return f.score <= 0 || !within(f.doc.Year) })
 	slices.SortStableFunc(words, func(x, y finding) int { return cmp.Compare(y.score, x.score) })
@@ -285,7 +285,7 @@ func (o *oracle) count(out *answer, found, listed []finding, within func(int) bo
 	slices.SortFunc(out.Sources, func(x, y search.SourceCount) int { return strings.Compare(x.SourceID, y.SourceID) })
 }
 
-// nearness is what the nearness of the query's words in a unit is worth.
+// nearness returns the proximity score of a unit.
 func (o *oracle) nearness(u *segment.Unit) points {
 	var words []string
 	for _, term := range slices.Concat(u.Title, u.Text) {

@@ -7,44 +7,44 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// plan is a request made ready: the postings of its terms in the sources asked for, and the statistics of those
-// sources, which nothing else takes part in.
+// plan is a prepared request: the postings of its terms in the searched sources, and the statistics of those sources.
+// Other sources have no influence on the ranking.
 type plan struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one call of Search
 	views   []View
 	request Request
 	parts   []part
 	terms   []term
-	units   int // live ones in all parts
+	units   int // live units of all parts
 	satur   saturation
-	mass    uint32 // of all terms that somebody holds
-	narrow  bool   // the query requires something: see part.chosen
+	mass    uint32 // of all terms that some document holds
+	narrow  bool   // the query has required clauses; see part.chosen
 }
 
 // term is a term of the query over all parts.
 type term struct {
 	holders int     // live units that hold it
-	idf     float64 // 0 when nobody does
-	gain    float64 // the most it can be worth in a unit, in points
+	idf     float64 // 0 if no unit holds it
+	gain    float64 // upper limit of its score in a unit, in points
 	mass    uint32
 }
 
-// part is one source in one segment: a stretch of documents and their units.
+// part is one source in one segment: a range of documents and their units.
 type part struct {
 	view   int
 	s      *segment.Segment
 	r      segment.Range
 	lists  []list
 	shrink float64 // see bound
-	// chosen are the documents that hold what the query requires, when the plan is narrow; excluded are those that
-	// hold what it excludes, or nil.
+	// chosen are the documents that hold every required clause, if the plan is narrow; excluded are those that hold an
+	// excluded clause, or nil.
 	chosen, excluded *segment.Bits
-	filtered         bool   // not every document is allowed
-	stops            uint32 // how many terms are stop words: they come first in the dictionary
+	filtered         bool   // some documents are not allowed
+	stops            uint32 // number of stop words, which come first in the dictionary
 }
 
-// list is the postings of a term in a part. The places of blocks are those of the whole term: skew is how far into
-// its first block the list begins.
+// list holds the postings of a term in a part. Blocks are counted over the whole term; skew is the offset of the list
+// in its first block.
 type list struct {
 	ord    uint32
 	units  []uint32
@@ -53,7 +53,7 @@ type list struct {
 	skew   int
 }
 
-// least returns the smallest bound of the blocks that hold the postings from first up to end, which must be some.
+// least returns the smallest bound of the blocks that hold the postings from first to end, which must not be empty.
 func (l *list) least(first, end int) float32 {
 	blocks := l.bounds[(first+l.skew)/segment.BlockSize : (end-1+l.skew)/segment.BlockSize+1]
 	q := blocks[0]
@@ -63,7 +63,8 @@ func (l *list) least(first, end int) float32 {
 	return q
 }
 
-// newPlan looks the terms up. Parts come in the order of sources, then of views: equal documents keep that order.
+// newPlan looks up the terms. Parts are sorted by source and then by view, which is the order of documents with equal
+// scores.
 func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
 	p := &plan{ctx: ctx, views: views, request: r, terms: make([]term, len(r.Parsed.Terms))}
 	if len(r.Parsed.Terms) == 0 && r.Parsed.DOIKey == 0 {
@@ -85,7 +86,7 @@ func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
 			if !ok {
 				continue
 			}
-			lostUnits, lostLength := v.Lost.of(source)
+			lostUnits, lostLength := v.Deductions.of(source)
 			p.units += int(within.EndUnit-within.FirstUnit) - lostUnits
 			length += within.Length - lostLength
 			p.parts = append(p.parts, p.newPart(i, within, found[i], ords[i]))
@@ -101,7 +102,7 @@ func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
 	return p, nil
 }
 
-// lookUp returns the postings of each of the query's terms, empty where the segment has none.
+// lookUp returns the postings of the query's terms, empty for a term that the segment does not hold.
 func lookUp(s *segment.Segment, r Request) ([]segment.Postings, []uint32, error) {
 	postings := make([]segment.Postings, len(r.Parsed.Terms))
 	ords := make([]uint32, len(r.Parsed.Terms))
@@ -118,7 +119,7 @@ func lookUp(s *segment.Segment, r Request) ([]segment.Postings, []uint32, error)
 	return postings, ords, nil
 }
 
-// newPart cuts the postings to one source and counts the term's holders.
+// newPart cuts the postings to one source and counts the holders of each term.
 func (p *plan) newPart(view int, within segment.Range, found []segment.Postings, ords []uint32) part {
 	v := p.views[view]
 	out := part{view: view, s: v.Segment, r: within, lists: make([]list, len(found))}
@@ -133,17 +134,17 @@ func (p *plan) newPart(view int, within segment.Range, found []segment.Postings,
 			ord: ords[i], units: all.Units[first:end], freqs: all.Freqs[first:end],
 			bounds: all.Bounds[place/segment.BlockSize:], skew: place % segment.BlockSize,
 		}
-		p.terms[i].holders += end - first - v.Lost.holders(within.Source, ords[i])
+		p.terms[i].holders += end - first - v.Deductions.holders(within.Source, ords[i])
 	}
 	return out
 }
 
-// weigh computes what depends on the statistics of all parts together.
+// weigh computes the values that depend on the statistics of all parts.
 func (p *plan) weigh(average float64) {
 	p.satur = newSaturation(average)
 	for i := range p.terms {
 		t := &p.terms[i]
-		// A word that no document holds, a slip of the keyboard say, asks nothing of the others.
+		// A term that no document holds, such as a typo, does not lower the weight of the others.
 		if t.holders == 0 {
 			continue
 		}
@@ -163,7 +164,7 @@ func (p *plan) weigh(average float64) {
 	}
 }
 
-// unknown returns the terms that nobody holds.
+// unknown returns the terms that no unit holds.
 func (p *plan) unknown() []int {
 	var out []int
 	for i, t := range p.terms {
@@ -174,13 +175,13 @@ func (p *plan) unknown() []int {
 	return out
 }
 
-// allowed reports whether a document of a part may be listed: it is there, its year is asked for, and the clauses
-// of the query chose it.
+// allowed reports whether a document of a part may be listed: it is not deleted, it passes the clauses of the query,
+// and its year is within bounds.
 func (p *plan) allowed(at *part, doc uint32) bool {
 	return p.holds(at, doc) && p.request.Covers(int(at.s.Years()[doc]))
 }
 
-// holds is allowed but for the year.
+// holds is allowed without the check of the year.
 func (p *plan) holds(at *part, doc uint32) bool {
 	return !p.views[at.view].Deleted.Get(doc) && (!p.narrow || at.chosen.Get(doc)) && !at.excluded.Get(doc)
 }

@@ -10,8 +10,8 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// What nearness is worth beside the words themselves: two words of the query that follow each other there do so in
-// the unit, or stand within a few words of each other.
+// Weights of proximity relative to the words themselves: a pair of consecutive query words is adjacent in a unit, or
+// within nearDistance words.
 const (
 	nearWeight   = 0.4
 	nearAdjacent = 0.67
@@ -19,9 +19,8 @@ const (
 	nearDistance = 8
 )
 
-// rerank looks again at the best documents, which come best first, and adds what the nearness of the query's words
-// in them is worth. It stops where even the greatest worth could not lift a document into the list, unless all are
-// needed.
+// rerank adds proximity scores to the best documents, which are sorted. It stops at the first document that no
+// proximity score can lift into the list, unless all scores are needed.
 func (p *plan) rerank(found []candidate, all bool) error {
 	pairs, most := p.pairs()
 	if len(pairs) == 0 {
@@ -39,7 +38,7 @@ func (p *plan) rerank(found []candidate, all bool) error {
 		}
 		at := &p.parts[c.part]
 		if err := at.s.Forward(c.unit, &n.forward); err != nil {
-			return fmt.Errorf("look for nearness: %w", err)
+			return fmt.Errorf("read the positions of words: %w", err)
 		}
 		n.place(at)
 		norm := p.satur.norm(at.s.Lengths()[c.unit])
@@ -53,7 +52,7 @@ func (p *plan) rerank(found []candidate, all bool) error {
 	return nil
 }
 
-// findStops learns how many terms of each segment are stop words, unless the query asks for such.
+// findStops counts the stop words of each segment, unless the query consists of stop words.
 func (p *plan) findStops() error {
 	if p.request.Parsed.Stops {
 		return nil
@@ -75,13 +74,13 @@ func (p *plan) findStops() error {
 	return nil
 }
 
-// pair is two terms that follow each other in the query, with what being adjacent and being near can be worth.
+// pair is two consecutive terms of the query, with the upper limits of their scores for being adjacent and near.
 type pair struct {
 	first, second    int
 	adjacent, within float64
 }
 
-// pairs returns the query's pairs and the most that they can be worth together.
+// pairs returns the pairs of the query and the highest total score they can reach.
 func (p *plan) pairs() (out []pair, most points) {
 	sequence := p.request.Parsed.Sequence
 	for i := 1; i < len(sequence); i++ {
@@ -97,16 +96,16 @@ func (p *plan) pairs() (out []pair, most points) {
 	return out, most
 }
 
-// nearness finds where the query's terms stand in a unit.
+// nearness holds the positions of the query's terms in a unit.
 type nearness struct {
 	forward   segment.Forward
 	positions [][]int // by term, ascending
 }
 
-// place notes the positions of the terms. Words that are not indexed have none, so that "state of the art" has two
-// words next to each other.
+// place records the positions of the terms. Words that are not indexed have no position, so that "state of the art" has
+// two adjacent words.
 func (n *nearness) place(at *part) {
-	var wanted uint64 // the terms' places by their last bits: most words of a text are none of them
+	var wanted uint64 // a bit filter of the terms, because most words of a text are not among them
 	for t := range n.positions {
 		n.positions[t] = n.positions[t][:0]
 		if at.lists[t].units != nil {
@@ -133,9 +132,9 @@ func (n *nearness) place(at *part) {
 	}
 }
 
-// count returns how often the second term comes right after the first, and how often the two are near.
+// count returns how often the second term directly follows the first, and how often the two are near.
 func (n *nearness) count(first, second int) (adjacent, within uint8) {
-	const most = 255 // as for frequencies: more is worth no more
+	const most = 255 // as for frequencies
 	a, w := 0, 0
 	from := 0
 	others := n.positions[second]

@@ -1,9 +1,9 @@
-// Package rank answers a query from segments: which documents are best, and how many there are.
+// Package rank ranks the documents of segments for a query, and counts them.
 //
-// The answer is exact. The best k are those that scoring every document would find, whatever segments the documents
-// lie in, whatever was deleted since and whenever segments were merged; a test holds it to that. What makes it fast
-// is that most documents are never looked at: bounds on what a block of postings can be worth let whole stretches
-// of a segment be passed over once enough better documents are known.
+// The result is exact: the best k documents are those that scoring every document would find, regardless of how
+// documents are spread over segments, of deletions and of merges. A test compares the two. It is fast because most
+// documents are never scored: upper bounds on the scores in a block of postings let whole ranges be skipped once enough
+// better documents are known.
 package rank
 
 import (
@@ -15,12 +15,12 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// View is a segment as a reader sees it. The views of a search are in the order of the log, so that the document
-// that changed first wins among equals.
+// View is a segment with its deletions. The views of a search are in the order of the change log, so that among
+// documents with equal scores the one that changed first wins.
 type View struct {
-	Segment *segment.Segment
-	Deleted *segment.Bits // documents that are gone, or nil
-	Lost    *Lost         // what they take from the statistics, or nil
+	Segment    *segment.Segment
+	Deleted    *segment.Bits // deleted documents, or nil
+	Deductions *Deductions   // of the deleted documents, or nil
 }
 
 // Request is a query and its parsed text.
@@ -46,10 +46,10 @@ type Answer struct {
 	Weak    bool
 }
 
-// rerankDepth is how many of the best documents are looked at again for the nearness of the query's words.
+// rerankDepth is how many of the best documents are reranked by the proximity of the query's words.
 const rerankDepth = 200
 
-// Search answers a request. An error is one of reading a segment, or the context's.
+// Search ranks the documents of the views. An error comes from reading a segment or from the context.
 func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	p, err := newPlan(ctx, views, r)
 	if err != nil || len(p.parts) == 0 {
@@ -95,8 +95,8 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	return answer, nil
 }
 
-// hits turns the first of what was found into hits. Scores never rise down the list, so that a client may rely on
-// them: a document that is named takes at least the score of what it was put before.
+// hits converts the first candidates to hits. Scores never increase down the list, so that clients can rely on them: a
+// document that is named by the query gets at least the score of the next.
 func (p *plan) hits(found []candidate) []Hit {
 	hits := make([]Hit, min(len(found), p.request.Limit))
 	least := points(0)

@@ -18,14 +18,14 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// library makes random documents whose words collide often.
+// library generates random documents with few different words.
 type library struct {
 	*rand.Rand
 	words   []string
 	sources []string
-	units   int  // most a document has
-	text    int  // most words a text has
-	uneven  bool // segments of short and of long texts take turns
+	units   int // maximum of a document
+	text    int // maximum words of a text
+	uneven  bool // segments alternate between short and long texts
 }
 
 func newLibrary(seed uint64, words, sources int) *library {
@@ -39,12 +39,12 @@ func newLibrary(seed uint64, words, sources int) *library {
 	return l
 }
 
-// word returns a common word more often than a rare one.
+// word returns common words more often than rare ones.
 func (l *library) word() string {
 	return l.words[int(float64(len(l.words))*l.Float64()*l.Float64()*l.Float64())]
 }
 
-// field returns up to n terms, some of them places of words that are not indexed or, in titles, stop words.
+// field returns up to n terms, including positions without an indexed word and, in titles, stop words.
 func (l *library) field(n int, stops bool) []string {
 	var out []string
 	for range l.IntN(n + 1) {
@@ -83,14 +83,14 @@ func titleKey(title []string) uint64 {
 	return xxhash.Sum64String(strings.Join(title, "\x00"))
 }
 
-// shelf is a library's documents in segments, with some deleted.
+// shelf holds the documents of a library in segments, some of them deleted.
 type shelf struct {
 	views []View
 	live  []segment.Document
 	read  map[*segment.Unit]reading
 }
 
-// shelve writes documents into some segments and deletes a share of them again.
+// shelve writes documents into segments and deletes a share of them.
 func (l *library) shelve(t testing.TB, documents, segments, deletedOf10 int) *shelf {
 	t.Helper()
 	s := &shelf{read: make(map[*segment.Unit]reading)}
@@ -128,7 +128,7 @@ func (l *library) shelve(t testing.TB, documents, segments, deletedOf10 int) *sh
 				t.Fatalf("FindID: %v, %v", ok, err)
 			}
 			v.Deleted.Set(doc)
-			if v.Lost, err = v.Lost.Without(seg, []uint32{doc}); err != nil {
+			if v.Deductions, err = v.Deductions.Without(seg, []uint32{doc}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,7 +211,7 @@ func queryOf(words []string) query.Parsed {
 	return q
 }
 
-// ask searches and names what was found.
+// ask searches and resolves the ids of the hits.
 func ask(t testing.TB, views []View, r Request) answer {
 	t.Helper()
 	found, err := Search(t.Context(), views, r)

@@ -16,7 +16,8 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// write puts documents into one segment of a source "s". Texts are words between spaces; "the" is a stop word.
+// write writes documents into one segment, in the source "s". Texts are words separated by spaces; "the" is a stop
+// word.
 func write(t testing.TB, o segment.Options, documents ...segment.Document) []View {
 	t.Helper()
 	b := segment.NewBuilder(o)
@@ -101,7 +102,7 @@ func TestADOINamesOneWork(t *testing.T) {
 	if got := ask(t, views, r); !slices.Equal(got.IDs, []string{"work"}) || got.UndatedExcluded != 1 || got.Total != 1 {
 		t.Errorf("since 1970: hits %v of %d, undated %d, want work, 1, 1", got.IDs, got.Total, got.UndatedExcluded)
 	}
-	// A DOI that no document has is a text like any other.
+	// A DOI that no document has is searched as text.
 	r.Parsed.DOIKey, r.FromYear = 6, 0
 	if got := ask(t, views, r); len(got.IDs) != 3 {
 		t.Errorf("hits %v, want all that hold the word", got.IDs)
@@ -146,7 +147,7 @@ func TestEverythingDeletedIsAsIfNothingWereThere(t *testing.T) {
 	views[0].Deleted.Set(0)
 	views[0].Deleted.Set(1)
 	var err error
-	if views[0].Lost, err = views[0].Lost.Without(views[0].Segment, slices.Collect(views[0].Deleted.All())); err != nil {
+	if views[0].Deductions, err = views[0].Deductions.Without(views[0].Segment, slices.Collect(views[0].Deleted.All())); err != nil {
 		t.Fatal(err)
 	}
 	r := asking("word")
@@ -162,7 +163,7 @@ func TestLossesAddUpHoweverManyTimesTheyCome(t *testing.T) {
 	s := l.shelve(t, 300, 1, 0)
 	seg := s.views[0].Segment
 	deleted := segment.NewBits(seg.Documents())
-	var step *Lost
+	var step *Deductions
 	for _, doc := range l.Perm(300)[:100] {
 		deleted.Set(uint32(doc))
 		var err error
@@ -170,7 +171,7 @@ func TestLossesAddUpHoweverManyTimesTheyCome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	once, err := (*Lost)(nil).Without(seg, slices.Collect(deleted.All()))
+	once, err := (*Deductions)(nil).Without(seg, slices.Collect(deleted.All()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,13 +218,13 @@ func TestSuggestions(t *testing.T) {
 	other.SourceID = "other"
 	views := write(t, segment.Options{Surface: func(term string) string { return surface[term] }}, mine, more, other)
 	for term, want := range map[string]string{
-		"retreiv": "retrieval", // two letters swapped
+		"retreiv": "retrieval", // swapped letters
 		"nueral":  "neural",
-		"neurel":  "neural", // as near as neurol, and in more documents
+		"neurel":  "neural", // as near as neurol, and more frequent
 		"infrm":   "information",
-		"networx": "", // two slips are too many for a short word
+		"networx": "", // two edits are too many for a short word
 		"eural":   "", // another first letter
-		"neu":     "", // too short to guess
+		"neu":     "", // too short
 		"neuro":   "neurol",
 		"":        "",
 	} {

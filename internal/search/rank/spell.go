@@ -11,7 +11,7 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// suggestion is a term that may have been meant.
+// suggestion is a possible correction.
 type suggestion struct {
 	term     string
 	surface  string
@@ -19,9 +19,9 @@ type suggestion struct {
 	holders  int
 }
 
-// Suggest returns a readable form of the term that was most likely meant by one that no document of the sources
-// holds: the nearest in spelling, and among those the one in most documents. Slips at the first letter are rare, so
-// that only terms with the same one are looked at. The second result is false when there is none.
+// Suggest returns a readable form of the term that is closest in spelling to an unknown one, preferring frequent terms.
+// Only terms with the same first letter are considered, because typos there are rare. It reports false if there is
+// none.
 func Suggest(ctx context.Context, views []View, sources []string, term string) (string, bool, error) {
 	reach := slips(utf8.RuneCountInString(term))
 	if reach == 0 {
@@ -49,8 +49,7 @@ func Suggest(ctx context.Context, views []View, sources []string, term string) (
 	return best.surface, true, nil
 }
 
-// slips is how many slips of the keyboard a word of this many letters may have. Short words have too many
-// neighbours for any guess.
+// slips returns the largest edit distance for a word of this many letters. Short words have too many neighbours.
 func slips(letters int) int {
 	switch {
 	case letters < 4:
@@ -66,7 +65,7 @@ func compareSuggestions(x, y *suggestion) int {
 	return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(y.holders, x.holders), cmp.Compare(x.term, y.term))
 }
 
-// suggestFrom adds the terms of one segment that are within reach.
+// suggestFrom adds the terms of one segment within the edit distance.
 func suggestFrom(v View, sources []string, m *measure, reach int, found map[string]*suggestion) error {
 	s := v.Segment
 	initial := string(m.word[:1])
@@ -128,13 +127,13 @@ func holders(v View, sources []string, t segment.Term) (int, error) {
 		if r, ok := v.Segment.Source(source); ok {
 			first, _ := slices.BinarySearch(postings.Units, r.FirstUnit)
 			end, _ := slices.BinarySearch(postings.Units, r.EndUnit)
-			sum += end - first - v.Lost.holders(source, t.Ord)
+			sum += end - first - v.Deductions.holders(source, t.Ord)
 		}
 	}
 	return sum, nil
 }
 
-// note counts a term's holders in the sources and keeps its shortest readable form, as merging segments does.
+// note adds a suggestion with its number of holders and its shortest readable form, as a merge of segments would.
 func note(v View, sources []string, t segment.Term, s suggestion, found map[string]*suggestion) (err error) {
 	if s.holders, err = holders(v, sources, t); err != nil {
 		return err
@@ -161,8 +160,8 @@ func note(v View, sources []string, t segment.Term, s suggestion, found map[stri
 	return nil
 }
 
-// measure tells how many slips there are between a word and others: a letter too many, one missing, another in its
-// place, or two neighbours in each other's (the restricted Damerau-Levenshtein distance).
+// measure computes the restricted Damerau-Levenshtein distance of a word to others: insertions, deletions,
+// substitutions and swaps of neighbours.
 type measure struct {
 	word  []rune
 	other []rune
@@ -171,7 +170,7 @@ type measure struct {
 
 func newMeasure(word string) *measure { return &measure{word: []rune(word)} }
 
-// to returns the distance to another word, or more than reach when it is more than that.
+// to returns the distance to another word, or reach+1 if it is greater than reach.
 func (m *measure) to(text string, reach int) int {
 	m.other = m.other[:0]
 	for _, r := range text {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// candidate is a document that may be among the best, by its best unit.
+// candidate is a document that may be listed, with its best unit.
 type candidate struct {
 	score     points
 	part      int
 	unit, doc uint32
-	named     bool // by the query: it comes first
+	named     bool // the query is its title or DOI, so that it comes first
 }
 
-// compare orders candidates, the best first: what is named, then by score, then what comes first.
+// compare sorts candidates: named ones first, then by descending score, then by position.
 func compare(x, y candidate) int {
 	if x.named != y.named {
 		if x.named {
@@ -24,21 +24,20 @@ func compare(x, y candidate) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.part, y.part), cmp.Compare(x.unit, y.unit))
 }
 
-// top keeps the best k candidates, each document once: a heap with the worst of them in front.
+// top collects the best k candidates, one per document, in a heap with the worst in front.
 type top struct {
 	k     int
 	heap  []candidate
-	least points // what a candidate must reach to have a chance
+	least points // score that a candidate must reach
 }
 
-// add takes a candidate in if it is among the best so far. Several says that its document has several units, of
-// which only the best stays.
+// add adds a candidate if it is among the best so far. If its document has several units, only the best one is kept.
 func (t *top) add(c candidate, several bool) {
 	if several {
 		if i := slices.IndexFunc(t.heap, func(h candidate) bool { return h.part == c.part && h.doc == c.doc }); i >= 0 {
 			if compare(c, t.heap[i]) < 0 {
 				t.heap[i] = c
-				t.down(i) // it is better now, and the better are below
+				t.down(i) // better candidates are further down
 				t.bound()
 			}
 			return
@@ -91,7 +90,7 @@ func (t *top) down(i int) {
 	}
 }
 
-// sorted ends the collection: the candidates, best first.
+// sorted returns the candidates, best first. Nothing can be added afterwards.
 func (t *top) sorted() []candidate {
 	slices.SortFunc(t.heap, compare)
 	return t.heap

@@ -8,14 +8,16 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// How embeddings take part. The scan by sign bits is rough: so many of the nearest are looked at in full.
+// denseWeight is the weight of the embedding score, and denseRescan how many of the nearest units by sign bits, a rough
+// measure, are compared in full.
 const (
 	denseWeight = 0.3
 	denseRescan = 2000
 )
 
-// fuse joins what was found by words with what is near the query in meaning, scored together: each score is spread
-// over 0 to 1 among all candidates, and words weigh more. Without any embedding the words decide alone.
+// fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
+// 0..1 over all candidates and added by weight. If no unit has an embedding of the query's model, the candidates are
+// returned unchanged.
 func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	vectors, some, err := p.vectors()
 	if err != nil || !some {
@@ -32,7 +34,7 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 			unit := c.unit
 			c = p.bestUnit(c.part, c.doc, make([]int, len(p.parts[c.part].lists)))
 			if c.score <= 0 {
-				c.unit, c.score = unit, 0 // no word of the query: what is near is the passage to show
+				c.unit, c.score = unit, 0 // no word of the query: show the nearest passage
 			}
 			all = append(all, c)
 		}
@@ -56,7 +58,7 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	return all, nil
 }
 
-// spread maps numbers onto 0 to 1, the least to 0 and the greatest to 1. NaN stands for an unknown one: 0.
+// spread scales numbers to 0..1. NaN, an unknown value, becomes 0.
 func spread(x []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range x {
@@ -94,7 +96,7 @@ func (p *plan) vectors() ([]segment.Vectors, bool, error) {
 	return out, some, nil
 }
 
-// quantised is the query's embedding in the forms that units have theirs in.
+// quantised is the query's embedding in the quantised forms that segments store.
 type quantised struct {
 	code  []uint64
 	bytes []int8
@@ -106,8 +108,8 @@ func quantise(v []float32) (q quantised) {
 	return q
 }
 
-// nearest returns the documents nearest to the query, nearest first: a scan of the sign bits of all units that may
-// be listed, then the full product for the best of them. Filters are applied before anything is chosen.
+// nearest returns the documents nearest to the query, nearest first: it scans the sign bits of all allowed units, and
+// computes the full product for the best of them.
 func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) ([]candidate, error) {
 	far := make([][]uint16, len(p.parts))
 	counts := make([]int, len(q.bytes)+1)
@@ -132,7 +134,7 @@ func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) ([]candida
 			if err != nil {
 				return nil, err
 			}
-			// Shifted to be positive, for the heap starts from nothing.
+			// Shifted to be positive, because the heap starts at 0.
 			near := points((cosine + 2) * float64(one))
 			best.add(candidate{score: near, part: i, unit: unit, doc: docOf[unit]}, several(at.s, docOf[unit]))
 		}
@@ -140,10 +142,10 @@ func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) ([]candida
 	return best.sorted(), nil
 }
 
-// notNear is the distance of a unit that has no embedding or may not be listed.
+// notNear is the distance of a unit that has no embedding or is not allowed.
 const notNear = math.MaxUint16
 
-// distances returns how far each unit of a part is from the query by sign bits, and counts the distances.
+// distances returns the Hamming distances of the part's units to the query by sign bits, and counts them.
 func (p *plan) distances(at *part, v segment.Vectors, q quantised, counts []int) []uint16 {
 	if v.Dims == 0 {
 		return nil
@@ -171,7 +173,7 @@ func distance(x, y []uint64) int {
 	return n
 }
 
-// dot is the cosine of a unit's embedding and the query's, nearly: both are of length one but for rounding.
+// dot returns the approximate cosine of a unit's embedding and the query's. Both have unit length up to rounding.
 func dot(s *segment.Segment, v segment.Vectors, unit uint32, q quantised) (float64, error) {
 	x, err := s.Vector(unit)
 	if err != nil {
@@ -185,7 +187,7 @@ func dot(s *segment.Segment, v segment.Vectors, unit uint32, q quantised) (float
 	return float64(sum) * float64(v.Scales[unit]) * float64(q.scale), nil
 }
 
-// bestDot is the nearness of a document's nearest unit, NaN when it has no embedding.
+// bestDot returns the cosine of a document's nearest unit, NaN if it has no embedding.
 func (p *plan) bestDot(v segment.Vectors, c candidate, q quantised) (float64, error) {
 	best := math.NaN()
 	if v.Dims == 0 {

@@ -8,11 +8,11 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// windowUnits is how many units are scored together. Small windows have sharp bounds, large ones cost less each.
+// windowUnits is the number of units in a window. Small windows have sharper bounds, large ones less overhead.
 const windowUnits = 2048
 
-// window is a stretch of a part's units with a bound on the score of any of them. Starts are, for each list of the
-// part, where the window's postings begin; those of the next window are where they end.
+// window is a range of a part's units with an upper bound on their scores. Starts and ends are the ranges of its
+// postings in each list of the part.
 type window struct {
 	bound  points
 	part   int
@@ -23,10 +23,10 @@ type window struct {
 
 // best returns the best k documents, best first.
 //
-// It is block-max MaxScore over windows. The windows are visited by what they can be worth at most, the best first,
-// so that after a few of them most others can't have any document good enough, and the visit ends. Inside a window
-// the lists that together can't lift a document among the best (common words) are not read from end to end: they
-// are only asked about documents which the other lists have found.
+// It is block-max MaxScore over windows. Windows are visited in descending order of their bounds, until no further
+// window can hold a document that is good enough. Inside a window, lists whose bounds together are too low to lift a
+// document into the result (common words) are not read through; they are probed only for documents found in the other
+// lists.
 func (p *plan) best(k int) ([]candidate, error) {
 	best := top{k: k}
 	if p.few() {
@@ -40,7 +40,7 @@ func (p *plan) best(k int) ([]candidate, error) {
 		at.filtered = p.request.Bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
 	}
 	windows := p.windows()
-	// Ties in order, so that the work (not the outcome) is the same every time.
+	// Break ties, so that the work is deterministic (the result is anyway).
 	slices.SortFunc(windows, func(x, y window) int {
 		return cmp.Or(cmp.Compare(y.bound, x.bound), cmp.Compare(x.part, y.part), cmp.Compare(x.first, y.first))
 	})
@@ -57,7 +57,7 @@ func (p *plan) best(k int) ([]candidate, error) {
 	return best.sorted(), nil
 }
 
-// windows cuts the parts into windows and bounds each of them. Those without any posting are left out.
+// windows divides the parts into windows with their bounds, and leaves out windows without postings.
 func (p *plan) windows() []window {
 	var out []window
 	for i := range p.parts {
@@ -81,8 +81,8 @@ func (p *plan) windows() []window {
 	return out
 }
 
-// cut finds where each window of a part begins in one list, and adds the most that the list is worth there to the
-// windows' bounds. Starts has a row for each window, of which only the first column is this list's.
+// cut computes where each window of a part begins in one list, and adds the list's upper bounds to those of the
+// windows. Starts has one row per window and one column per list, of which the first is this list's.
 func (p *plan) cut(at *part, t int, starts []int32, bounds []points) {
 	l, lists, gain := &at.lists[t], len(at.lists), p.terms[t].gain
 	from := 0
@@ -97,8 +97,8 @@ func (p *plan) cut(at *part, t int, starts []int32, bounds []points) {
 	}
 }
 
-// seek returns the first place from here on whose unit is not before the one that is looked for. It looks near
-// first: the distance is most often short.
+// seek returns the first index from from on whose unit is not less than unit. It gallops, because the distance is
+// usually short.
 func seek(units []uint32, from int, unit uint32) int {
 	if from >= len(units) || units[from] >= unit {
 		return from
@@ -108,7 +108,7 @@ func seek(units []uint32, from int, unit uint32) int {
 		from += step
 		step *= 2
 	}
-	// units[from] is before the unit; units[from+step], if there is one, is not.
+	// units[from] is less than unit; units[from+step] is not, if it exists.
 	low, high := from+1, min(from+step, len(units))
 	for low < high {
 		middle := int(uint(low+high) / 2)
@@ -121,21 +121,21 @@ func seek(units []uint32, from int, unit uint32) int {
 	return low
 }
 
-// scorer visits windows. Its arrays are reused from one to the next.
+// scorer scores the documents of windows. It reuses its arrays.
 type scorer struct {
 	*plan
 	best  *top
 	sums  [windowUnits]points
 	seen  [windowUnits / 64]uint64
 	norms [windowUnits]float64
-	order []share // the lists that have postings in the window, by what they can be worth, least first
+	order []share // the lists with postings in the window, by ascending bound
 }
 
-// share is a list's postings in a window.
+// share is the postings of a list in a window.
 type share struct {
 	term       int
 	from, end  int
-	bound, sum points // sum: of this bound and those before it
+	bound, sum points // sum includes the bounds of all shares before
 }
 
 func newScorer(p *plan, best *top) *scorer {
@@ -163,7 +163,7 @@ func (s *scorer) visit(w *window) {
 		}
 	}
 	if optional == len(s.order) {
-		return // the best have become better since the window was bounded
+		return // the threshold has risen since the window was bounded
 	}
 	lengths := at.s.Lengths()[w.first:min(w.first+windowUnits, at.r.EndUnit)]
 	for i, length := range lengths {
@@ -175,7 +175,7 @@ func (s *scorer) visit(w *window) {
 	s.collect(at, w, s.order[:optional])
 }
 
-// sumUp adds a list's scores to the sums of the window.
+// sumUp adds the scores of a list to the sums of the window.
 func (s *scorer) sumUp(l *list, in *share, first uint32) {
 	gain := s.terms[in.term].gain
 	units := l.units[in.from:in.end]
@@ -187,8 +187,8 @@ func (s *scorer) sumUp(l *list, in *share, first uint32) {
 	}
 }
 
-// collect goes through the units that were found, completes the scores of those that may be among the best by
-// asking the optional lists, and clears the window.
+// collect completes the scores of the found units that may be among the best, by probing the optional lists, and clears
+// the window.
 func (s *scorer) collect(at *part, w *window, optional []share) {
 	most := points(0)
 	if len(optional) > 0 {
@@ -216,8 +216,8 @@ func (s *scorer) collect(at *part, w *window, optional []share) {
 	}
 }
 
-// complete adds what the optional lists say of a unit, those that can be worth most first, until it is clear that
-// the unit is not among the best. Units are asked for in ascending order.
+// complete adds the scores of the optional lists to that of a unit, highest bound first, until the unit cannot be among
+// the best. Units must be passed in ascending order.
 func (s *scorer) complete(at *part, sum points, unit uint32, norm float64, optional []share) points {
 	for i := len(optional) - 1; i >= 0; i-- {
 		in := &optional[i]
@@ -239,8 +239,8 @@ func several(s *segment.Segment, doc uint32) bool {
 	return firsts[doc+1]-firsts[doc] > 1
 }
 
-// unitScore is the score of one unit by all its terms. From are places to seek from, which move on: units must be
-// asked for in ascending order.
+// unitScore returns the score of a unit over all terms. From holds the seek positions of the lists, so units must be
+// passed in ascending order.
 func (p *plan) unitScore(at *part, unit uint32, from []int) points {
 	norm := p.satur.norm(at.s.Lengths()[unit])
 	sum := points(0)
@@ -254,7 +254,7 @@ func (p *plan) unitScore(at *part, unit uint32, from []int) points {
 	return sum
 }
 
-// bestUnit returns a document's best unit and its score.
+// bestUnit returns the candidate for a document's best unit.
 func (p *plan) bestUnit(part int, doc uint32, from []int) candidate {
 	at := &p.parts[part]
 	firsts := at.s.FirstUnits()
@@ -267,8 +267,8 @@ func (p *plan) bestUnit(part int, doc uint32, from []int) candidate {
 	return out
 }
 
-// few reports whether the clauses chose so few documents that asking the lists about each of them is less work
-// than reading the lists.
+// few reports whether the clauses chose so few documents that probing the lists for each of them is less work than
+// reading the lists.
 func (p *plan) few() bool {
 	if !p.narrow {
 		return false
@@ -280,7 +280,7 @@ func (p *plan) few() bool {
 			postings += len(l.units)
 		}
 	}
-	const seekCost = 8 // what finding a posting costs, in postings read
+	const seekCost = 8 // cost of finding a posting, in postings read
 	return chosen*len(p.terms)*seekCost < postings
 }
 

@@ -45,7 +45,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			default:
 				w.put(note(fmt.Sprint("d", id), source, "w1", fmt.Sprint("w", random.IntN(8))))
 			}
-			f.Kick()
+			f.Poll()
 			time.Sleep(time.Millisecond)
 		})
 	}
@@ -77,7 +77,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		t.Error("no segment was damaged")
 	}
 	bad.mu.Unlock()
-	f.Kick()
+	f.Poll()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		if got := held(t, ix); fmt.Sprint(got) == fmt.Sprint(w.documents()) && f.Progress().Missing == 0 {
 			break

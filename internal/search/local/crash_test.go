@@ -124,6 +124,6 @@ func (h *history) puts(prefix, source string, n int) {
 
 // lastOf is the highest number that the index knows of.
 func lastOf(ix *Index) uint64 {
-	_, last := ix.reach()
+	_, last := ix.coveredThrough()
 	return last
 }

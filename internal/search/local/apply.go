@@ -10,12 +10,7 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// Fill takes in the changes of a span that is Missing. They are durable and visible when it returns; when it fails,
-// none of them is.
-//
-// It may run for several spans at once, in any order. A document changes while spans are read, so that an old
-// version may arrive after a newer one or after its deletion: the change with the highest number wins always. It
-// must be seen that the changes were read from the log while the span was missing, not before.
+// Apply adds the changes of a missing span; see search.Engine.
 func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.Change) error {
 	if span.Through <= span.After {
 		return fmt.Errorf("fill the search index: span (%d, %d] is empty", span.After, span.Through)
@@ -34,7 +29,7 @@ func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.C
 	}
 	err := ix.change(b.apply)
 	if isDamage(err) {
-		ix.dropDamagedNow(ctx) // the next attempt finds it gone
+		ix.dropDamagedNow(ctx) // so that the next attempt succeeds
 	}
 	if err != nil {
 		return fmt.Errorf("fill the search index: %w", err)
@@ -42,15 +37,15 @@ func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.C
 	return nil
 }
 
-// batch is what the changes of a span come to.
+// batch is the net effect of the changes of a span.
 type batch struct {
 	span search.Span
 	puts []*search.Change
-	gone []grave
-	file *file // the segment of the puts
+	gone []deletion
+	file *file // segment of the puts
 }
 
-// newBatch finds the changes that count: the last one of each document.
+// newBatch keeps the last change of each document.
 func newBatch(span search.Span, changes []search.Change) *batch {
 	b := &batch{span: span}
 	ordered := make([]*search.Change, len(changes))
@@ -64,10 +59,10 @@ func newBatch(span search.Span, changes []search.Change) *batch {
 		switch c.Op {
 		case search.Drop:
 			dropped[c.ID] = c.Seq
-			b.gone = append(b.gone, grave{ID: c.ID, Seq: c.Seq, Source: true})
+			b.gone = append(b.gone, deletion{ID: c.ID, Seq: c.Seq, Source: true})
 		case search.Delete:
 			latest[c.ID] = c.Seq
-			b.gone = append(b.gone, grave{ID: c.ID, Seq: c.Seq})
+			b.gone = append(b.gone, deletion{ID: c.ID, Seq: c.Seq})
 		default:
 			latest[c.Document.ID] = c.Seq
 		}
@@ -80,7 +75,7 @@ func newBatch(span search.Span, changes []search.Change) *batch {
 	return b
 }
 
-// check refuses changes that are not the span's: the index would lose track of what it holds.
+// check rejects changes outside the span, which would leave the index with a wrong idea of what it holds.
 func (b *batch) check() error {
 	for _, c := range b.puts {
 		if !b.span.Contains(c.Seq) {
@@ -95,7 +90,7 @@ func (b *batch) check() error {
 	return nil
 }
 
-// build writes the documents as a segment. The caller holds the file.
+// build writes the documents as a segment. The caller releases the file.
 func (ix *Index) build(ctx context.Context, puts []*search.Change) (*file, error) {
 	in := ix.indexers.take()
 	defer ix.indexers.give(in)
@@ -109,7 +104,7 @@ func (ix *Index) build(ctx context.Context, puts []*search.Change) (*file, error
 	return ix.writeSegment(func(path string) error { return b.Write(ix.fs, path) })
 }
 
-// writeSegment has a segment written under a new number, and opens it.
+// writeSegment writes a segment under a new number and opens it.
 func (ix *Index) writeSegment(write func(path string) error) (*file, error) {
 	number := ix.number()
 	path := segmentPath(ix.dir, number)
@@ -119,7 +114,7 @@ func (ix *Index) writeSegment(write func(path string) error) (*file, error) {
 		f, err = openFile(ix.dir, number, ix.fs, ix.log)
 	}
 	if err != nil {
-		_ = ix.fs.Remove(path) // whatever there is of it
+		_ = ix.fs.Remove(path) // a partial file, if there is one
 		return nil, err
 	}
 	return f, nil
@@ -131,7 +126,7 @@ func (b *batch) apply(d *draft) error {
 	if b.file != nil {
 		d.added = append(d.added, b.file)
 	}
-	if err := d.ix.vanished(); err != nil {
+	if err := d.ix.checkPresent(); err != nil {
 		return err
 	}
 	for _, p := range d.parts {
@@ -149,15 +144,15 @@ func (b *batch) apply(d *draft) error {
 	}
 	at, _ := slices.BinarySearchFunc(d.parts, b.span, func(p *part, s search.Span) int { return cmp.Compare(p.span.After, s.After) })
 	d.parts = slices.Insert(d.parts, at, fresh)
-	d.graves = append(d.graves, b.gone...)
+	d.deletions = append(d.deletions, b.gone...)
 	return nil
 }
 
-// supersede marks as deleted the older version of every document that is in the batch and in another part, and
-// those of the batch's own that were deleted later than they were put.
+// supersede marks older versions of the batch's documents in other parts as deleted, and documents of the batch that
+// other parts hold in a newer version or that were deleted later.
 func (b *batch) supersede(d *draft, fresh *part) error {
 	removed, dropped := make(map[string]uint64), make(map[string]uint64)
-	for _, g := range d.graves {
+	for _, g := range d.deletions {
 		if g.Source {
 			dropped[g.ID] = max(dropped[g.ID], g.Seq)
 		} else {
@@ -194,8 +189,8 @@ func (b *batch) supersede(d *draft, fresh *part) error {
 	return nil
 }
 
-// remove marks as deleted what a deletion means in all parts: what was put before it.
-func (d *draft) remove(g grave) error {
+// remove marks the documents as deleted that were put before the deletion.
+func (d *draft) remove(g deletion) error {
 	for _, p := range d.parts {
 		if p.file == nil {
 			continue

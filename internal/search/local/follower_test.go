@@ -65,14 +65,14 @@ func TestFollowerBuildsAnIndexAndKeepsItInStep(t *testing.T) {
 	w := newWorld()
 	many(w, 500)
 	ix := open(t, t.TempDir(), Options{FS: quick()})
-	var told atomic.Uint64
-	f, stop := follow(t, ix, w, FollowerOptions{BatchDocuments: 64, OnAdvance: told.Store})
+	var reported atomic.Uint64
+	f, stop := follow(t, ix, w, FollowerOptions{BatchDocuments: 64, OnAdvance: reported.Store})
 	eventually(t, "the index is built", holdsAll(ix, w))
 	w.delete("d7")
 	w.put(note("new", "A", "novelty"))
-	f.Kick()
+	f.Poll()
 	eventually(t, "the news is there", func() bool { return slices.Equal(found(t, ix, "novelty"), []string{"new"}) })
-	eventually(t, "the number is told", func() bool { return told.Load() == w.head })
+	eventually(t, "the number is told", func() bool { return reported.Load() == w.head })
 	eventually(t, "nothing is missing", func() bool { return f.Progress().Missing == 0 })
 	stop()
 	if p := f.Progress(); p.Head != w.head || p.Through != w.head || p.Percent() != 100 || p.Error != nil {
@@ -105,8 +105,8 @@ func TestFollowerLooksAtOnceWhenKicked(t *testing.T) {
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	f, _ := follow(t, ix, w, FollowerOptions{Interval: time.Hour})
 	w.put(note("d1", "A", "w1"))
-	f.Kick()
-	f.Kick()
+	f.Poll()
+	f.Poll()
 	eventually(t, "the document is there", holdsAll(ix, w))
 }
 
@@ -132,7 +132,7 @@ func TestFollowerFindsDamageInWhatWasReadBefore(t *testing.T) {
 	if after := found(t, ix, "w1 w2 w3"); !slices.Equal(before, after) {
 		t.Errorf("found %v, before %v", after, before)
 	}
-	if !strings.Contains(out.String(), "is damaged and is built anew") {
+	if !strings.Contains(out.String(), "is damaged; rebuilding it") {
 		t.Errorf("the log says %s", out.String())
 	}
 }
@@ -213,8 +213,8 @@ func TestAnIndexAheadOfItsDocumentsIsBuiltAnew(t *testing.T) {
 	catchUp(t, ix, w)
 	restored := newWorld()
 	restored.put(note("other", "A", "w1"))
-	var told []uint64
-	_, stop := follow(t, ix, restored, FollowerOptions{OnAdvance: func(n uint64) { told = append(told, n) }})
+	var reported []uint64
+	_, stop := follow(t, ix, restored, FollowerOptions{OnAdvance: func(n uint64) { reported = append(reported, n) }})
 	eventually(t, "the index is of the restored documents", func() bool { return ix.Status().Documents == 1 })
 	stop()
 	checkComplete(t, ix, restored)
@@ -259,14 +259,14 @@ func TestFollowerGoesOnWithAnIndexOfItsLog(t *testing.T) {
 		func() {}, func() { w.put(note("d7", "B", "w2")) }, func() { w.delete("d10") }, func() { w.drop("B") }, func() { w.put(note("new", "B", "w2")) },
 	} {
 		change() // while nobody follows
-		if agrees, err := ix.agrees(context.Background(), w); err != nil || !agrees {
+		if matchesLog, err := ix.matchesLog(context.Background(), w); err != nil || !matchesLog {
 			t.Errorf("step %d: taken for another log, %v", step, err)
 		}
 		if step > 2 {
 			catchUp(t, ix, w)
 		}
 	}
-	if agrees, err := ix.agrees(context.Background(), w); err != nil || !agrees {
+	if matchesLog, err := ix.matchesLog(context.Background(), w); err != nil || !matchesLog {
 		t.Errorf("taken for another log, %v", err)
 	}
 }
@@ -300,7 +300,7 @@ func TestFollowerTriesAgain(t *testing.T) {
 func TestARebuildIsLogged(t *testing.T) {
 	t.Parallel()
 	log := &gatedLog{world: newWorld()}
-	many(log.world, bigPass)
+	many(log.world, longRun)
 	var out safeBuffer
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	log.gate.Lock()
@@ -310,7 +310,7 @@ func TestARebuildIsLogged(t *testing.T) {
 	eventually(t, "the start and progress are logged", func() bool { return strings.Contains(out.String(), "percent=0") })
 	log.gate.Unlock()
 	eventually(t, "the index is built", holdsAll(ix, log.world))
-	eventually(t, "the end is logged", func() bool { return strings.Contains(out.String(), "has been filled") })
+	eventually(t, "the end is logged", func() bool { return strings.Contains(out.String(), "has caught up") })
 	stop()
 	if !strings.Contains(out.String(), "missing=5000") || !strings.Contains(out.String(), "documents=5000") {
 		t.Errorf("log says\n%s", out.String())

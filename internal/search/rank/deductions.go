@@ -7,27 +7,26 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// Lost is what the deleted documents of a segment take from its statistics, by source. With it a search sees the
-// numbers of the documents that are left, as if the others had never been: how documents rank does not depend on
-// when segments are merged. It never changes; Without makes a new one.
-type Lost struct {
+// Deductions are the statistics of a segment's deleted documents, by source. Searches subtract them, so that the
+// ranking of documents does not depend on deleted ones or on when segments are merged. They are immutable.
+type Deductions struct {
 	sources map[string]*loss
-	before  *Lost // what was lost earlier
+	before  *Deductions // earlier deductions, which these add to
 	depth   int
 }
 
 type loss struct {
 	units   int
 	length  uint64
-	holders map[uint32]int // term ord to the number of lost units that hold it
+	holders map[uint32]int // number of deleted units that hold a term, by its ordinal
 }
 
-// maxDepth is how many times losses are put on top of each other before they are summed up.
+// maxDepth is how many layers of deductions are kept before they are summed up.
 const maxDepth = 8
 
-// Without returns the losses with those of further documents, which must be others than before.
-func (l *Lost) Without(s *segment.Segment, documents []uint32) (*Lost, error) {
-	out := &Lost{sources: make(map[string]*loss), before: l}
+// Without returns the deductions with those of further documents, which must not be included already.
+func (l *Deductions) Without(s *segment.Segment, documents []uint32) (*Deductions, error) {
+	out := &Deductions{sources: make(map[string]*loss), before: l}
 	if l != nil {
 		out.depth = l.depth + 1
 	}
@@ -40,7 +39,7 @@ func (l *Lost) Without(s *segment.Segment, documents []uint32) (*Lost, error) {
 	return out, nil
 }
 
-func (l *Lost) add(s *segment.Segment, documents []uint32) error {
+func (l *Deductions) add(s *segment.Segment, documents []uint32) error {
 	firsts, lengths, sources := s.FirstUnits(), s.Lengths(), s.Sources()
 	var forward segment.Forward
 	seen := make(map[uint32]bool)
@@ -49,7 +48,7 @@ func (l *Lost) add(s *segment.Segment, documents []uint32) error {
 		at := l.source(sources[in].Source)
 		for unit := firsts[doc]; unit < firsts[doc+1]; unit++ {
 			if err := s.Forward(unit, &forward); err != nil {
-				return fmt.Errorf("read what a deleted document holds: %w", err)
+				return fmt.Errorf("read a deleted document: %w", err)
 			}
 			at.take(&forward, lengths[unit], seen)
 		}
@@ -57,7 +56,7 @@ func (l *Lost) add(s *segment.Segment, documents []uint32) error {
 	return nil
 }
 
-func (l *Lost) source(id string) *loss {
+func (l *Deductions) source(id string) *loss {
 	at := l.sources[id]
 	if at == nil {
 		at = &loss{holders: make(map[uint32]int)}
@@ -66,7 +65,7 @@ func (l *Lost) source(id string) *loss {
 	return at
 }
 
-// take counts one unit. Seen is room to work in.
+// take counts one unit. Seen is scratch space.
 func (l *loss) take(f *segment.Forward, length uint32, seen map[uint32]bool) {
 	l.units++
 	l.length += uint64(length)
@@ -81,9 +80,9 @@ func (l *loss) take(f *segment.Forward, length uint32, seen map[uint32]bool) {
 	}
 }
 
-// sum returns the same losses in one layer.
-func (l *Lost) sum() *Lost {
-	out := &Lost{sources: make(map[string]*loss)}
+// sum returns the deductions as one layer.
+func (l *Deductions) sum() *Deductions {
+	out := &Deductions{sources: make(map[string]*loss)}
 	for layer := l; layer != nil; layer = layer.before {
 		for id, from := range layer.sources {
 			at := out.source(id)
@@ -97,8 +96,8 @@ func (l *Lost) sum() *Lost {
 	return out
 }
 
-// of returns how many units of a source were lost, and their length.
-func (l *Lost) of(source string) (units int, length uint64) {
+// of returns the number of deleted units of a source and their total length.
+func (l *Deductions) of(source string) (units int, length uint64) {
 	for ; l != nil; l = l.before {
 		if at := l.sources[source]; at != nil {
 			units += at.units
@@ -108,8 +107,8 @@ func (l *Lost) of(source string) (units int, length uint64) {
 	return units, length
 }
 
-// holders returns how many units of a source that hold a term were lost.
-func (l *Lost) holders(source string, ord uint32) int {
+// holders returns the number of deleted units of a source that hold a term.
+func (l *Deductions) holders(source string, ord uint32) int {
 	n := 0
 	for ; l != nil; l = l.before {
 		if at := l.sources[source]; at != nil {

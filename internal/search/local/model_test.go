@@ -32,8 +32,8 @@ func TestIndexHoldsWhatTheLogSays(t *testing.T) {
 		catchUp(rt, m.ix, m.world)
 		checkComplete(rt, m.ix, m.world)
 		checkSearch(rt, m.ix, m.world, t.TempDir())
-		if s := m.ix.current; len(s.graves) > 0 {
-			rt.Fatalf("graves are kept though nothing is missing: %v", s.graves)
+		if s := m.ix.current; len(s.deletions) > 0 {
+			rt.Fatalf("graves are kept though nothing is missing: %v", s.deletions)
 		}
 		m.reopen(rt)
 		checkComplete(rt, m.ix, m.world)

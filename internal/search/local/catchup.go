@@ -11,27 +11,27 @@ import (
 	"carrel/internal/search"
 )
 
-// bigPass is how many numbers of the log must be missing for their filling to be worth a line in the log.
-const bigPass = 5000
+// longRun is how many missing changes are worth logging progress for.
+const longRun = 5000
 
-// pass is one filling of all that is missing.
-type pass struct {
+// catchUpRun is one run that applies everything that is missing.
+type catchUpRun struct {
 	f         *Follower
 	head      uint64
-	missing   uint64 // when it began
+	missing   uint64 // at the start
 	started   time.Time
 	documents atomic.Int64
 }
 
-// fill fills in the gaps: one goroutine reads ahead, several build.
+// fill applies the missing spans: one goroutine reads ahead, several build segments.
 func (f *Follower) fill(ctx context.Context, head uint64, gaps []search.Span) error {
-	p := &pass{f: f, head: head, missing: numbers(gaps), started: time.Now()}
-	big := p.missing >= bigPass
+	p := &catchUpRun{f: f, head: head, missing: totalLen(gaps), started: time.Now()}
+	big := p.missing >= longRun
 	if big {
-		f.o.Log.Info("search index is being filled", "missing", p.missing, "head", head)
+		f.o.Log.Info("search index is catching up", "missing", p.missing, "head", head)
 	}
 	f.observe(head, p)
-	batches := make(chan batchOfChanges)
+	batches := make(chan changeBatch)
 	group, work := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(batches)
@@ -42,18 +42,18 @@ func (f *Follower) fill(ctx context.Context, head uint64, gaps []search.Span) er
 	}
 	finished := make(chan error, 1)
 	go func() { finished <- group.Wait() }()
-	err := p.attend(finished)
+	err := p.logProgress(finished)
 	f.observe(head, p)
 	if big {
 		took := time.Since(p.started)
-		f.o.Log.Info("search index has been filled", "documents", p.documents.Load(), "took", took.Round(time.Millisecond),
+		f.o.Log.Info("search index has caught up", "documents", p.documents.Load(), "took", took.Round(time.Millisecond),
 			"perSecond", int(perSecond(p.documents.Load(), took)), "complete", err == nil)
 	}
 	return err
 }
 
-// attend reports progress until the pass is finished.
-func (p *pass) attend(finished <-chan error) error {
+// logProgress logs progress until the run is finished.
+func (p *catchUpRun) logProgress(finished <-chan error) error {
 	ticker := time.NewTicker(p.f.o.ReportEvery)
 	defer ticker.Stop()
 	for {
@@ -62,22 +62,22 @@ func (p *pass) attend(finished <-chan error) error {
 			return err
 		case <-ticker.C:
 			now := p.f.observe(p.head, p)
-			p.f.o.Log.Info("search index is being filled", "documents", now.Documents, "perSecond", int(now.PerSecond),
+			p.f.o.Log.Info("search index is catching up", "documents", now.Documents, "perSecond", int(now.PerSecond),
 				"percent", int(now.Percent()), "remaining", now.Remaining.Round(time.Second))
-			p.f.tell()
+			p.f.reportAdvance()
 		}
 	}
 }
 
-// batchOfChanges is what one segment is built of.
-type batchOfChanges struct {
+// changeBatch are the changes of one segment.
+type changeBatch struct {
 	span    search.Span
 	changes []search.Change
 	bytes   int
 }
 
-// build fills the index with batches until there are no more.
-func (p *pass) build(ctx context.Context, batches <-chan batchOfChanges) error {
+// build applies batches until the channel is closed.
+func (p *catchUpRun) build(ctx context.Context, batches <-chan changeBatch) error {
 	for b := range batches {
 		if err := p.f.index.Apply(ctx, b.span, b.changes); err != nil {
 			return err
@@ -88,11 +88,11 @@ func (p *pass) build(ctx context.Context, batches <-chan batchOfChanges) error {
 	return nil
 }
 
-// read hands out the changes of the spans in batches.
-func (f *Follower) read(ctx context.Context, spans []search.Span, batches chan<- batchOfChanges) error {
+// read splits the changes of the spans into batches.
+func (f *Follower) read(ctx context.Context, spans []search.Span, batches chan<- changeBatch) error {
 	pages := pager{limit: firstPage}
 	for _, span := range spans {
-		b := batchOfChanges{span: span}
+		b := changeBatch{span: span}
 		for at, done := span.After, false; !done; {
 			page, err := f.changes.Changes(ctx, at, span.Through, pages.limit)
 			if err != nil {
@@ -121,18 +121,18 @@ func (f *Follower) read(ctx context.Context, spans []search.Span, batches chan<-
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			b = batchOfChanges{span: search.Span{After: b.span.Through}}
+			b = changeBatch{span: search.Span{After: b.span.Through}}
 		}
 	}
 	return nil
 }
 
-func (b *batchOfChanges) add(page []search.Change) {
+func (b *changeBatch) add(page []search.Change) {
 	b.changes = append(b.changes, page...)
 	b.bytes += sizeOf(page)
 }
 
-// sizeOf is about how much memory the changes take.
+// sizeOf estimates the memory of the changes.
 func sizeOf(changes []search.Change) int {
 	size := 0
 	for i := range changes {
@@ -145,7 +145,7 @@ func sizeOf(changes []search.Change) int {
 	return size
 }
 
-// pager finds out how many changes to ask for at once. Documents may be notes or whole books.
+// pager adapts how many changes are read at once, because documents vary from notes to books.
 type pager struct{ limit int }
 
 const (
@@ -164,7 +164,7 @@ func (p *pager) adapt(page []search.Change) {
 	}
 }
 
-func numbers(spans []search.Span) uint64 {
+func totalLen(spans []search.Span) uint64 {
 	n := uint64(0)
 	for _, s := range spans {
 		n += s.Through - s.After
