@@ -10,8 +10,8 @@ import (
 	"carrel/internal/language"
 )
 
-// conflations are groups of words that belong together, and under apart words that do not belong together though they
-// look alike. Many lose their stem when accents are dropped too early.
+// conflations are groups of words that share a stem, and similar words that do not (apart). Many would be stemmed
+// wrongly if accents were dropped too early.
 var conflations = map[string]struct {
 	together []string
 	apart    []string
@@ -90,7 +90,7 @@ func TestEveryLanguageHasStopWords(t *testing.T) {
 	}
 }
 
-// A query and a document need not agree on their language where the script says it.
+// The script decides the language of a word if it can, so that a query and a document need not agree on theirs.
 func TestTheScriptOfAWordDecidesWhereItCan(t *testing.T) {
 	t.Parallel()
 	const text = "Библиотеки и indexing the books والجامعات மொழிகள் λόγους शब्दों"

@@ -8,8 +8,8 @@ import (
 
 var stemmers = sync.Pool{New: func() any { return New(language.Default) }}
 
-// Stems returns the terms of a text without stop words, for comparing short texts of any language. It always stems as
-// English: two texts must be reduced by the same rules more than by the right ones.
+// Stems returns the terms of a text without stop words, for comparing short texts in any language. It always uses the
+// English stemmer, because comparable texts must be stemmed alike.
 func Stems(text string) []string {
 	a := stemmers.Get().(*Analyser)
 	defer stemmers.Put(a)

@@ -1,7 +1,5 @@
-// Package disk is the search index's way of changing the disk.
-//
-// Everything the index writes goes through FS, so that a test can stop a process
-// after any single step and see what a restart makes of the rest.
+// Package disk abstracts the disk writes of the search index. All writes go through FS, so that a test can stop the
+// process after any single step and restart from the result.
 package disk
 
 import (
@@ -11,37 +9,37 @@ import (
 	"path/filepath"
 )
 
-// FS changes files and folders. Reading is not its business.
+// FS creates, renames and removes files. Files are read directly.
 type FS interface {
-	// Create makes a file, or empties the one that is there.
+	// Create creates or truncates a file.
 	Create(path string) (File, error)
-	// Rename moves a file over another in one step.
+	// Rename atomically replaces a file by another.
 	Rename(from, to string) error
 	// Remove deletes a file or an empty folder.
 	Remove(path string) error
-	// SyncDir makes the names in a folder durable: what was created, renamed or
-	// removed there before survives a power cut.
+	// SyncDir makes the names in a folder durable: files created, renamed or removed before survive a power failure in
+	// that state.
 	SyncDir(path string) error
-	// MkdirAll makes a folder and those above it.
+	// MkdirAll creates a folder and its parents.
 	MkdirAll(path string) error
 }
 
-// File is one that is being written.
+// File is a file that is being written.
 type File interface {
 	io.Writer
 	io.WriterAt
-	// Sync makes the file's content durable, not its name: see FS.SyncDir.
+	// Sync makes the content durable, but not the name; see FS.SyncDir.
 	Sync() error
 	Close() error
 }
 
-// OS is the real disk.
+// OS is the file system of the operating system.
 var OS FS = osFS{}
 
 type osFS struct{}
 
 func (osFS) Create(path string) (File, error) {
-	// An index repeats what documents say: it is nobody else's to read.
+	// The index holds the words of documents, so only the owner may read it.
 	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err

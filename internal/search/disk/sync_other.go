@@ -4,6 +4,5 @@ package disk
 
 import "os"
 
-// syncDir does nothing: these systems cannot sync a folder, they keep its names
-// in order themselves.
+// syncDir does nothing, because these systems cannot sync a folder and order changes of names themselves.
 func syncDir(*os.File) error { return nil }

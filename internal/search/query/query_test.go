@@ -13,7 +13,7 @@ import (
 
 func parse(text string) Parsed { return Parse(analysis.New(""), text) }
 
-// render writes a query in a line: terms with their counts, then clauses. A stop word has its mark as a dot.
+// render formats a query in one line: terms with their counts, then clauses. The mark of a stop word is shown as a dot.
 func render(q Parsed) string {
 	var out []string
 	for _, term := range q.Terms {
@@ -169,7 +169,7 @@ func TestATitleIsTheQueryButForCaseAccentsAndPunctuation(t *testing.T) {
 		{"title:fox", "title fox", false},
 	}
 	for _, test := range tests {
-		// Whatever the language of either.
+		// In any pair of languages.
 		for _, language := range []string{"en", "tr", "ru"} {
 			key := TitleKey(analysis.New(language), test.title)
 			if got := key != 0 && key == parse(test.query).TitleKey; got != test.want {
@@ -196,7 +196,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("clause %+v of %q", c, text)
 			}
 		}
-		// A query without operators is its words.
+		// A query without operators has the terms of its words.
 		if !strings.ContainsAny(text, "-:") && !strings.ContainsFunc(text, func(r rune) bool { return quoteFamily(r) != 0 }) {
 			if len(q.Require)+len(q.Exclude) > 0 || q.TitleKey != TitleKey(a, text) {
 				t.Fatalf("plain %q is read as %+v", text, q)

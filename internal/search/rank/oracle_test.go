@@ -15,7 +15,7 @@ import (
 // bounds or windows. It shares only the formula of a single score with the engine.
 type oracle struct {
 	read      map[*segment.Unit]reading // cached between requests
-	documents []segment.Document // live documents, by source and seq
+	documents []segment.Document        // live documents, by source and seq
 	request   Request
 	units     int
 	satur     saturation

@@ -23,8 +23,8 @@ type library struct {
 	*rand.Rand
 	words   []string
 	sources []string
-	units   int // maximum of a document
-	text    int // maximum words of a text
+	units   int  // maximum of a document
+	text    int  // maximum words of a text
 	uneven  bool // segments alternate between short and long texts
 }
 

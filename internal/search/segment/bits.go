@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Bits is a set of documents of one segment. A nil *Bits is the empty set for
-// reading. It is not safe to Set while others read: Clone it first.
+// Bits is a set of documents of one segment. A nil *Bits is an empty set for reading. Set must not run concurrently
+// with reads; use a Clone.
 type Bits struct {
 	words []uint64
 	n     int
@@ -17,7 +17,7 @@ type Bits struct {
 // NewBits returns an empty set of the documents 0 to n-1.
 func NewBits(n int) *Bits { return &Bits{words: make([]uint64, (n+63)/64), n: n} }
 
-// Len is how many documents the set could hold.
+// Len returns the size of the range that the set is over.
 func (b *Bits) Len() int {
 	if b == nil {
 		return 0
@@ -25,13 +25,12 @@ func (b *Bits) Len() int {
 	return b.n
 }
 
-// Get says whether the document is in the set; one beyond its end is not.
+// Get reports whether the set contains the document. It is false beyond the end.
 func (b *Bits) Get(doc uint32) bool {
 	return b != nil && int(doc) < b.n && b.words[doc/64]&(1<<(doc%64)) != 0
 }
 
-// Set puts the document into the set and says whether it is new there. It
-// panics for a document beyond the set's end, as a slice would.
+// Set adds a document and reports whether it is new. It panics beyond the end of the range.
 func (b *Bits) Set(doc uint32) bool {
 	if int(doc) >= b.n {
 		panic("segment: document beyond the set's end")
@@ -45,7 +44,7 @@ func (b *Bits) Set(doc uint32) bool {
 	return true
 }
 
-// Count is how many documents are in the set.
+// Count returns the number of documents in the set.
 func (b *Bits) Count() int {
 	if b == nil {
 		return 0
@@ -53,7 +52,7 @@ func (b *Bits) Count() int {
 	return b.count
 }
 
-// Clone returns a copy that can be changed by itself; nil for nil.
+// Clone returns an independent copy, and nil for nil.
 func (b *Bits) Clone() *Bits {
 	if b == nil {
 		return nil
@@ -61,7 +60,7 @@ func (b *Bits) Clone() *Bits {
 	return &Bits{words: slices.Clone(b.words), n: b.n, count: b.count}
 }
 
-// All yields the documents in the set, ascending.
+// All yields the documents in ascending order.
 func (b *Bits) All() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if b == nil {

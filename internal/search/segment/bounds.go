@@ -2,21 +2,20 @@ package segment
 
 import "math"
 
-// The parameters of BM25 that bounds are computed with, and how often a word of
-// a title counts.
+// The BM25 parameters that bounds are computed with, and the weight of a word in the title.
 const (
 	K1          = 1.2
 	B           = 0.75
 	TitleWeight = 3
 )
 
-// BlockSize is how many postings share a bound.
+// BlockSize is the number of postings that share a bound.
 const BlockSize = 128
 
-// maxFreq is the highest weighted frequency that is told apart.
+// maxFreq caps weighted frequencies.
 const maxFreq = math.MaxUint8
 
-// average is the mean length of a source's units.
+// average returns the mean length of the source's units.
 func (r *Range) average() float64 {
 	if r.EndUnit == r.FirstUnit {
 		return 0
@@ -24,8 +23,8 @@ func (r *Range) average() float64 {
 	return float64(r.Length) / float64(r.EndUnit-r.FirstUnit)
 }
 
-// norm is K1×(1-B+B×length/average), rounded down by at least a part in 2^40,
-// so that whoever computes the same in another order of steps does not get less.
+// norm returns K1×(1-B+B×length/average), rounded down by at least one part in 2^40, so that the same formula computed
+// in another order does not return less.
 func norm(length uint32, average float64) float32 {
 	n := K1 * (1 - B)
 	if average > 0 {
@@ -51,17 +50,17 @@ func norms(sources []Range, lengths []uint32) []float32 {
 	return out
 }
 
-// bound turns the least norm/freq of a block, itself rounded to the nearest, into one below all of them.
+// bound rounds the least norm/freq of a block down, so that it is below all of them.
 func bound(least float32) float32 { return math.Nextafter32(least, 0) }
 
-// postingWriter writes terms' postings, terms and units ascending.
+// postingWriter writes postings in the order of terms and units.
 type postingWriter struct {
 	starts, units, freqs, bounds *sectionWriter
 	norms                        []float32
-	place                        uint64 // of the next posting
-	ord                          uint64 // of the term that is being written
+	place                        uint64 // index of the next posting
+	ord                          uint64 // current term
 	first                        uint64 // its first posting
-	boundsAt                     uint64 // how many bounds are written
+	boundsAt                     uint64 // number of bounds written
 	least                        float32
 }
 
@@ -83,8 +82,8 @@ func (p *postingWriter) add(unit uint32, freq uint8) {
 	}
 }
 
-// endBlock writes the bound of the last posting's block at its place/BlockSize+ord.
-// A term that ends where a block does leaves the entry after it unused.
+// endBlock writes the bound of the last posting's block at index place/BlockSize+ord. If a term ends with its block,
+// the next entry is unused.
 func (p *postingWriter) endBlock() {
 	p.padBounds((p.place-1)/BlockSize + p.ord)
 	p.bounds.uint32(math.Float32bits(bound(p.least)))
@@ -107,7 +106,7 @@ func (p *postingWriter) endTerm() {
 	p.ord++
 }
 
-// finish ends the last term's places.
+// finish completes the last term.
 func (p *postingWriter) finish() {
 	p.starts.uint64(p.place)
 	p.padBounds(p.place/BlockSize + p.ord)

@@ -10,10 +10,9 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// Write writes the documents as one file and syncs it; the file's name is
-// durable after a sync of its folder. A builder without documents writes a valid
-// empty segment. When it fails, the file may be there in part: it is the
-// caller's to remove. The builder stays as it is, so Write can be tried again.
+// Write writes the documents to a file and syncs it. The file's name is durable after a sync of its folder. A builder
+// without documents writes a valid empty segment. If Write fails, a partial file may exist, which the caller removes;
+// Write can be called again.
 func (b *Builder) Write(fs disk.FS, path string) error {
 	if b.err != nil {
 		return b.err
@@ -41,16 +40,16 @@ func (b *Builder) Write(fs disk.FS, path string) error {
 	})
 }
 
-// plan is a builder's content in the order of the file.
+// plan is the content of a builder in the order of the file.
 type plan struct {
 	*Builder
 	meta         meta
-	order        []uint32 // documents as added
+	order        []uint32 // documents in the order of adding
 	sources      []Range
 	sourceTable  []byte
-	sorted       []uint32 // terms' numbers, by ord
-	ords         []uint32 // ord plus one, by number plus one; [0] is 0
-	starts       []uint64 // places of postings, by ord, one more at the end
+	sorted       []uint32 // term numbers by ord
+	ords         []uint32 // ord+1 by number+1; [0] is 0
+	starts       []uint64 // first postings by ord, and the end
 	lengths      []uint32 // by unit
 	surfaces     []string // by ord, nil without Options.Surface
 	surfaceBytes uint64
@@ -66,14 +65,14 @@ func (b *Builder) plan() *plan {
 		terms: uint64(len(b.dictionary.terms)), postings: p.starts[len(b.dictionary.terms)],
 		titles: uint64(len(p.titles)), dois: uint64(len(p.dois)),
 	}
-	// A model nobody has a vector of is not worth a word: a segment says the same however it came about.
+	// A model without any vector is not recorded, so that equal content gives equal files.
 	if len(b.scales) > 0 {
 		p.meta.dims, p.meta.model = uint64(b.options.Dims), b.options.Model
 	}
 	return p
 }
 
-// orderDocs sorts the documents and finds what follows from their order.
+// orderDocs sorts the documents and computes their ranges.
 func (p *plan) orderDocs() {
 	p.order = make([]uint32, len(p.docs))
 	for i := range p.order {
@@ -114,7 +113,7 @@ func (p *plan) orderDocs() {
 	p.sourceTable = encodeSources(p.sources)
 }
 
-// orderTerms sorts the dictionary and gives every term the places of its postings.
+// orderTerms sorts the dictionary and assigns each term the range of its postings.
 func (p *plan) orderTerms() {
 	p.sorted = p.dictionary.sorted()
 	p.ords = make([]uint32, len(p.dictionary.terms)+1)
@@ -177,8 +176,8 @@ func (p *plan) writeTerms(w *fileWriter) {
 	}
 }
 
-// writePostings deals every unit's terms out to the terms' places, in the order
-// of units, so that postings need no sorting.
+// writePostings distributes the terms of each unit, in the order of units, to the ranges of the terms, so that postings
+// need no sorting.
 func (p *plan) writePostings(w *fileWriter) {
 	units := make([]uint32, p.meta.postings)
 	freqs := make([]uint8, p.meta.postings)
@@ -249,7 +248,7 @@ func (p *plan) writeForward(w *fileWriter) {
 	}
 }
 
-// docWriter writes documents' values in order.
+// docWriter writes the values of documents in order.
 type docWriter struct {
 	ids                            *textWriter
 	seqs, years, docOf, firstUnits *sectionWriter
@@ -278,8 +277,8 @@ func (d *docWriter) add(id []byte, seq uint64, year uint16, units uint32) {
 	d.doc++
 }
 
-// forwardWriter writes units' forward records in order: the three fields' sizes
-// and then their terms, all as varints.
+// forwardWriter writes the forward records of units in order: the sizes of the three fields and then their terms, as
+// varints.
 type forwardWriter struct {
 	offsets, records *sectionWriter
 	at               uint64
@@ -308,8 +307,7 @@ func (f *forwardWriter) add(title, authors, text []uint32) {
 	f.offsets.uint64(f.at)
 }
 
-// encodeSources writes the table of sources: for each its name, and how many
-// documents, units and terms it has. Where its documents start follows.
+// encodeSources encodes the table of sources: the name and the numbers of documents, units and terms of each.
 func encodeSources(sources []Range) []byte {
 	var b []byte
 	for _, s := range sources {

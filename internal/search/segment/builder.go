@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// Options say what a segment holds beside terms.
+// Options configure the optional content of a segment.
 type Options struct {
-	// Model and Dims name the embedding that vectors come from; Dims 0 means no vectors.
+	// Model and Dims describe the embeddings; Dims 0 means none.
 	Model string
 	Dims  int
-	// Surface gives a readable form of a term, for spelling; "" is the term
-	// itself. It may be nil. Nodes agree where it depends on the term alone.
+	// Surface returns a readable form of a term for spelling correction, or "" for the term itself. It may be nil. If
+	// it depends only on the term, all nodes write the same file.
 	Surface func(term string) string
 }
 
-// Builder collects documents in memory and writes them as one segment. It keeps
-// what units say as numbers of terms, four bytes a word; postings are made of
-// these at the end, by counting, which needs no growing list for each term.
+// Builder collects documents in memory and writes them as a segment. It stores the words of units as term numbers, four
+// bytes each; postings are derived at the end by counting, which needs no growing list per term.
 type Builder struct {
 	options Options
 	docs    []builtDoc
 	units   []builtUnit
-	words   []uint32 // terms' numbers plus one, 0 for a place without a term
+	words   []uint32 // term numbers plus one, 0 for a position without a term
 
 	dictionary dictionary
-	sources    map[string]uint32 // source → place in names
+	sources    map[string]uint32 // index in names by source
 	names      []string
 	docIDs     []byte
 
@@ -40,17 +39,17 @@ type Builder struct {
 type builtDoc struct {
 	seq            uint64
 	title, doi     uint64
-	id, idEnd      uint64 // place in docIDs
+	id, idEnd      uint64 // range in docIDs
 	source         uint32
 	unit, unitsEnd uint32
 	year           uint16
 }
 
 type builtUnit struct {
-	words                uint64 // place of its first in Builder.words
-	title, authors, text uint32 // how many
+	words                uint64 // index of its first word in Builder.words
+	title, authors, text uint32 // number of words
 	length               uint32
-	vector               uint32 // its number plus one, 0 for none
+	vector               uint32 // vector number plus one, 0 for none
 }
 
 // NewBuilder returns an empty Builder.
@@ -58,9 +57,8 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{options: o, dictionary: newDictionary(), sources: map[string]uint32{}}
 }
 
-// Add takes a document in, in any order. Nothing of d is kept: the caller may
-// use it again. IDs are the caller's to keep distinct. What is wrong with a
-// document is told by Write.
+// Add adds a document, in any order. It keeps no reference to d. IDs must be distinct. Invalid documents are reported
+// by Write.
 func (b *Builder) Add(d *Document) {
 	if b.err != nil {
 		return
@@ -117,7 +115,7 @@ func (b *Builder) addUnit(u *Unit) error {
 	return nil
 }
 
-// addWords keeps a field's words and returns how many count for the unit's length.
+// addWords stores the words of a field and returns how many count towards the unit's length.
 func (b *Builder) addWords(field []string) uint64 {
 	var length uint64
 	stamp := uint32(len(b.units)) + 1
@@ -139,7 +137,7 @@ func (b *Builder) addWords(field []string) uint64 {
 	return length
 }
 
-// addVector returns the vector's number plus one, or 0 for one that has no direction.
+// addVector returns the vector's number plus one, or 0 for a vector without direction.
 func (b *Builder) addVector(vector []float32) uint32 {
 	codes, bytes, scale := Quantise(vector, b.codes, b.bytes)
 	if scale == 0 {
@@ -149,17 +147,16 @@ func (b *Builder) addVector(vector []float32) uint32 {
 	return uint32(len(b.scales))
 }
 
-// Documents is how many were added.
+// Documents returns the number of documents added.
 func (b *Builder) Documents() int { return len(b.docs) }
 
-// Size is roughly how many bytes the builder takes, those that Write needs
-// included, to know when to write.
+// Size estimates the memory of the builder in bytes, including what Write needs.
 func (b *Builder) Size() int {
 	const (
-		doc  = 72 + 20 // and its id's hash
+		doc  = 72 + 20 // with the hash of its id
 		unit = 32 + 4
-		word = 4 + 5 // and its posting
-		term = 48    // and what sorting takes
+		word = 4 + 5 // with its posting
+		term = 48    // with its sort entry
 	)
 	return len(b.docs)*doc + len(b.units)*unit + len(b.words)*word +
 		len(b.dictionary.terms)*term + b.dictionary.size() + len(b.docIDs) +

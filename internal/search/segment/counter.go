@@ -2,10 +2,10 @@ package segment
 
 import "iter"
 
-// counter adds up one unit's weighted frequencies.
+// counter sums up the weighted frequencies of one unit.
 type counter struct {
-	freqs []uint32 // by ord, 0 for those that the unit does not hold
-	held  []uint32 // ords
+	freqs []uint32 // by ord, 0 for terms the unit does not hold
+	held  []uint32 // ords of the terms it holds
 }
 
 func (c *counter) init(terms int) { c.freqs = make([]uint32, terms) }
@@ -14,12 +14,11 @@ func (c *counter) add(ord, weight uint32) {
 	if c.freqs[ord] == 0 {
 		c.held = append(c.held, ord)
 	}
-	// Capped at each step, so that it cannot overflow.
+	// Capped at every step, so that it cannot overflow.
 	c.freqs[ord] = min(c.freqs[ord]+weight, maxFreq)
 }
 
-// all yields the terms that were added, with their frequencies, and forgets them. The
-// loop over it must not be left early.
+// all yields the added terms with their frequencies and resets the counter. The loop over it must run to the end.
 func (c *counter) all() iter.Seq2[uint32, uint8] {
 	return func(yield func(uint32, uint8) bool) {
 		for _, ord := range c.held {

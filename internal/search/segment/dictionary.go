@@ -8,10 +8,8 @@ import (
 	"slices"
 )
 
-// dictionary numbers terms in the order of their first appearance. It is a hash
-// table without a pointer in it: half a million terms of a map would be half a
-// million strings for the garbage collector to visit, again and again while
-// documents are read.
+// dictionary numbers terms in the order of their first appearance. It is a hash table without pointers, because the
+// garbage collector would have to scan the half a million strings of a map again and again.
 type dictionary struct {
 	seed  maphash.Seed
 	slots []slot // a power of two, at most 3/4 in use
@@ -19,13 +17,13 @@ type dictionary struct {
 	text  []byte
 }
 
-// slot is one of the table: a part of the hash, and the term's number plus one, 0 if it is free.
+// slot holds part of the hash and the term's number plus one, 0 if it is free.
 type slot struct{ hash, number uint32 }
 
 type builtTerm struct {
-	at    uint64 // in dictionary.text
+	at    uint64 // offset in dictionary.text
 	size  uint32
-	units uint32 // how many hold it
+	units uint32 // number of units that hold it
 	last  uint32 // the last of these, plus one
 }
 
@@ -33,10 +31,10 @@ func newDictionary() dictionary {
 	return dictionary{seed: maphash.MakeSeed(), slots: make([]slot, 1024)}
 }
 
-// bytes is a term's text.
+// bytes returns the text of a term.
 func (d *dictionary) bytes(t *builtTerm) []byte { return d.text[t.at:][:t.size] }
 
-// number returns a term's number plus one, a new one for a new term.
+// number returns the number plus one of a term, adding it if it is new.
 func (d *dictionary) number(term string) uint32 {
 	hash := uint32(maphash.String(d.seed, term))
 	mask := uint32(len(d.slots) - 1)
@@ -59,7 +57,7 @@ func (d *dictionary) number(term string) uint32 {
 	return number
 }
 
-// grow doubles the table. The hashes are in it, so no text is read.
+// grow doubles the table, using the stored hashes.
 func (d *dictionary) grow() {
 	old := d.slots
 	d.slots = make([]slot, 2*len(old))
@@ -76,9 +74,9 @@ func (d *dictionary) grow() {
 	}
 }
 
-// sorted returns the terms' numbers in the order of their texts.
+// sorted returns the term numbers in the order of their texts.
 func (d *dictionary) sorted() []uint32 {
-	// Most terms differ in their first eight bytes, which are compared without a look at the text.
+	// Most terms differ in their first eight bytes, so these are compared first.
 	type entry struct {
 		prefix uint64
 		number uint32

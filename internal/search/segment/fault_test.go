@@ -111,7 +111,7 @@ func TestGuardLetsOtherPanicsThrough(t *testing.T) {
 			t.Errorf("recovered %v", r)
 		}
 	}()
-	_ = guard(func() error { panic("mine") })
+	_ = catchFaults(func() error { panic("mine") })
 }
 
 func TestClosedSegmentHoldsNothing(t *testing.T) {

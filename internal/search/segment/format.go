@@ -9,16 +9,15 @@ import (
 	"unsafe"
 )
 
-// The file, all numbers in the machine's own byte order:
+// The layout of a file, with all numbers in native byte order:
 //
-//	header    what wrote it: magic, byte order, version, the ranking's constants, their checksum
-//	sections  in the order of their ids, each at a multiple of 8, zeros between
-//	footer    the section table, then every section's page checksums, in that order
-//	trailer   the footer's length, the number of sections, the checksum of both and the footer, magic
+//	header    magic, byte order, version, the constants of the ranking, checksum
+//	sections  in the order of their ids, each aligned to 8 bytes, with zeros between
+//	footer    the section table, then the page checksums of every section, in that order
+//	trailer   the length of the footer, the number of sections, the checksum of both and the footer, magic
 //
-// Flat native arrays can be searched and sliced where they lie in the mapping.
-// A file is never moved to another machine: the index is derived, so one of a
-// foreign byte order or another version counts as damaged and is built again.
+// Native arrays can be searched in place in the mapping. A file is never moved to another machine, because the index can
+// be rebuilt: one with another byte order or version counts as damaged.
 const (
 	headerMagic  = "carrelSG"
 	trailerMagic = "SGcarrel"
@@ -31,8 +30,8 @@ const (
 	trailerSize = 24
 	alignment   = 8
 
-	// pageSize is what one checksum covers: reading one posting list of a big
-	// file has to verify little more than the list.
+	// pageSize is the range of one checksum. It is small, so that reading a posting list from a large file verifies
+	// little more than the list.
 	pageSize = 64 << 10
 )
 
@@ -68,7 +67,7 @@ const (
 	secVectorBytes
 	secVectorScales
 	secForwardOffsets
-	// secForward is last because its length alone is not known before it is written.
+	// secForward is last, because only its length is unknown before it is written.
 	secForward
 	numSections
 )
@@ -83,14 +82,14 @@ var sectionNames = [numSections]string{
 
 func (id sectionID) String() string { return sectionNames[id] }
 
-// lengths are sections' lengths in bytes.
+// lengths are the section lengths in bytes.
 type lengths [numSections]uint64
 
-// meta says how much of everything a segment holds. The lengths of most sections follow from it.
+// meta holds the counts of a segment, which determine the lengths of most sections.
 type meta struct {
 	docs, units, terms, postings uint64
-	titles, dois                 uint64 // keys
-	dims                         uint64 // 0 = no vectors
+	titles, dois                 uint64 // number of keys
+	dims                         uint64 // 0 without vectors
 	model                        string
 }
 
@@ -103,7 +102,7 @@ const (
 	maxModel    = 1 << 10
 )
 
-// errTooBig says that documents do not fit into one file; the caller makes several.
+// errTooBig means that the documents do not fit into one file.
 var errTooBig = errors.New("too much for one segment")
 
 func (m *meta) check() error {
@@ -147,10 +146,10 @@ func decodeMeta(b []byte) (meta, error) {
 	return m, nil
 }
 
-// words is how many 64-bit words the sign bits of a vector take.
+// words returns the number of 64-bit words for the sign bits of a vector.
 func (m *meta) words() uint64 { return (m.dims + 63) / 64 }
 
-// fixed returns the lengths that follow from m, and 0 for the texts, whose lengths do not.
+// fixed returns the section lengths that follow from m, and 0 for text sections.
 func (m *meta) fixed() lengths {
 	l := lengths{
 		secMeta:           metaSize + uint64(len(m.model)),
@@ -182,7 +181,7 @@ func (m *meta) fixed() lengths {
 	return l
 }
 
-// isText says whether a section's length is free.
+// isText reports whether the length of a section does not follow from meta.
 func isText(id sectionID) bool {
 	switch id {
 	case secSources, secTermText, secSurfaceText, secIDText, secForward:
@@ -191,9 +190,8 @@ func isText(id sectionID) bool {
 	return false
 }
 
-// header returns the file's first bytes. They are the same in every file that
-// this code can read: a change of a constant that sections were computed with
-// makes older files foreign.
+// header returns the first bytes of the file. They are equal in every file that this version can read: a change of a
+// constant that sections were computed with makes older files unreadable.
 func header() []byte {
 	b := make([]byte, 0, headerSize)
 	b = append(b, headerMagic...)
@@ -208,7 +206,7 @@ func header() []byte {
 	return binary.NativeEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// checkHeader says in words what is wrong with a header.
+// checkHeader describes the mismatch of a header.
 func checkHeader(b []byte) error {
 	want := header()
 	if string(b) == string(want) {
@@ -227,7 +225,7 @@ func checkHeader(b []byte) error {
 	return damaged("bad header")
 }
 
-// damaged returns an error with ErrDamaged in its chain.
+// damaged returns an error that wraps ErrDamaged.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
@@ -236,19 +234,19 @@ func align(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
 
 func pages(length uint64) uint64 { return (length + pageSize - 1) / pageSize }
 
-// number is what sections are arrays of.
+// number is the element type of a section.
 type number interface {
 	~uint8 | ~int8 | ~uint16 | ~uint32 | ~uint64 | ~float32
 }
 
-// view returns bytes as the numbers they are in memory. They must start at a
-// multiple of the number's size: sections do, and mappings start at a page.
+// view returns bytes as a slice of numbers in the same memory. They must be aligned to the number's size: sections are,
+// and mappings start at a page.
 func view[T number](b []byte) []T {
 	var zero T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it
 }
 
-// bytesOf is the way back.
+// bytesOf is the inverse of view.
 func bytesOf[T number](v []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it

@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// key is a hash of something that a document is found by.
+// key is a hash under which a document is found.
 type key struct {
 	hash uint64
 	doc  uint32
@@ -16,7 +16,7 @@ func (k key) compare(other key) int {
 	return cmp.Or(cmp.Compare(k.hash, other.hash), cmp.Compare(k.doc, other.doc))
 }
 
-// keyTable finds documents by a hash: two parallel columns sorted by hash and document.
+// keyTable finds documents by hash: two parallel columns sorted by hash and document.
 type keyTable struct {
 	hashes column[uint64]
 	docs   column[uint32]
@@ -27,7 +27,7 @@ func newKeyTable(hashes, docs *section, n uint64) keyTable {
 	return keyTable{newColumn[uint64](hashes), newColumn[uint32](docs)}
 }
 
-// lower is the place of the first key that is not below hash.
+// lower returns the index of the first key that is not less than hash.
 func (t *keyTable) lower(hash uint64) (uint64, error) {
 	low, high := uint64(0), t.hashes.len()
 	for low < high {
@@ -45,7 +45,7 @@ func (t *keyTable) lower(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// find returns the documents with a hash, ascending: a view of the file.
+// find returns the documents with a hash in ascending order, as a view of the file.
 func (t *keyTable) find(hash uint64) ([]uint32, error) {
 	first, err := t.lower(hash)
 	if err != nil {
@@ -64,7 +64,7 @@ func (t *keyTable) find(hash uint64) ([]uint32, error) {
 	return t.docs.slice(first, end)
 }
 
-// ID is a document's.
+// ID returns the id of a document.
 func (s *Segment) ID(doc uint32) (string, error) {
 	id, err := s.ids.at(uint64(doc))
 	if err != nil {
@@ -91,10 +91,9 @@ func (s *Segment) FindID(id string) (doc uint32, ok bool, err error) {
 	return 0, false, nil
 }
 
-// FindTitle returns the documents whose title has this key, ascending, none for
-// 0. The slice is a view of the file.
+// FindTitle returns the documents whose title has this key in ascending order, none for 0. The slice is a view of the
+// file.
 func (s *Segment) FindTitle(key uint64) ([]uint32, error) { return s.titleKeys.find(key) }
 
-// FindDOI returns the documents whose DOI has this key, ascending, none for 0.
-// The slice is a view of the file.
+// FindDOI returns the documents whose DOI has this key in ascending order, none for 0. The slice is a view of the file.
 func (s *Segment) FindDOI(key uint64) ([]uint32, error) { return s.doiKeys.find(key) }

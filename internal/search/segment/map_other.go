@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// mapFile reads the whole file where there is no mapping it.
+// mapFile reads the whole file on systems without memory mapping.
 func mapFile(path string) ([]byte, func() error, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -22,7 +22,7 @@ func mapFile(path string) ([]byte, func() error, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, damaged("%s is not a file", path)
 	}
-	// Made of numbers of 8 bytes, because sections are read in place.
+	// Allocated as 8-byte numbers, because sections are read in place.
 	data := bytesOf(make([]uint64, (info.Size()+7)/8))[:info.Size()]
 	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, nil, err

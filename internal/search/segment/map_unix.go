@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// mapFile returns a file's bytes and what lets go of them. The mapping outlives
-// the descriptor and even the file's name, so a merge may remove a segment that
-// is still being searched.
+// mapFile maps a file and returns its bytes and the function that unmaps it. The mapping outlives the descriptor and
+// the file's name, so a merge may delete a segment that is still being searched.
 func mapFile(path string) ([]byte, func() error, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -27,7 +26,7 @@ func mapFile(path string) ([]byte, func() error, error) {
 	case !info.Mode().IsRegular():
 		return nil, nil, damaged("%s is not a file", path)
 	case size == 0:
-		return nil, nil, damaged("%s is empty", path) // and cannot be mapped
+		return nil, nil, damaged("%s is empty", path) // an empty file cannot be mapped
 	case size > math.MaxInt:
 		return nil, nil, fmt.Errorf("%s: %d bytes are too many to map", path, size)
 	}

@@ -8,25 +8,22 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// Input is a segment to merge without its deleted documents.
+// Input is a segment to merge, without its deleted documents.
 type Input struct {
 	Segment *Segment
-	Deleted *Bits // by document, may be nil
+	Deleted *Bits // by document, or nil
 }
 
-// gone is the new number of a document, unit or term that the merged segment does not hold.
+// gone is the new number of a document, unit or term that is not in the merged segment.
 const gone = math.MaxUint32
 
-// Merge writes the inputs' surviving documents as one segment, which is the very
-// file that a Builder would have written of them (but for surfaces, if nodes or
-// segments know several for a term: the shortest wins, then the smallest). It
-// holds a few numbers for each document and term in memory, but no postings and
-// no text. Inputs go from the oldest to the newest: when they have vectors of
-// different models, only those of the newest one's model stay.
+// Merge writes the surviving documents of the inputs as one segment. The result is the same file that a Builder would
+// write, except for surfaces if inputs have several for a term: the shortest wins, then the smallest. Merge holds a few
+// numbers per document and term in memory, but no postings and no text. Inputs are ordered from the oldest to the
+// newest; if they have vectors of different models, only those of the newest model are kept.
 //
-// An error with ErrDamaged in its chain is about an input; Segment.Verify says
-// which. When Merge fails, also because ctx ended, the file may be there in
-// part: it is the caller's to remove.
+// An error that wraps ErrDamaged is about an input, which Segment.Verify identifies. If Merge fails, also because ctx
+// ended, a partial file may exist, which the caller removes.
 func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
 	m := &merger{ctx: ctx, inputs: inputs}
 	if err := m.plan(); err != nil {
@@ -38,7 +35,8 @@ func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
 	return nil
 }
 
-// merger first numbers what stays, which gives every section its length, and then copies.
+// merger first numbers the surviving documents, units and terms, which determines the length of every section, and then
+// copies.
 type merger struct {
 	ctx    context.Context //nolint:containedctx // a merger lives as long as one call
 	inputs []Input
@@ -50,7 +48,7 @@ type merger struct {
 	docs     [][]uint32 // new numbers by input and old number
 	units    [][]uint32
 	terms    [][]uint32
-	vectors  []bool // inputs whose vectors stay
+	vectors  []bool // inputs whose vectors are kept
 	idBytes  uint64
 	termText uint64
 	surfaces uint64
@@ -58,7 +56,7 @@ type merger struct {
 	steps int
 }
 
-// run is some documents of one input that stay neighbours.
+// run is a range of documents of one input that stay consecutive.
 type run struct {
 	input      int
 	first, end uint32
@@ -100,8 +98,8 @@ func (m *merger) write(file disk.File) error {
 	return w.finish()
 }
 
-// step is called in every loop over documents or terms. It ends the loop with the
-// context, and when the disk is full.
+// step is called in every loop over documents or terms, and returns an error when the context has ended or a write has
+// failed.
 func (m *merger) step() error {
 	m.steps++
 	if m.steps%1024 != 0 {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// planDocs puts the survivors into the order of the new file and numbers them.
+// planDocs numbers the surviving documents in the order of the new file.
 func (m *merger) planDocs() {
 	var names []string
 	for _, in := range m.inputs {
@@ -29,8 +29,8 @@ func filled(n int) []uint32 {
 	return out
 }
 
-// planSource merges the inputs' documents of one source by their seq. Segments
-// cover spans of the log one after the other, so this makes few, long runs.
+// planSource merges the documents of one source by seq. Segments cover consecutive spans of the log, so this gives few,
+// long runs.
 func (m *merger) planSource(name string) {
 	source := Range{
 		Source: name, FirstDoc: uint32(m.out.docs), FirstUnit: uint32(m.out.units),
@@ -63,7 +63,7 @@ func (m *merger) planSource(name string) {
 
 func (m *merger) seq(r run) uint64 { return m.inputs[r.input].Segment.seqs[r.first] }
 
-// place gives a document and its units the next numbers, unless it is deleted.
+// place assigns the next numbers to a document and its units, unless it is deleted.
 func (m *merger) place(input int, doc uint32, source *Range) {
 	in := &m.inputs[input]
 	if in.Deleted.Get(doc) {
@@ -83,7 +83,7 @@ func (m *merger) place(input int, doc uint32, source *Range) {
 	m.runs = append(m.runs, run{input: input, first: doc, end: doc + 1})
 }
 
-// planIDs adds the ids' lengths up.
+// planIDs sums up the lengths of the ids.
 func (m *merger) planIDs() error {
 	for _, r := range m.runs {
 		offsets, err := m.inputs[r.input].Segment.ids.offsets.slice(uint64(r.first), uint64(r.end)+1)
@@ -114,7 +114,7 @@ func (m *merger) writeDocs(w *fileWriter) error {
 	})
 }
 
-// newNorms are the norms of the units by their new numbers and averages.
+// newNorms returns the norms of the units by their new numbers and averages.
 func (m *merger) newNorms() []float32 {
 	lengths := make([]uint32, 0, m.out.units)
 	for _, r := range m.runs {
@@ -124,7 +124,7 @@ func (m *merger) newNorms() []float32 {
 	return norms(m.sources, lengths)
 }
 
-// planVectors chooses the model: that of the newest input of which a vector survives.
+// planVectors chooses the model: that of the newest input with a surviving vector.
 func (m *merger) planVectors() error {
 	m.vectors = make([]bool, len(m.inputs))
 	for i := len(m.inputs) - 1; i >= 0; i-- {
@@ -194,7 +194,7 @@ func (m *merger) writeForward(w *fileWriter) error {
 	})
 }
 
-// translate replaces old ords+1 by new ones and says whether all of them have one.
+// translate replaces old values of ord+1 by new ones, and reports whether all of them have one.
 func translate(field, terms []uint32) bool {
 	for i, n := range field {
 		if n == 0 {

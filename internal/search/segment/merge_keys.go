@@ -1,9 +1,9 @@
 package segment
 
-// keyTables are the three ways to find a document, and where each is written.
+// keyTables lists the three key tables and their sections.
 var keyTables = []struct {
 	table        func(*Segment) *keyTable
-	count        func(*meta) *uint64 // nil where it is the number of documents
+	count        func(*meta) *uint64 // nil if it is the number of documents
 	hashes, docs sectionID
 }{
 	{func(s *Segment) *keyTable { return &s.idKeys }, nil, secIDHashes, secIDDocs},
@@ -11,7 +11,7 @@ var keyTables = []struct {
 	{func(s *Segment) *keyTable { return &s.doiKeys }, func(m *meta) *uint64 { return &m.dois }, secDOIHashes, secDOIDocs},
 }
 
-// planKeys counts the survivors' keys.
+// planKeys counts the surviving keys.
 func (m *merger) planKeys() error {
 	for _, kind := range keyTables {
 		if kind.count == nil {
@@ -33,9 +33,9 @@ func (m *merger) planKeys() error {
 	return nil
 }
 
-// keyCursor walks through an input's keys that survive.
+// keyCursor iterates over the surviving keys of an input.
 type keyCursor struct {
-	key    // the current one, with its new number
+	key    // current key, with its new number
 	hashes []uint64
 	docs   []uint32
 	to     []uint32
@@ -83,8 +83,8 @@ func (m *merger) writeKeys(w *fileWriter) error {
 	return nil
 }
 
-// queue is a heap of cursors with the least first. Where it is walked, the first
-// cursor moves and settles again, which container/heap has no cheap way for.
+// queue is a heap of cursors, least first. In contrast to container/heap, advancing the first cursor is one cheap
+// operation.
 type queue[T any] struct {
 	items []T
 	less  func(a, b T) bool
@@ -102,7 +102,7 @@ func (q *queue[T]) push(v T) {
 	}
 }
 
-// settle finds the place of the first cursor after it moved, or removes it if it has no more.
+// settle restores the order after the first cursor has advanced, or removes the cursor if it is exhausted.
 func (q *queue[T]) settle(more bool) {
 	if !more {
 		last := len(q.items) - 1

@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// termCursor walks through an input's dictionary.
+// termCursor iterates over the dictionary of an input.
 type termCursor struct {
 	segment *Segment
 	input   int
@@ -17,7 +17,7 @@ func (c *termCursor) read() (err error) {
 	return err
 }
 
-// next goes to the next term and says whether there is one.
+// next advances to the next term and reports whether there is one.
 func (c *termCursor) next() (bool, error) {
 	c.ord++
 	if c.ord == c.segment.meta.terms {
@@ -33,7 +33,7 @@ func (c *termCursor) next() (bool, error) {
 	return true, nil
 }
 
-// planTerms merges the dictionaries: it numbers the terms that a survivor holds and counts their postings.
+// planTerms merges the dictionaries: it numbers the terms that surviving units hold, and counts their postings.
 func (m *merger) planTerms() error {
 	queue := queue[*termCursor]{less: func(a, b *termCursor) bool { return bytes.Compare(a.text, b.text) < 0 }}
 	for i, in := range m.inputs {
@@ -70,7 +70,7 @@ func (m *merger) planTerms() error {
 	return m.out.check()
 }
 
-// holder is an input's number for a term.
+// holder is the ordinal of a term in one input.
 type holder struct {
 	input int
 	ord   uint64
@@ -102,7 +102,7 @@ func (m *merger) planTerm(term []byte, holders []holder) error {
 	return nil
 }
 
-// surviving counts a term's postings whose units stay.
+// surviving counts the postings of a term whose units survive.
 func (m *merger) surviving(h holder) (uint64, error) {
 	in := &m.inputs[h.input]
 	t, err := in.Segment.places(h.ord)
@@ -122,8 +122,8 @@ func (m *merger) surviving(h holder) (uint64, error) {
 	return n, nil
 }
 
-// surface chooses the shortest readable form of a term, then the smallest, so that
-// it does not matter in which order segments are merged.
+// surface returns the shortest readable form of a term, or of equally short ones the smallest, so that the order of
+// merges does not matter.
 func (m *merger) surface(holders []holder) ([]byte, error) {
 	var best []byte
 	for _, h := range holders {
@@ -146,7 +146,7 @@ func (m *merger) writeTerms(w *fileWriter) error {
 	terms := newTextWriter(w, secTermOffsets, secTermText)
 	surfaces := newTextWriter(w, secSurfaceOffsets, secSurfaceText)
 	postings := newPostingWriter(w, m.newNorms())
-	next := make([]uint64, len(m.inputs)) // term of each input
+	next := make([]uint64, len(m.inputs)) // next term of each input
 	var holders []holder
 	var cursors []postingCursor
 	for ord := range uint32(m.out.terms) {
@@ -176,8 +176,8 @@ func (m *merger) writeTerms(w *fileWriter) error {
 	return nil
 }
 
-// holders finds the inputs that hold the term with a new number. Numbers ascend
-// in every input, so it only has to look at the next one of each.
+// holders returns the inputs that hold the term with a new number. Numbers ascend in every input, so only the next term
+// of each has to be checked.
 func (m *merger) holders(to []holder, ord uint32, next []uint64) []holder {
 	for i, terms := range m.terms {
 		for next[i] < uint64(len(terms)) && terms[next[i]] == gone {
@@ -214,12 +214,12 @@ func (m *merger) cursors(to []postingCursor, holders []holder) ([]postingCursor,
 	return to, nil
 }
 
-// postingCursor walks through an input's postings of a term that survive.
+// postingCursor iterates over the surviving postings of a term in one input.
 type postingCursor struct {
 	units []uint32
 	freqs []uint8
 	to    []uint32
-	unit  int64 // the new number of the current one
+	unit  int64 // new number of the current unit
 	freq  uint8
 }
 
@@ -229,7 +229,7 @@ func (c *postingCursor) next() (bool, error) {
 		if unit == gone {
 			continue
 		}
-		// Numbers of one input keep their order, so this says that the input's are in order.
+		// Units of one input keep their order, so this verifies that the input is sorted.
 		if unit <= c.unit || c.freqs[i] == 0 {
 			return false, damaged("order of postings, unit %d", u)
 		}
@@ -240,8 +240,8 @@ func (c *postingCursor) next() (bool, error) {
 	return false, nil
 }
 
-// mergePostings writes the cursors' postings in the order of units. Units of
-// different inputs interleave source by source, so it mostly stays with one.
+// mergePostings writes the postings of the cursors in the order of units. Units of different inputs alternate only
+// between sources, so it mostly stays with one cursor.
 func mergePostings(out *postingWriter, cursors []postingCursor) error {
 	for len(cursors) > 0 {
 		least, second := 0, int64(gone)

@@ -10,13 +10,11 @@ import (
 	"slices"
 )
 
-// Open maps a file and verifies its header, its footer and what is read all the
-// time: the sources and the documents' and units' values. The rest is verified
-// as it is used.
+// Open maps a file and verifies its header, its footer and the sections that are read all the time: the sources and the
+// values of documents and units. The other sections are verified as they are used.
 //
-// An error that the content is to blame for, or that says that there is no such
-// file, has ErrDamaged in its chain; one of the system (no permission, too many
-// open files) does not: the file may be fine.
+// An error that is caused by the content or a missing file wraps ErrDamaged. A system error, such as a missing
+// permission or too many open files, does not, because the file may be intact.
 func Open(path string) (*Segment, error) {
 	data, unmap, err := mapFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,10 +32,10 @@ func Open(path string) (*Segment, error) {
 	return s, nil
 }
 
-// open reads a segment from memory that starts at a multiple of 8.
+// open opens a segment in memory that is aligned to 8 bytes.
 func open(data []byte) (*Segment, error) {
 	s := &Segment{data: data}
-	err := guard(func() error {
+	err := catchFaults(func() error {
 		table, sums, err := readFooter(data)
 		if err != nil {
 			return err
@@ -54,10 +52,10 @@ func open(data []byte) (*Segment, error) {
 	return s, nil
 }
 
-// entry is a section's line in the table.
+// entry is an entry of the section table.
 type entry struct{ id, at, length uint64 }
 
-// readFooter checks the file's ends and returns the section table and the page checksums.
+// readFooter verifies the footer and returns the section table and the page checksums.
 func readFooter(data []byte) ([numSections]entry, []uint32, error) {
 	var table [numSections]entry
 	if len(data) < headerSize+trailerSize {
@@ -90,12 +88,12 @@ func readFooter(data []byte) ([numSections]entry, []uint32, error) {
 		e := view[uint64](footer[i*entrySize:][:entrySize])
 		table[i] = entry{id: e[0], at: e[1], length: e[2]}
 	}
-	// A copy: what says whether pages are good must not depend on a page itself.
+	// Copied, because the checksums must not be in memory that may be damaged.
 	return table, slices.Clone(view[uint32](footer[entrySize*int(numSections):])), nil
 }
 
-// cut finds the sections in the file. Each must start right after the one
-// before, so that two files with the same content are the same.
+// cut locates the sections in the file. Each must start directly after the one before, so that equal content means
+// equal files.
 func cut(data []byte, table [numSections]entry, sums []uint32) ([numSections]section, error) {
 	var sections [numSections]section
 	end := uint64(headerSize)
@@ -116,7 +114,7 @@ func cut(data []byte, table [numSections]entry, sums []uint32) ([numSections]sec
 	return sections, nil
 }
 
-// load checks that the sections fit together and reads the small ones.
+// load verifies that the sections fit together and reads the small ones.
 func (s *Segment) load(sections [numSections]section) error {
 	for i := secMeta; i <= secSeqs; i++ {
 		if err := sections[i].need(0, uint64(len(sections[i].data))); err != nil {
@@ -156,7 +154,7 @@ func (s *Segment) load(sections [numSections]section) error {
 	return nil
 }
 
-// attach makes columns of the sections.
+// attach interprets the sections as columns.
 func (s *Segment) attach(sections [numSections]section) {
 	s.sections = sections
 	at := func(id sectionID) *section { return &s.sections[id] }
@@ -178,7 +176,7 @@ func (s *Segment) attach(sections [numSections]section) {
 	s.sections[secPostingUnits].valid = below(s.meta.units)
 }
 
-// below returns the check of pages whose numbers are used as indexes.
+// below returns a page check that all values are less than n, for values used as indexes.
 func below(n uint64) func(page []byte) bool {
 	return func(page []byte) bool {
 		for _, v := range view[uint32](page) {
@@ -190,7 +188,7 @@ func below(n uint64) func(page []byte) bool {
 	}
 }
 
-// checkUnits checks that documents and units map to each other.
+// checkUnits verifies that documents and units map to each other.
 func (s *Segment) checkUnits() error {
 	if s.firstUnits[0] != 0 || uint64(s.firstUnits[s.meta.docs]) != s.meta.units {
 		return damaged("units of documents")
@@ -209,7 +207,7 @@ func (s *Segment) checkUnits() error {
 	return nil
 }
 
-// checkSources checks what statistics and merging rely on.
+// checkSources verifies the ranges that statistics and merges rely on.
 func (s *Segment) checkSources() error {
 	for i := range s.sources {
 		r := &s.sources[i]
@@ -224,7 +222,7 @@ func (s *Segment) checkSources() error {
 	return nil
 }
 
-// decodeSources reads the table of sources and checks that they share all documents out among them.
+// decodeSources decodes the table of sources and verifies that it covers all documents.
 func decodeSources(b []byte, firstUnits []uint32) ([]Range, error) {
 	var sources []Range
 	docs := uint64(len(firstUnits) - 1)

@@ -12,9 +12,9 @@ import (
 type section struct {
 	id   sectionID
 	data []byte
-	sums []uint32        // a checksum a page
-	good []atomic.Uint64 // a bit a page
-	// valid looks at a page's numbers, where callers use them as indexes. May be nil.
+	sums []uint32        // one checksum per page
+	good []atomic.Uint64 // one bit per verified page
+	// valid checks the values of a page that are used as indexes. It may be nil.
 	valid func(page []byte) bool
 }
 
@@ -22,7 +22,7 @@ func newSection(id sectionID, data []byte, sums []uint32) section {
 	return section{id: id, data: data, sums: sums, good: make([]atomic.Uint64, (len(sums)+63)/64)}
 }
 
-// need verifies the pages of the bytes from first to end that nobody has verified yet.
+// need verifies the pages of a byte range that have not been verified yet.
 func (s *section) need(first, end uint64) error {
 	if first >= end {
 		return nil
@@ -40,7 +40,7 @@ func (s *section) need(first, end uint64) error {
 
 func (s *section) check(p uint64) error {
 	page := s.data[p*pageSize : min((p+1)*pageSize, uint64(len(s.data)))]
-	err := guard(func() error {
+	err := catchFaults(func() error {
 		if crc32.Checksum(page, castagnoli) != s.sums[p] {
 			return damaged("checksum of %v, page %d", s.id, p)
 		}
@@ -56,10 +56,9 @@ func (s *section) check(p uint64) error {
 	return nil
 }
 
-// guard runs f, which touches mapped pages for the first time, and turns the
-// fault of one that the disk cannot deliver into an error. Without it a bad
-// sector or a file cut short behind our back would end the process.
-func guard(f func() error) (err error) {
+// catchFaults runs f, which reads mapped pages for the first time, and turns a page fault into an error. Otherwise a bad
+// sector or a file truncated by another process would crash the process.
+func catchFaults(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		r := recover()
@@ -111,7 +110,7 @@ func (c *column[T]) at(i uint64) (T, error) {
 	return v[0], nil
 }
 
-// text is a column of byte strings: where each starts, and their bytes.
+// text is a column of byte strings: their offsets and their bytes.
 type text[O uint32 | uint64] struct {
 	offsets column[O]
 	bytes   column[byte]
@@ -121,7 +120,7 @@ func newText[O uint32 | uint64](offsets, bytes *section) text[O] {
 	return text[O]{newColumn[O](offsets), newColumn[byte](bytes)}
 }
 
-// at returns a string's bytes, a view of the file.
+// at returns the bytes of a string, as a view of the file.
 func (t *text[O]) at(i uint64) ([]byte, error) {
 	o, err := t.offsets.slice(i, i+2)
 	if err != nil {

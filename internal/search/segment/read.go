@@ -28,7 +28,7 @@ func (s *Segment) Lookup(term string) (Term, bool, error) {
 	return t, err == nil, err
 }
 
-// places returns where a term's postings are.
+// places returns the range of a term's postings.
 func (s *Segment) places(ord uint64) (Term, error) {
 	v, err := s.starts.slice(ord, ord+2)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Segment) places(ord uint64) (Term, error) {
 	return Term{Ord: uint32(ord), First: v[0], End: v[1]}, nil
 }
 
-// Term returns the term with a number. Terms ascend with their numbers.
+// Term returns the term with an ordinal. Ordinals are in the order of terms.
 func (s *Segment) Term(ord uint32) (string, Term, error) {
 	b, err := s.terms.at(uint64(ord))
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Segment) Term(ord uint32) (string, Term, error) {
 	return string(b), t, nil
 }
 
-// Surface returns a readable form of a term, the term itself if none is known.
+// Surface returns a readable form of a term, or the term itself.
 func (s *Segment) Surface(ord uint32) (string, error) {
 	b, err := s.surfaces.at(uint64(ord))
 	if err == nil && len(b) == 0 {
@@ -65,7 +65,7 @@ func (s *Segment) Surface(ord uint32) (string, error) {
 	return string(b), nil
 }
 
-// Postings returns a term's postings. All its units are below Units.
+// Postings returns the postings of a term. All its units are less than Units.
 func (s *Segment) Postings(t Term) (Postings, error) {
 	units, err := s.postingUnits.slice(t.First, t.End)
 	if err != nil || t.First == t.End {
@@ -83,7 +83,7 @@ func (s *Segment) Postings(t Term) (Postings, error) {
 	return Postings{First: t.First, Units: units, Freqs: freqs, Bounds: bounds}, nil
 }
 
-// Forward reads what a unit says. It reuses the slices of into.
+// Forward reads the terms of a unit in their order. It reuses the slices of into.
 func (s *Segment) Forward(unit uint32, into *Forward) error {
 	b, err := s.forward.at(uint64(unit))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Segment) Forward(unit uint32, into *Forward) error {
 		total += n
 		b = b[used:]
 	}
-	if total > uint64(len(b)) { // a term takes a byte or more
+	if total > uint64(len(b)) { // a term takes at least one byte
 		return damaged("forward record %d", unit)
 	}
 	for i, field := range []*[]uint32{&into.Title, &into.Authors, &into.Text} {
@@ -115,7 +115,7 @@ func (s *Segment) Forward(unit uint32, into *Forward) error {
 	return nil
 }
 
-// appendTerms reads n varints, none of them above limit.
+// appendTerms decodes n varints, none of them above limit.
 func appendTerms(to []uint32, b []byte, n, limit uint64) ([]uint32, []byte, bool) {
 	for range n {
 		if len(b) == 0 {
@@ -136,7 +136,7 @@ func appendTerms(to []uint32, b []byte, n, limit uint64) ([]uint32, []byte, bool
 	return to, b, true
 }
 
-// Vectors returns the units' vectors. The first call reads all of them.
+// Vectors returns the vectors of all units. The first call verifies all of them.
 func (s *Segment) Vectors() (Vectors, error) {
 	if s.meta.dims == 0 {
 		return Vectors{}, nil
@@ -154,8 +154,8 @@ func (s *Segment) Vectors() (Vectors, error) {
 	return v, nil
 }
 
-// Vector returns a unit's embedding, Dims numbers that times its scale are the
-// vector, as a view of the file. The segment must have vectors.
+// Vector returns the quantised embedding of a unit, to be multiplied by its scale, as a view of the file. The segment
+// must have vectors.
 func (s *Segment) Vector(unit uint32) ([]int8, error) {
 	dims := s.meta.dims
 	return s.bytes.slice(uint64(unit)*dims, (uint64(unit)+1)*dims)

@@ -1,9 +1,8 @@
-// Package segment is the search index's file: an immutable set of documents,
-// written once, memory-mapped, and never served unverified.
+// Package segment is the file format of the local search index: an immutable set of documents, written once,
+// memory-mapped, and never served unverified.
 //
-// A segment knows terms and numbers, not language or ranking. Its documents are
-// sorted by (source, seq), so that a source is one range of documents and of
-// units, and statistics of some sources are differences of places.
+// A segment holds terms and numbers, without regard to language or ranking. Its documents are sorted by (source, seq),
+// so that a source is one range of documents and of units, and the statistics of a source are differences of offsets.
 package segment
 
 import (
@@ -14,17 +13,15 @@ import (
 	"sync/atomic"
 )
 
-// ErrDamaged is in the chain of every error about a file that is not, byte for
-// byte, what was written, or was written by another version.
+// ErrDamaged is wrapped by every error about a file whose content is not what was written, or that was written by
+// another version.
 var ErrDamaged = errors.New("segment is damaged")
 
-// StopMark is the first byte of a term for a stop word. Such terms have postings
-// but add nothing to a unit's length.
+// StopMark is the first byte of the term of a stop word. Such terms have postings but do not add to a unit's length.
 const StopMark = '\x01'
 
-// Segment is an open file. Its methods may be called from many goroutines at
-// once; none may be called during or after Close, and no slice that one of them
-// returned may be used then. Strings are copies and stay.
+// Segment is an open segment file. Its methods may be called concurrently, but not during or after Close; slices they
+// return must not be used then either. Strings are copies.
 type Segment struct {
 	data  []byte
 	unmap func() error
@@ -37,7 +34,7 @@ type Segment struct {
 	years                      []uint16
 	seqs                       []uint64
 
-	// Verified page by page, on use.
+	// Verified page by page, on first use.
 	sections       [numSections]section
 	terms          text[uint32]
 	surfaces       text[uint32]
@@ -55,33 +52,31 @@ type Segment struct {
 	scales         column[float32]
 	vectorsChecked atomic.Bool
 
-	// undated are the sources with documents without a year, once somebody has asked.
+	// undated holds the sources with undated documents; it is computed on first use.
 	undated          map[string]bool
 	lookedForUndated sync.Once
 }
 
-// Range is what a segment holds of one source.
+// Range is the part of a segment that belongs to one source.
 type Range struct {
 	Source             string
 	FirstDoc, EndDoc   uint32
 	FirstUnit, EndUnit uint32
-	Length             uint64 // sum of its units' lengths, deleted ones too
+	Length             uint64 // sum of the units' lengths, including deleted ones
 }
 
-// Term is a term's number in the dictionary and the places of its postings.
+// Term is the ordinal of a term in the dictionary and the range of its postings.
 type Term struct {
 	Ord        uint32
 	First, End uint64
 }
 
-// Postings are a term's, as parallel slices over the file, units ascending.
+// Postings are the postings of a term as parallel slices, in ascending order of units.
 //
-// BlockSize postings share a bound, counted over the whole file: the bound of
-// place p is Bounds[p/BlockSize-First/BlockSize]. A bound q is just below the
-// least of (0.3+0.9×length/average)/freq over the block, average being the mean
-// length of the units of the posting's own source in this segment (K1×(1-B) is
-// 0.3, K1×B is 0.9). So no posting of the block saturates better than
-// (1+K1)/(1+q×min(1, average/queryAverage)).
+// BlockSize consecutive postings of the file share a bound: that of posting p is Bounds[p/BlockSize-First/BlockSize]. A
+// bound q is just below the least (0.3+0.9×length/average)/freq in the block, where average is the mean length of the
+// units of the posting's source in this segment (K1×(1-B) is 0.3, K1×B is 0.9). So no posting of the block has a
+// saturation above (1+K1)/(1+q×min(1, average/queryAverage)).
 type Postings struct {
 	First  uint64
 	Units  []uint32
@@ -89,7 +84,7 @@ type Postings struct {
 	Bounds []float32
 }
 
-// Forward is what a unit says: term ords+1 per field, 0 for a place without a term.
+// Forward holds the terms of a unit in order, as ord+1 per field, 0 for a position without a term.
 type Forward struct{ Title, Authors, Text []uint32 }
 
 // Close unmaps the file. A second call does nothing.
@@ -98,29 +93,29 @@ func (s *Segment) Close() error {
 	if unmap == nil {
 		return nil
 	}
-	// Whoever comes late finds an empty segment rather than memory that is gone.
+	// A late caller finds an empty segment instead of unmapped memory.
 	s.unmap, s.data, s.meta, s.sources = nil, nil, meta{}, nil
 	s.lengths, s.docOf, s.firstUnits, s.years, s.seqs = nil, nil, nil, nil, nil
 	s.attach([numSections]section{})
 	return unmap()
 }
 
-// Units is how many units it holds.
+// Units returns the number of units.
 func (s *Segment) Units() int { return int(s.meta.units) }
 
-// Documents is how many documents it holds.
+// Documents returns the number of documents.
 func (s *Segment) Documents() int { return int(s.meta.docs) }
 
-// Terms is how many terms its dictionary has.
+// Terms returns the number of terms in the dictionary.
 func (s *Segment) Terms() int { return int(s.meta.terms) }
 
-// Size is the file's, in bytes.
+// Size returns the size of the file in bytes.
 func (s *Segment) Size() int64 { return int64(len(s.data)) }
 
-// Model names the embedding of its vectors; "" and 0 when no unit has one.
+// Model returns the embedding model of the vectors and their dimensions, "" and 0 without vectors.
 func (s *Segment) Model() (name string, dims int) { return s.meta.model, int(s.meta.dims) }
 
-// Sources are the ranges of its sources, ascending by Source. The slice must not be changed.
+// Sources returns the ranges of the sources, sorted by Source. The slice must not be changed.
 func (s *Segment) Sources() []Range { return s.sources }
 
 // Source returns the range of a source.
@@ -132,13 +127,13 @@ func (s *Segment) Source(id string) (Range, bool) {
 	return s.sources[i], true
 }
 
-// Lengths are the units' lengths: three times the title's terms and the text's.
+// Lengths returns the lengths of the units: the terms of the title times three, plus those of the text.
 func (s *Segment) Lengths() []uint32 { return s.lengths }
 
-// Years are the documents' years, 0 for an undated one.
+// Years returns the years of the documents, 0 for undated ones.
 func (s *Segment) Years() []uint16 { return s.years }
 
-// Undated reports whether a source has documents without a year here, deleted ones included.
+// Undated reports whether a source has undated documents in this segment, including deleted ones.
 func (s *Segment) Undated(source string) bool {
 	s.lookedForUndated.Do(func() {
 		s.undated = make(map[string]bool, len(s.sources))
@@ -149,11 +144,11 @@ func (s *Segment) Undated(source string) bool {
 	return s.undated[source]
 }
 
-// DocOf maps units to their documents.
+// DocOf maps units to documents.
 func (s *Segment) DocOf() []uint32 { return s.docOf }
 
-// FirstUnits maps documents to their first units, with one entry more at the end.
+// FirstUnits maps documents to their first units, with one more entry at the end.
 func (s *Segment) FirstUnits() []uint32 { return s.firstUnits }
 
-// Seq is the number of a document's change.
+// Seq returns the number of a document's change.
 func (s *Segment) Seq(doc uint32) uint64 { return s.seqs[doc] }

@@ -2,21 +2,19 @@ package segment
 
 import "math"
 
-// Vectors are what candidates are found by: the sign bits of the units'
-// embeddings. The whole of one is read by Segment.Vector. The slices are nil
-// when the segment has none, and views of the file otherwise.
+// Vectors are the sign bits of the units' embeddings, by which candidates are found; Segment.Vector returns a whole
+// embedding. The slices are nil if the segment has no vectors, and views of the file otherwise.
 type Vectors struct {
 	Dims int
-	// Codes are the sign bits, (Dims+63)/64 words a unit: see Quantise.
+	// Codes are the sign bits, (Dims+63)/64 words per unit; see Quantise.
 	Codes []uint64
-	// Scales are one a unit, 0 for one without a vector.
+	// Scales has one value per unit, 0 for a unit without a vector.
 	Scales []float32
 }
 
-// Quantise appends a vector's sign bits to codes and its values to bytes, as a
-// segment stores them and as a query must be for a comparison. Bit i%64 of word
-// i/64 is set where value i is above 0. A vector without any direction (nothing
-// but zeros, or something that is no number) gets the scale 0.
+// Quantise appends the sign bits of a vector to codes and its quantised values to bytes, in the form that segments
+// store and queries are compared in. Bit i%64 of word i/64 is set if value i is positive. A vector without direction
+// (all zeros, or not finite) gets the scale 0.
 func Quantise(vector []float32, codes []uint64, bytes []int8) ([]uint64, []int8, float32) {
 	var highest float32
 	for _, v := range vector {
@@ -28,7 +26,7 @@ func Quantise(vector []float32, codes []uint64, bytes []int8) ([]uint64, []int8,
 		highest = max(highest, a)
 	}
 	scale := highest / math.MaxInt8
-	if scale == 0 { // also where the division left nothing
+	if scale == 0 { // also if the division underflowed
 		return append(codes, make([]uint64, (len(vector)+63)/64)...), append(bytes, make([]int8, len(vector))...), 0
 	}
 	var word uint64
@@ -46,7 +44,7 @@ func Quantise(vector []float32, codes []uint64, bytes []int8) ([]uint64, []int8,
 	return codes, bytes, scale
 }
 
-// vectorWriter writes units' vectors in order.
+// vectorWriter writes the vectors of units in order.
 type vectorWriter struct {
 	codes, bytes, scales *sectionWriter
 	noCode               []byte
@@ -66,7 +64,7 @@ func (v *vectorWriter) add(code []uint64, bytes []int8, scale float32) {
 	v.scales.uint32(math.Float32bits(scale))
 }
 
-// none writes the place of a unit without a vector.
+// none writes the entry of a unit without a vector.
 func (v *vectorWriter) none() {
 	v.codes.write(v.noCode)
 	v.bytes.write(v.noBytes)

@@ -9,10 +9,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Verify reads the whole file, whatever was verified before, and checks every
-// checksum and that the sections agree with each other.
+// Verify reads the whole file, regardless of earlier checks, and verifies every checksum and the consistency of the
+// sections.
 func (s *Segment) Verify() error {
-	// Opened again, nothing counts as verified: a disk can forget later, too.
+	// Reopened, so that no page counts as verified.
 	fresh, err := open(s.data)
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -27,7 +27,7 @@ func (s *Segment) Verify() error {
 	return nil
 }
 
-// verifyBytes checks every page's checksum, and that nothing is hidden between sections.
+// verifyBytes verifies the checksum of every page, and that the gaps between sections are zero.
 func (s *Segment) verifyBytes() error {
 	at := uint64(headerSize)
 	for i := range s.sections {
@@ -46,7 +46,7 @@ func (s *Segment) verifyBytes() error {
 	return nil
 }
 
-// verifyTerms checks the dictionary's order and every posting and bound.
+// verifyTerms verifies the order of the dictionary and every posting and bound.
 func (s *Segment) verifyTerms() error {
 	norms := norms(s.sources, s.lengths)
 	var before []byte
@@ -108,7 +108,7 @@ func (p *Postings) verify(norms []float32) error {
 	return nil
 }
 
-// verifyUnusedBounds checks that all bounds but those in use are 0, which none in use is.
+// verifyUnusedBounds verifies that unused bounds are 0, which no used bound is.
 func (s *Segment) verifyUnusedBounds(used uint64) error {
 	for _, b := range s.postingBounds.values {
 		if math.Float32bits(b) != 0 {
@@ -121,8 +121,8 @@ func (s *Segment) verifyUnusedBounds(used uint64) error {
 	return nil
 }
 
-// verifyForward checks that forward records say what postings and lengths do.
-// The order of the two is not the same, so it compares sums of hashes.
+// verifyForward verifies that forward records agree with postings and lengths. Their orders differ, so it compares sums
+// of hashes.
 func (s *Segment) verifyForward() error {
 	stops, err := s.stopTerms()
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *Segment) verifyForward() error {
 	return s.forward.complete()
 }
 
-// stopTerms returns the terms that add nothing to a length.
+// stopTerms returns the terms that do not add to a unit's length.
 func (s *Segment) stopTerms() (*Bits, error) {
 	stops := NewBits(s.Terms())
 	for ord := range s.meta.terms {
@@ -185,14 +185,14 @@ func (s *Segment) stopTerms() (*Bits, error) {
 		if err != nil {
 			return nil, err
 		}
-		if term[0] == StopMark { // verifyTerms saw that it is not empty
+		if term[0] == StopMark { // verifyTerms has checked that it is not empty
 			stops.Set(uint32(ord))
 		}
 	}
 	return stops, nil
 }
 
-// mix is a hash of a posting (the finalisers of splitmix64).
+// mix hashes a posting with the finaliser of splitmix64.
 func mix(ord, unit uint32, freq uint8) uint64 {
 	h := uint64(ord)<<32 | uint64(unit)
 	for range 2 {
@@ -204,7 +204,7 @@ func mix(ord, unit uint32, freq uint8) uint64 {
 	return h
 }
 
-// complete checks that the strings share all bytes out among them, in order.
+// complete verifies that the strings cover all bytes, in order.
 func (t *text[O]) complete() error {
 	o := t.offsets.values
 	if !slices.IsSorted(o) || o[0] != 0 || uint64(o[len(o)-1]) != t.bytes.len() {
@@ -265,7 +265,7 @@ func (s *Segment) verifyVectors() error {
 			return damaged("vector of unit %d", unit)
 		}
 		for i, b := range bytes {
-			// A value may be too small for a byte, never of another sign.
+			// A value may round to 0, but never changes its sign.
 			positive := code[i/64]>>(i%64)&1 == 1
 			if b > 0 && !positive || b < 0 && positive || b != 0 && scale == 0 {
 				return damaged("vector of unit %d", unit)

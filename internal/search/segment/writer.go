@@ -9,26 +9,25 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// fileWriter writes a file whose sections have known lengths but for the last.
-// So every section has its place from the start, they are written in any order
-// or all at once, and none is held in memory beyond a page.
+// fileWriter writes a file whose section lengths are known in advance, except for the last one. Every section therefore
+// has a fixed offset, sections can be written in any order or concurrently, and at most one page of each is in memory.
 type fileWriter struct {
 	file     disk.File
 	sections [numSections]sectionWriter
-	err      error // the first one; later writes do nothing
+	err      error // first error; later writes do nothing
 }
 
 // sectionWriter appends to one section.
 type sectionWriter struct {
 	file    *fileWriter
-	at      uint64 // of the section in the file
-	length  uint64 // what it must become, but for secForward
-	flushed uint64 // bytes, whole pages but for the last
+	at      uint64 // offset of the section in the file
+	length  uint64 // final length, unknown for secForward
+	flushed uint64 // bytes written
 	page    []byte
 	sums    []uint32
 }
 
-// newFileWriter lays the sections out. The lengths of texts are added to those that follow from m.
+// newFileWriter lays out the sections. The lengths of texts are added to those that follow from m.
 func newFileWriter(file disk.File, m *meta, texts map[sectionID]uint64) (*fileWriter, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (w *fileWriter) writeAt(b []byte, at uint64) {
 	}
 }
 
-// finish writes what is left in buffers, the header and the footer, and syncs the file.
+// finish flushes the buffers, writes the header and the footer, and syncs the file.
 func (w *fileWriter) finish() error {
 	var table, sums []byte
 	for id := range w.sections {
@@ -100,7 +99,7 @@ func (w *fileWriter) finish() error {
 	return nil
 }
 
-// flush writes the page and lets its buffer go when the section is complete.
+// flush writes the buffered page, and frees the buffer when the section is complete.
 func (s *sectionWriter) flush() {
 	if len(s.page) > 0 {
 		s.sums = append(s.sums, crc32.Checksum(s.page, castagnoli))
@@ -113,7 +112,7 @@ func (s *sectionWriter) flush() {
 	}
 }
 
-// write appends bytes. Errors are kept for finish.
+// write appends bytes. Errors are returned by finish.
 func (s *sectionWriter) write(b []byte) {
 	for len(b) > 0 {
 		n := min(len(b), pageSize-len(s.page))
@@ -125,8 +124,7 @@ func (s *sectionWriter) write(b []byte) {
 	}
 }
 
-// The numbers of one section all have one size, which divides a page, so that
-// none of them straddles two.
+// All numbers of a section have the same size, which divides the page size, so no number straddles two pages.
 
 func (s *sectionWriter) uint8(v uint8) {
 	s.page = append(s.page, v)
@@ -156,7 +154,7 @@ func (s *sectionWriter) uint64(v uint64) {
 	}
 }
 
-// textWriter writes strings one after the other, and where each of them starts.
+// textWriter writes strings and their offsets.
 type textWriter struct {
 	offsets, text *sectionWriter
 	at            uint32
@@ -170,11 +168,11 @@ func newTextWriter(w *fileWriter, offsets, text sectionID) *textWriter {
 
 func (t *textWriter) add(b []byte) {
 	t.text.write(b)
-	t.at += uint32(len(b)) // the sum was checked before the file was laid out
+	t.at += uint32(len(b)) // the sum was checked when the file was laid out
 	t.offsets.uint32(t.at)
 }
 
-// writeFile makes a file, lets write fill it, and closes it in any case.
+// writeFile creates a file, calls write and closes the file in any case.
 func writeFile(fs disk.FS, path string, write func(disk.File) error) error {
 	file, err := fs.Create(path)
 	if err != nil {
