@@ -11,8 +11,8 @@ import (
 	"carrel/internal/thread"
 )
 
-// page is a reply that is being written. Each piece that is said is told the readers at once.
-type page struct {
+// replyWriter is a reply being written. Every piece is streamed at once.
+type replyWriter struct {
 	b      strings.Builder
 	length int // in code points
 	checks []thread.Check
@@ -20,10 +20,9 @@ type page struct {
 	*language.Phrases
 }
 
-func (p *page) String() string { return strings.TrimSpace(p.b.String()) }
+func (p *replyWriter) String() string { return strings.TrimSpace(p.b.String()) }
 
-// add writes a piece.
-func (p *page) add(text string) {
+func (p *replyWriter) add(text string) {
 	p.b.WriteString(text)
 	p.length += utf8.RuneCountInString(text)
 	if p.say != nil {
@@ -31,18 +30,18 @@ func (p *page) add(text string) {
 	}
 }
 
-// paragraph begins a new one.
-func (p *page) paragraph(text string) {
+// paragraph begins a paragraph.
+func (p *replyWriter) paragraph(text string) {
 	if p.length > 0 {
 		text = "\n\n" + text
 	}
 	p.add(text)
 }
 
-// write writes an answer of quotes. It never claims to be more than that.
-func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, w why) {
-	if said := w.lead(p.Phrases); said != "" {
-		p.paragraph(said)
+// write writes an answer of quotes. It does not claim more than that.
+func (t *turn) write(p *replyWriter, answer quote.Answer, citations []thread.Citation, w quoteReason) {
+	if modelAnswer := w.explanation(p.Phrases); modelAnswer != "" {
+		p.paragraph(modelAnswer)
 	}
 	switch answer.Outcome {
 	case quote.Answered:
@@ -52,7 +51,7 @@ func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, 
 	case quote.Closest:
 		p.paragraph(p.Closest)
 	default:
-		t.abstain(p, answer)
+		t.writeNoAnswer(p, answer)
 		return
 	}
 	for _, c := range citations {
@@ -61,14 +60,14 @@ func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, 
 	if missing := answer.Missing; answer.Outcome == quote.Closest && len(missing)+len(answer.Unmatched) > 0 {
 		p.paragraph(fill(p.Lacking, list(quoted(append(missing, answer.Unmatched...)), p.And)))
 	}
-	p.problems(t.found.Problems)
+	p.writeProblems(t.found.Problems)
 }
 
-// fill puts a text in its place in a phrase.
+// fill replaces the placeholder of a phrase.
 func fill(phrase, text string) string { return strings.Replace(phrase, "%s", text, 1) }
 
-// lead says why these are quotes, where a model should have answered.
-func (w why) lead(p *language.Phrases) string {
+// explanation explains why the answer consists of quotes although there is a model.
+func (w quoteReason) explanation(p *language.Phrases) string {
 	switch {
 	case w.Failure == nil && w.Unanswered:
 		return p.Unanswered
@@ -82,18 +81,18 @@ func (w why) lead(p *language.Phrases) string {
 	return fill(p.Failed, w.Failure.Detail)
 }
 
-// quote writes a quote with its mark, and under it where it stands.
-func (p *page) quote(c thread.Citation) {
+// quote writes a quote with its citation, and below it the document.
+func (p *replyWriter) quote(c thread.Citation) {
 	p.paragraph("")
 	from := p.length
-	p.add("> " + shown(c.Quote) + " [" + strconv.Itoa(c.N) + "]")
+	p.add("> " + oneLine(c.Quote) + " [" + strconv.Itoa(c.N) + "]")
 	p.checks = append(p.checks, thread.Check{Start: from + 2, End: p.length, State: thread.Supported})
-	p.add("\n>\n> — " + p.origin(c))
+	p.add("\n>\n> — " + p.describe(c))
 }
 
-// origin names a document and the place in it.
-func (p *page) origin(c thread.Citation) string {
-	out := shown(c.Title)
+// describe returns the title, year and page of a citation.
+func (p *replyWriter) describe(c thread.Citation) string {
+	out := oneLine(c.Title)
 	if out == "" {
 		out = p.Untitled
 	}
@@ -106,17 +105,18 @@ func (p *page) origin(c thread.Citation) string {
 	return out
 }
 
-// marks are what a quote may have of its own, and would be taken for ours.
-var marks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
+// citationMarks match citations inside a quote, which would be confused with those of the reply.
+var citationMarks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
 
-// shown is a text of a source on one line of a reply: without links, images and marks. The citation has it as it is.
-func shown(text string) string {
-	text = strings.Join(strings.Fields(marks.ReplaceAllString(text, "")), " ")
+// oneLine returns a text from a source on one line, without links, images and citations. The citation holds the original
+// text.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(citationMarks.ReplaceAllString(text, "")), " ")
 	return quote.Plain(text, nil)
 }
 
-// abstain says that nothing answers, and why.
-func (t *turn) abstain(p *page, answer quote.Answer) {
+// writeNoAnswer explains why there is no answer.
+func (t *turn) writeNoAnswer(p *replyWriter, answer quote.Answer) {
 	sources := t.ready.Sources
 	if len(sources) == 0 {
 		p.paragraph(p.NoSources)
@@ -138,14 +138,14 @@ func (t *turn) abstain(p *page, answer quote.Answer) {
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
-		names[i] = shown(s.Name) + " (" + several(s.Documents, p.Document, p.Documents) + ")"
+		names[i] = oneLine(s.Name) + " (" + several(s.Documents, p.Document, p.Documents) + ")"
 	}
 	p.paragraph(fill(p.Searched, strings.Join(names, ", ")))
-	p.problems(t.found.Problems)
+	p.writeProblems(t.found.Problems)
 }
 
-// problems says what could not be searched as it should.
-func (p *page) problems(all []problem) {
+// writeProblems lists the searches that were incomplete.
+func (p *replyWriter) writeProblems(all []problem) {
 	if len(all) == 0 {
 		return
 	}
@@ -153,13 +153,13 @@ func (p *page) problems(all []problem) {
 	for _, one := range all {
 		line := "\n- "
 		if one.Source != "" {
-			line += shown(one.Source) + ": "
+			line += oneLine(one.Source) + ": "
 		}
 		p.add(line + one.Detail)
 	}
 }
 
-// count writes a number of things: "1 source", "3 sources".
+// count formats a number of things: "1 source", "3 sources".
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -170,12 +170,12 @@ func count(n int, what string) string {
 func quoted(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = "“" + shown(w) + "”"
+		out[i] = "“" + oneLine(w) + "”"
 	}
 	return out
 }
 
-// list joins words: a, b and c.
+// list joins words: "a, b and c".
 func list(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

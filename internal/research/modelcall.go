@@ -11,48 +11,48 @@ import (
 	"carrel/internal/thread"
 )
 
-// failure is why something did not work, in the form of the journal.
+// failure is an error in the form of the journal.
 type failure struct {
 	Kind   core.Kind `json:"kind"`
 	Code   string    `json:"code"`
 	Detail string    `json:"detail"`
 }
 
-// The codes of what ends a turn early and is no failure of the model.
+// The codes of limits that end a turn early. They are not failures of the model.
 const (
 	codeCap  = "spend_cap_reached"
 	codeTime = task.CodeTimeout
 )
 
-// failureOf keeps of an error what a reader may see.
+// failureOf keeps the parts of an error that users may see.
 func failureOf(err error) failure {
 	e := core.AsError(err)
 	return failure{Kind: e.Kind, Code: e.Code, Detail: e.Detail}
 }
 
-// err is the failure as an error.
 func (f failure) err() error { return &core.Error{Kind: f.Kind, Code: f.Code, Detail: f.Detail} }
 
-// early reports whether it is a limit that was reached, and not a model that failed.
-func (f failure) early() bool { return f.Code == codeCap || f.Code == codeTime }
+// isLimit reports whether a limit was reached, rather than that the model failed.
+func (f failure) isLimit() bool { return f.Code == codeCap || f.Code == codeTime }
 
-// outOfTime is a turn that must come to its end.
+// outOfTime is the failure of a turn whose time is used up.
 var outOfTime = failure{Kind: core.KindTimeout, Code: codeTime, Detail: "The turn ran out of time."}
 
-// said is what a model answered, as it is journaled.
-type said struct {
+// modelAnswer is the journaled answer of a model call.
+type modelAnswer struct {
 	Text string `json:"text,omitempty"`
-	// Cut says that the answer is longer than it may be, or broke off.
+	// Cut is set if the answer was truncated or broke off.
 	Cut     bool     `json:"cut,omitempty"`
 	Failure *failure `json:"failure,omitempty"`
 	Usage   *spent   `json:"usage,omitempty"`
-	// Shown is where the stream stood before readers saw some of it; empty means that they did not.
+	// Shown is the stream position before parts of the answer were shown to readers; empty if none were.
 	Shown string `json:"shown,omitempty"`
-	// Late says that the time that is left is needed for the answer. It is journaled, as all that decides the way is.
-	Late bool `json:"late,omitempty"`
+	// MustAnswerNow is set if the remaining time is needed to write the answer. It is journaled because it decides the next
+	// step.
+	MustAnswerNow bool `json:"late,omitempty"`
 }
 
-// spent is what calls took.
+// spent is the usage and cost of model calls.
 type spent struct {
 	In        int64 `json:"in"`
 	Out       int64 `json:"out"`
@@ -72,7 +72,7 @@ func (s *spent) add(other *spent) {
 	s.Calls += other.Calls
 }
 
-// usage is what the turn took of a model, or nil.
+// usage returns the model usage of the turn, or nil.
 func (t *turn) usage() *thread.Usage {
 	if t.spent.Calls == 0 {
 		return nil
@@ -82,24 +82,24 @@ func (t *turn) usage() *thread.Usage {
 	}
 }
 
-// longestAnswer bounds what is kept of an answer, in bytes: a provider may not know of MaxTokens.
+// longestAnswer limits an answer in bytes, in case a provider ignores MaxTokens.
 const longestAnswer = 64 << 10
 
-// ask asks the model once, within what the turn may still take, and journals what came of it: a failure is an outcome
-// too, for it has its price. hear shows the text as it comes, and may be nil.
-func (t *turn) ask(ctx context.Context, kind, label string, r model.Request, hear *live) (said, error) {
-	out, err := step(ctx, t, kind, label, func(ctx context.Context, _ *task.Step) (said, error) {
-		return t.call(ctx, r, hear)
+// ask calls the model once, within the limits of the turn, and journals the outcome. A failure is an outcome too,
+// because it may have cost money. live shows the text while it arrives, and may be nil.
+func (t *turn) ask(ctx context.Context, kind, label string, r model.Request, live *answerStream) (modelAnswer, error) {
+	out, err := step(ctx, t, kind, label, func(ctx context.Context, _ *task.Step) (modelAnswer, error) {
+		return t.call(ctx, r, live)
 	})
 	t.spent.add(out.Usage)
 	return out, err
 }
 
-// call reserves, asks and settles.
-func (t *turn) call(ctx context.Context, r model.Request, hear *live) (said, error) {
+// call reserves the maximum cost, calls the model and settles the actual cost.
+func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (modelAnswer, error) {
 	left := t.left()
 	if left <= 0 {
-		return said{Failure: &outOfTime}, nil
+		return modelAnswer{Failure: &outOfTime}, nil
 	}
 	r.Model = t.ready.Model
 	most := model.Estimate(r, "")
@@ -108,30 +108,30 @@ func (t *turn) call(ctx context.Context, r model.Request, hear *live) (said, err
 	if err := t.reserve(ctx, int64(price.Cost(most))); err != nil {
 		if core.AsError(err).Code == codeCap {
 			f := failureOf(err)
-			return said{Failure: &f}, nil
+			return modelAnswer{Failure: &f}, nil
 		}
-		return said{}, err
+		return modelAnswer{}, err
 	}
-	out, used := t.stream(ctx, left, r, hear)
+	out, used := t.stream(ctx, left, r, live)
 	if used != (model.Usage{}) {
 		out.Usage = &spent{
 			In: int64(used.In), Out: int64(used.Out), Micros: int64(price.Cost(used)), Estimated: used.Estimated || !known, Calls: 1,
 		}
 	}
 	if ctx.Err() != nil {
-		t.spent.add(out.Usage) // the step will not be journaled, but has cost
+		t.spent.add(out.Usage) // the step is not journaled, but has cost
 	}
-	out.Late = t.late()
+	out.MustAnswerNow = t.mustAnswerNow()
 	return out, t.settle(ctx, out.Usage)
 }
 
-// stream reads the answer of the model, and what it took.
-func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, hear *live) (said, model.Usage) {
+// stream reads the answer of the model and its usage.
+func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, live *answerStream) (modelAnswer, model.Usage) {
 	limited, cancel := context.WithTimeoutCause(ctx, left, outOfTime.err())
 	defer cancel()
-	var out said
+	var out modelAnswer
 	mark := ""
-	if hear != nil {
+	if live != nil {
 		mark = t.run.Mark().String()
 	}
 	var text strings.Builder
@@ -143,7 +143,7 @@ func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, 
 			if limited.Err() != nil && ctx.Err() == nil {
 				f = outOfTime
 			} else {
-				t.Log.WarnContext(ctx, "a model failed", "turn", t.run.Task().ID, "model", r.Model, "error", err)
+				t.Log.WarnContext(ctx, "model call failed", "turn", t.run.Task().ID, "model", r.Model, "error", err)
 			}
 			out.Failure, out.Cut = &f, text.Len() > 0
 			break
@@ -151,8 +151,8 @@ func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, 
 		switch e := event.(type) {
 		case model.Text:
 			text.WriteString(string(e))
-			if hear != nil {
-				hear.hear(string(e))
+			if live != nil {
+				live.write(string(e))
 			}
 		case model.Usage:
 			used, counted = e, true
@@ -165,20 +165,19 @@ func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, 
 		}
 	}
 	out.Text = text.String()
-	if hear != nil {
-		hear.end(out.Failure == nil)
-		if hear.shown != "" {
+	if live != nil {
+		live.end(out.Failure == nil)
+		if live.shown != "" {
 			out.Shown = mark
 		}
 	}
 	if !counted && (out.Failure == nil || ctx.Err() != nil || text.Len() > 0) {
-		// Left in the midst: what was said until then has its price.
+		// The stream was left early; estimate the usage until then.
 		used = model.Estimate(r, out.Text)
 	}
 	return out, used
 }
 
-// reserve puts money aside for a call.
 func (t *turn) reserve(ctx context.Context, micros int64) error {
 	if t.Spend == nil {
 		return nil
@@ -186,7 +185,7 @@ func (t *turn) reserve(ctx context.Context, micros int64) error {
 	return t.Spend.Reserve(ctx, t.q.UserID, t.run.Task().ID, t.ready.Model, micros)
 }
 
-// settle counts what a call has cost, also when the turn was stopped meanwhile.
+// settle records the cost of a call, even if the turn has been cancelled.
 func (t *turn) settle(ctx context.Context, used *spent) error {
 	if t.Spend == nil {
 		return nil
@@ -194,11 +193,11 @@ func (t *turn) settle(ctx context.Context, used *spent) error {
 	if used == nil {
 		used = &spent{}
 	}
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	const settleTimeout = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	return t.Spend.Settle(ctx, t.q.UserID, t.run.Task().ID, used.Micros, used.Estimated)
 }
 
-// exhausted reports whether four fifths of the turn's tokens are gone: the rest is for the answer.
+// exhausted reports whether four fifths of the turn's tokens are used. The rest is reserved for the answer.
 func (t *turn) exhausted() bool { return (t.spent.In+t.spent.Out)*5 >= int64(t.limits.Tokens)*4 }

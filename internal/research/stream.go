@@ -6,49 +6,49 @@ import (
 	"carrel/internal/research/quote"
 )
 
-// notAnswered is what a model says that finds no answer in its quotes.
+// notAnswered is the reply of a model that finds no answer in the quotes.
 const notAnswered = "NOT ANSWERED"
 
-// live shows an answer while it is being written, with the same rules as for the final one: no link, no image, no
-// mark that was not given out. It shows whole sentences, since half of one may be half of a link.
-type live struct {
+// answerStream streams an answer while it is written, under the same rules as the final one: no links, no images, no invented
+// citations. It shows whole sentences, because half a sentence may contain half a link.
+type answerStream struct {
 	say    func(string)
 	quotes map[int][]string
 	text   strings.Builder
-	// shown is what readers have seen; what comes must go on from there.
+	// shown is the text that readers have seen. Later text must continue it.
 	shown string
 	ended bool
 }
 
-// hear takes the next piece of the answer.
-func (l *live) hear(piece string) {
+// write receives the next piece of the answer.
+func (l *answerStream) write(piece string) {
 	l.text.WriteString(piece)
 	if l.ended || !strings.ContainsAny(piece, " \n") {
 		return
 	}
 	text := l.text.String()
-	if declines(text) {
+	if declinesToAnswer(text) {
 		return
 	}
-	if end := wholeUpTo(text); end > 0 {
+	if end := lastSentenceEnd(text); end > 0 {
 		l.show(text[:end])
 	}
 }
 
-// end shows the rest of an answer that is whole.
-func (l *live) end(whole bool) {
-	if text := l.text.String(); whole && !l.ended && !declines(text) {
+// end shows the rest of a complete answer.
+func (l *answerStream) end(whole bool) {
+	if text := l.text.String(); whole && !l.ended && !declinesToAnswer(text) {
 		l.show(text)
 	}
 	l.ended = true
 }
 
-// show shows a text as far as it has not been shown.
-func (l *live) show(text string) {
-	text = tidy(text, l.quotes).Text
+// show shows the part of a text that has not been shown.
+func (l *answerStream) show(text string) {
+	text = sanitize(text, l.quotes).Text
 	rest, ok := strings.CutPrefix(text, l.shown)
 	if !ok {
-		// What came changed what was before it. The reply will have it right.
+		// Later text has changed what was already shown. The final reply replaces it.
 		l.ended = true
 		return
 	}
@@ -58,14 +58,14 @@ func (l *live) show(text string) {
 	}
 }
 
-// declines reports whether an answer is, or may become, that there is none.
-func declines(text string) bool {
+// declinesToAnswer reports whether an answer is notAnswered or a prefix of it.
+func declinesToAnswer(text string) bool {
 	text = strings.TrimLeft(text, " \n\t*\"'")
 	return strings.HasPrefix(text, notAnswered) || strings.HasPrefix(notAnswered, text)
 }
 
-// wholeUpTo returns the end of the last sentence or line that leaves no bracket open, in bytes, or 0.
-func wholeUpTo(text string) int {
+// lastSentenceEnd returns the end of the last sentence or line outside of brackets, in bytes, or 0.
+func lastSentenceEnd(text string) int {
 	const open, closed = "([<`", ")]>`"
 	end := 0
 	var stack []byte
@@ -78,7 +78,7 @@ func wholeUpTo(text string) int {
 			stack = append(stack, c)
 		case c == '\n':
 			if i > 0 && text[i-1] == '\n' {
-				stack = stack[:0] // no sentence goes on over an empty line
+				stack = stack[:0] // a sentence ends at an empty line
 			}
 			if len(stack) == 0 {
 				end = i + 1
@@ -92,9 +92,9 @@ func wholeUpTo(text string) int {
 	return end
 }
 
-// tidy takes out of an answer what may not be in it, and checks the rest.
-func tidy(text string, quotes map[int][]string) quote.Checks {
-	// Taking out a mark can make a link of what was around it.
+// sanitize removes links and unknown citations from an answer, and checks the rest.
+func sanitize(text string, quotes map[int][]string) quote.Checks {
+	// Removing a citation can turn the text around it into a link.
 	const passes = 3
 	checks := quote.Check(quote.Plain(text, nil), quotes)
 	for range passes {
