@@ -18,7 +18,7 @@ type rules struct {
 
 var titles = sync.OnceValue(func() map[string]bool { return wordSet(language.Titles) })
 
-// rulesByCode holds the rules of each language, made on first use.
+// rulesByCode holds the rules of each language, computed on first use.
 var rulesByCode = func() map[string]func() *rules {
 	out := make(map[string]func() *rules)
 	for _, l := range language.All() {
@@ -42,8 +42,8 @@ func rulesOf(code string) *rules {
 	return rulesByCode[language.Default]()
 }
 
-// ends reports whether the stop at i is the end of a sentence: last is the last of its stops, end is after its
-// closing marks, and next is the first thing after it.
+// ends reports whether the stop at i ends a sentence. last is the last of consecutive stops, end follows the closing
+// marks, and next is the next visible code point.
 func (s *splitter) ends(i, last, end, next int) bool {
 	word := next
 	for word < s.block.end && isOpening(s.text[word]) {
@@ -66,7 +66,7 @@ func (s *splitter) ends(i, last, end, next int) bool {
 	return s.endsAfter(s.text[before:i], word)
 }
 
-// endsAfter reports whether a full stop after the word before ends a sentence, the next one beginning at next.
+// endsAfter reports whether a full stop after the word before ends a sentence, if the next word begins at next.
 func (s *splitter) endsAfter(before []rune, next int) bool {
 	if len(before) == 0 {
 		return true
@@ -96,13 +96,13 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	return true
 }
 
-// isDotted reports whether a word is letters with full stops between them: u.s.a, ph.d, but not node.js.
+// isDotted reports whether a word consists of letters separated by full stops: u.s.a, ph.d, but not node.js.
 func isDotted(key string) bool {
 	first, rest, found := strings.Cut(key, ".")
 	return found && utf8.RuneCountInString(first) <= 2 && utf8.RuneCountInString(rest) <= 2*strings.Count(rest, ".")+1
 }
 
-// opens reports whether the word at i is one that has a capital only at the beginning of a sentence.
+// opens reports whether the word at i is capitalized only at the beginning of a sentence.
 func (s *splitter) opens(rules *rules, i int) bool {
 	if !unicode.IsUpper(s.text[i]) {
 		return false
@@ -111,14 +111,14 @@ func (s *splitter) opens(rules *rules, i int) bool {
 	for end < s.block.end && unicode.IsLetter(s.text[end]) {
 		end++
 	}
-	// "A. A. Milne" and "the U.S. A" aside, one letter with a full stop is an initial.
+	// A single letter with a full stop is an initial ("A. A. Milne").
 	if end == i+1 && end < s.block.end && s.text[end] == '.' {
 		return false
 	}
 	return rules.openers[strings.ToLower(string(s.text[i:end]))]
 }
 
-// isCamel reports whether the word at i begins small but holds a capital or a digit: iPhone, pH, p53.
+// isCamel reports whether the word at i begins in lower case but holds a capital or a digit: iPhone, pH, p53.
 func (s *splitter) isCamel(i int) bool {
 	for ; i < s.block.end && (unicode.IsLetter(s.text[i]) || unicode.IsDigit(s.text[i])); i++ {
 		if !unicode.IsLower(s.text[i]) {
@@ -132,7 +132,7 @@ func isAbbreviable(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '.' || r == '-' || r == '\'' || r == '’'
 }
 
-// isRoman reports whether a text begins with a Roman number, as parts of works have them.
+// isRoman reports whether a text begins with a Roman numeral.
 func isRoman(text []rune) bool {
 	n := 0
 	for n < len(text) && strings.ContainsRune("IVXLC", text[n]) {

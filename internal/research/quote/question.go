@@ -11,38 +11,38 @@ import (
 	"carrel/internal/search/query"
 )
 
-// maxTerms bounds the work that a question can ask for.
+// maxTerms limits the work for one question.
 const maxTerms = 48
 
-// Query is a question made ready.
+// Query is a parsed question.
 type Query struct {
 	Question string
-	// Text is what to search for: the question, and the words it was completed with.
+	// Text is the search text: the question and Added.
 	Text string
-	// Added are the words of the talk so far that complete the question. They count less than its own.
+	// Added are words of the conversation that complete the question. They have a lower weight.
 	Added []string
 
-	// bare says that all that the question is about comes from the talk: "When?"
+	// bare means that the subject of the question comes from the conversation: "When?"
 	bare bool
-	// known are the documents that the question is about, if it needs the talk to be understood.
+	// known are the documents that the question refers to, if it depends on the conversation.
 	known    []string
 	terms    []term
-	sequence []int // places in terms, in the order of the question
+	sequence []int // indexes in terms, in the order of the question
 	kind     kind
 }
 
-// term is what a word of the question is searched for as.
+// term is a term of the question.
 type term struct {
 	text string
-	word string // as it stands in the question
-	// weight is 1 for words of the question, and less for those that were added.
+	word string // original word
+	// weight is 1 for words of the question, and less for added ones.
 	weight float64
-	name   bool // has a capital that is not the sentence's
-	slight bool // says how something is asked about, more than what
+	name   bool // is capitalized, and not because it begins the sentence
+	slight bool // describes how something is asked rather than what
 }
 
-// Ask reads a question. The talk before it may complete it; the statistics, which may be nil, tell which of its words
-// say the most.
+// Ask parses a question. The conversation before it may complete it; the statistics, which may be nil, decide by which
+// words.
 func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Query {
 	q := Query{Question: question, Text: question, kind: e.words.kindOf(question)}
 	q.terms, q.sequence = e.termsOf(question)
@@ -60,10 +60,10 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 	return q
 }
 
-// slightWeight is what a word counts that says how something is asked about, beside the words that say what.
+// slightWeight is the weight of a slight word next to others.
 const slightWeight = 0.3
 
-// Words returns how many words of the question say what it is about, without those that the talk added.
+// Words returns how many words of the question describe its subject, without added ones.
 func (q Query) Words() int {
 	n := 0
 	for _, t := range q.terms {
@@ -74,7 +74,7 @@ func (q Query) Words() int {
 	return n
 }
 
-// weighty returns how many words of the question say what it is about.
+// weighty returns how many words, including added ones, describe the subject of the question.
 func (q *Query) weighty() int {
 	n := 0
 	for _, t := range q.terms {
@@ -85,11 +85,11 @@ func (q *Query) weighty() int {
 	return n
 }
 
-// possessive is the s after a name, which would be a word of its own, and one that stands everywhere.
+// possessive matches the s after a name, which would be a separate and very frequent word.
 var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
 
-// termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
-// for nothing.
+// termsOf returns the distinct terms of a question and their sequence. Stop words, pronouns and filler words are left
+// out.
 func (e *Extractor) termsOf(question string) ([]term, []int) {
 	if e.analyser.Language() == language.Default {
 		question = possessive.ReplaceAllString(question, "$1")
@@ -114,7 +114,7 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 		}
 		seen[w.Term] = true
 		terms[i].word = w.Text
-		// A capital at the start says nothing, several do: "NASA".
+		// A capital at the beginning is ambiguous, several are not: "NASA".
 		first := []rune(w.Text)
 		terms[i].name = unicode.IsUpper(first[0]) && (w.Start > 0 || len(first) > 1 && unicode.IsUpper(first[1]))
 	}
@@ -127,7 +127,7 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 	return terms, sequence
 }
 
-// kind is what an answer to a question must hold.
+// kind is the kind of answer that a question asks for.
 type kind uint8
 
 const (
@@ -138,7 +138,7 @@ const (
 	cause
 )
 
-// kindOf tells by its words what a question asks for.
+// kindOf determines by its words what a question asks for.
 func (v *vocabulary) kindOf(question string) kind {
 	var folded strings.Builder
 	folded.WriteByte(' ')
@@ -166,8 +166,8 @@ func (v *vocabulary) kindOf(question string) kind {
 	return anything
 }
 
-// hasKind reports whether the tokens of a sentence hold a thing of the kind besides the question's own words, which
-// asked tells.
+// hasKind reports whether the tokens of a sentence include something of the kind that is not a word of the question, as
+// reported by asked.
 func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, asked func(string) bool) bool {
 	if wanted == anything {
 		return false
@@ -177,7 +177,7 @@ func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, 
 		var found bool
 		switch wanted {
 		case name:
-			// The first word of a sentence has its capital for nothing.
+			// The first word of a sentence is always capitalized.
 			found = i > 0 && !token.Stop && unicode.IsUpper(first)
 		case number:
 			found = unicode.IsDigit(first) || v.kinds[token.Term] == number

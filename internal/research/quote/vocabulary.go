@@ -7,21 +7,21 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// asking is how questions for one kind of answer are put.
+// asking is the question phrases for one kind of answer.
 type asking struct {
 	kind    kind
 	phrases []string
 }
 
-// vocabulary holds what the words of a language say about questions and answers.
+// vocabulary is a language.Vocabulary as sets of terms.
 type vocabulary struct {
 	analyser  *analysis.Analyser
 	questions []asking
-	kinds     map[string]kind // terms that are things of a kind
-	// Words that stand for something named before: at the start of a sentence, and in a question.
+	kinds     map[string]kind // kind of an answer that each term indicates
+	// Words that refer back: at the beginning of a sentence, and in a question.
 	openers, pronouns map[string]bool
-	idle              map[string]bool // words of asking itself, as terms
-	slight            map[string]bool // terms that say how something is asked about, more than what
+	idle              map[string]bool // fillers, as terms
+	slight            map[string]bool // terms of language.Vocabulary.Weak
 }
 
 func newVocabulary(a *analysis.Analyser) *vocabulary {
