@@ -9,34 +9,36 @@ import (
 var frenchLanguage = &Language{
 	Code: "fr", Name: "French", Script: unicode.Latin,
 	Stem: french.Stem,
-	StopWords: `a à afin ai ainsi après as au aucun aussi autre autres aux avait avant avec avoir c car ce ceci cela celle celui
-		ces cet cette ceux chaque chez comme comment contre d dans de depuis des donc dont du elle elles en encore entre est et
-		était étaient être eu eux fait il ils j je l la laquelle le lequel les lesquels leur leurs lors lui m ma mais me même mes moi
-		moins mon n ne ni non nos notre nous on ont ou où par parce pas pendant peu peut peuvent plus pour pourquoi qu quand que quel
-		quelle quelles quels qui quoi s sa sans se selon sera ses si soit son sont sous sur t ta te tes toi ton tous tout toute
-		toutes très tu un une vers vos votre vous y`,
+	StopWords: `a à afin ai ainsi après as au aucun aussi autre autres aux avait avant avec avoir c car ce ceci cela
+		celle celui ces cet cette ceux chaque chez comme comment contre d dans de depuis des donc dont du elle elles en
+		encore entre est et était étaient être eu eux fait il ils j je l la laquelle le lequel les lesquels leur leurs
+		lors lui m ma mais me même mes moi moins mon n ne ni non nos notre nous on ont ou où par parce pas pendant peu
+		peut peuvent plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se selon sera ses si
+		soit son sont sous sur t ta te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y`,
 	Letters: "çœêèàù",
 	Abbreviations: &Abbreviations{
 		Never:    scholarlyNever + ` dr pr prof mgr me m mm mme mlle st ste p.ex ex env c.-à-d av j.-c apr`,
 		Numbered: scholarlyNumbered + ` chap art vol t num janv févr avr juil sept oct nov déc`,
 		Either:   scholarlyEither + ` cie s.a hab c.q.f.d`,
-		Openers: `le la les l un une des du de ce cet cette ces il elle ils elles on nous vous je j leur son sa ses dans
-			en au aux à sur sous par pour avec sans chez mais ou et donc or ni car si quand lorsque comme après avant
-			depuis pendant selon malgré ainsi alors aussi cependant toutefois enfin puis où qui que quoi comment pourquoi`,
+		Openers: `le la les l un une des du de ce cet cette ces il elle ils elles on nous vous je j leur son sa ses
+			dans en au aux à sur sous par pour avec sans chez mais ou et donc or ni car si quand lorsque comme après
+			avant depuis pendant selon malgré ainsi alors aussi cependant toutefois enfin puis où qui que quoi comment
+			pourquoi`,
 	},
 	Vocabulary: &Vocabulary{
-		HowMany:  `combien|quel age|quelle part|quel pourcentage|quelle distance`,
-		When:     `quand|quelle annee|en quelle annee|quelle date`,
-		Who:      `qui`,
-		Where:    `ou est|ou sont|ou se|d ou`,
-		Why:      `pourquoi`,
-		Numbers:  `deux trois quatre cinq six sept huit neuf dix onze douze cent mille million milliard moitié tiers pourcent`,
+		HowMany: `combien|quel age|quelle part|quel pourcentage|quelle distance`,
+		When:    `quand|quelle annee|en quelle annee|quelle date`,
+		Who:     `qui`,
+		Where:   `ou est|ou sont|ou se|d ou`,
+		Why:     `pourquoi`,
+		Numbers: `deux trois quatre cinq six sept huit neuf dix onze douze cent mille million milliard moitié tiers
+			pourcent`,
 		Dates:    `janvier février mars avril mai juin juillet août septembre octobre novembre décembre siècle décennie`,
 		Causes:   `parce cause raison grâce puisque afin donc`,
 		Subjects: `il elle ils elles ce cet cette ces cela celui celle son sa ses leur leurs`,
 		Pronouns: `il elle ils elles lui leur leurs son sa ses ce cet cette ces cela y en`,
-		Weak: `important importance signifie connu fonctionne inventa inventé inventeur écrivit écrit auteur auteurs découvrit découvert
-			développé publié décrit`,
+		Weak: `important importance signifie connu fonctionne inventa inventé inventeur écrivit écrit auteur auteurs
+			découvrit découvert développé publié décrit`,
 	},
 	Phrases: &Phrases{
 		Answered:    "Citations de vos sources :",

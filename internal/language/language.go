@@ -33,8 +33,8 @@ type Language struct {
 	// DotlessI means that the lower case of I is ı.
 	DotlessI bool
 
-	// StopWords are the words that questions and sentences are made of: they are not searched for, so that whole
-	// sentences can be, and they identify the language of a text. Words are compared in folded form, so a word is left
+	// StopWords are function words. They are not searched for, so that whole sentences can be, and they identify the
+	// language of a text. Words are compared in folded form, so a word is left
 	// out if it differs from another only by accents (German schon and schön). The part before an apostrophe, such as
 	// the French l', is a word.
 	StopWords string
@@ -43,7 +43,7 @@ type Language struct {
 
 	// CapitalizesNouns means that a capital letter does not indicate a name.
 	CapitalizesNouns bool
-	// Abbreviations tell a full stop in a sentence from one that ends it.
+	// Abbreviations distinguish full stops inside a sentence from those at its end.
 	Abbreviations *Abbreviations
 	// Vocabulary identifies the kind of a question and of its answer.
 	Vocabulary *Vocabulary

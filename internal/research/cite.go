@@ -13,7 +13,7 @@ import (
 )
 
 // cite converts quotes to citations, numbered by their index from 1. Each quote is compared once more with the stored
-// document, and left out if it is not there letter by letter at its offsets.
+// document, and left out if the document does not hold it verbatim at its offsets.
 func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citation, error) {
 	if err := t.keep(ctx, quotes); err != nil {
 		return nil, err

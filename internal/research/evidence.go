@@ -86,8 +86,8 @@ func (t *turn) evidenceText(g *gathered, passages []quote.Passage) string {
 	return b.String()
 }
 
-// questionText returns the question, with the model's rewording of it if there is one. The rewording is fenced, because the
-// model that wrote it has read untrusted text.
+// questionText returns the question, with the model's rewording of it if there is one. The rewording is fenced, because
+// the model that wrote it has read untrusted text.
 func (t *turn) questionText(g *gathered) string {
 	text := "Question: " + t.ready.defuse(t.q.Text)
 	if g.question != "" && g.question != t.q.Text {

@@ -47,8 +47,8 @@ type modelAnswer struct {
 	Usage   *spent   `json:"usage,omitempty"`
 	// Shown is the stream position before parts of the answer were shown to readers; empty if none were.
 	Shown string `json:"shown,omitempty"`
-	// MustAnswerNow is set if the remaining time is needed to write the answer. It is journaled because it decides the next
-	// step.
+	// MustAnswerNow is set if the remaining time is needed to write the answer. It is journaled because it decides the
+	// next step.
 	MustAnswerNow bool `json:"late,omitempty"`
 }
 

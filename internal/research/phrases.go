@@ -7,8 +7,8 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// phrases returns the phrases in the language of the question, or in that of the sources if the question is too short to
-// tell. English stands in for a language without phrases.
+// phrases returns the phrases in the language of the question, or in the language of the sources if the question is too
+// short to tell. English stands in for a language without phrases.
 func (t *turn) phrases() *language.Phrases {
 	code := analysis.Guess(t.text)
 	if code == "" {

@@ -186,8 +186,8 @@ func (n *lenientInt) UnmarshalJSON(b []byte) error {
 // maxUnreadable limits how many unmatched braces are tried.
 const maxUnreadable = 25
 
-// jsonObjects returns the JSON objects in a reply. Models wrap them in code fences or sentences, or break off within the
-// outer object.
+// jsonObjects returns the JSON objects in a reply. Models wrap them in code fences or sentences, or break off within
+// the outer object.
 func jsonObjects(text string) []json.RawMessage {
 	var out []json.RawMessage
 	for tries := 0; tries < maxUnreadable; {

@@ -50,7 +50,7 @@ type exchange struct {
 	Question string   `json:"question"`
 	Answer   string   `json:"answer,omitempty"`
 	Titles   []string `json:"titles,omitempty"`
-	// Searched is the question as it was searched, if it was completed from the conversation.
+	// Searched is the completed question, if the conversation completed it.
 	Searched string `json:"searched,omitempty"`
 	// Cited are the documents of Titles, in the same order.
 	Cited []cited `json:"cited,omitempty"`
@@ -157,7 +157,7 @@ func (p prepared) before() quote.Talk {
 	return talk
 }
 
-// language returns the language to analyse the question in: that of most of the found passages, or of most documents.
+// language returns the language to analyse the question in: the language of most found passages, or of most documents.
 func (p prepared) language(places []place) string {
 	votes := map[string]int{}
 	for _, s := range p.Sources {

@@ -41,8 +41,8 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 	return t.quote(ctx, out.Passages, nil, quoteReason{})
 }
 
-// correctionHelps reports whether the passages answer the corrected question better than the original. A word that no source
-// holds need not be wrong, and the nearest known word need not be the intended one.
+// correctionHelps reports whether the passages answer the corrected question better than the original. A word that no
+// source holds need not be wrong, and the nearest known word need not be the intended one.
 func (t *turn) correctionHelps(passages []quote.Passage) bool {
 	var corrected, asked quote.Answer
 	words := 0
@@ -62,7 +62,7 @@ const mostQuotes = 8
 
 // quoteReason explains an answer of quotes.
 type quoteReason struct {
-	// Failure is that of the model, or the limit that was reached.
+	// Failure is the failure of the model, or the limit that was reached.
 	Failure *failure
 	// Unanswered is set if the model found no answer; the quotes are then only the closest passages.
 	Unanswered bool

@@ -12,8 +12,8 @@ import (
 	"carrel/internal/thread"
 )
 
-// memoryPatterns match explicit requests to remember something. Memories are not inferred from other messages: extractors that
-// do so mostly store junk, and cost a model call per message.
+// memoryPatterns match explicit requests to remember something. Memories are not inferred from other messages:
+// extractors that do so mostly store junk, and cost a model call per message.
 var memoryPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^(?:please\s+)?(?:remember|keep in mind|note)(?:\s+that|\s*:)\s+(.+)$`),
 	regexp.MustCompile(`(?i)^((?:please\s+)?call me\s+.+)$`),

@@ -105,11 +105,11 @@ func (p *replyWriter) describe(c thread.Citation) string {
 	return out
 }
 
-// citationMarks match citations inside a quote, which would be confused with those of the reply.
+// citationMarks match citations inside a quote, which would be confused with citations of the reply.
 var citationMarks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
 
-// oneLine returns a text from a source on one line, without links, images and citations. The citation holds the original
-// text.
+// oneLine returns a text from a source on one line, without links, images and citations. The citation holds the
+// original text.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(citationMarks.ReplaceAllString(text, "")), " ")
 	return quote.Plain(text, nil)

@@ -7,7 +7,7 @@
 // Every stage is a step of the turn's task, so that a turn resumes after a crash without repeating paid calls.
 //
 // Text from sources is untrusted: it reaches a model only in fences that it cannot close, the model has no tools, and
-// replies contain no links other than those of documents.
+// replies contain only links to documents.
 package research
 
 import (

@@ -75,7 +75,7 @@ func (f *found) Units() int { return f.Total }
 // Holders implements quote.Statistics.
 func (f *found) Holders(term string) int { return f.Held[term] }
 
-// search runs the lookups of a round concurrently, merges the results into those of earlier rounds and returns the new
+// search runs the lookups of a round concurrently, adds the results to earlier rounds and returns the new
 // places.
 func (t *turn) search(ctx context.Context, lookups []lookup) ([]place, error) {
 	round, err := step(ctx, t, "search", searchLabel(t.ready.Sources, lookups), func(ctx context.Context, _ *task.Step) (found, error) {
@@ -230,7 +230,7 @@ type rankFusion struct {
 
 func newRankFusion(several bool) *rankFusion { return &rankFusion{several: several} }
 
-// add adds the hit at a rank of a list. The passage of a document is that of the first list.
+// add adds the hit at a rank of a list. The first list with a document determines its passage.
 func (f *rankFusion) add(rank int, h source.Card) {
 	p := place{
 		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End, Score: h.Score, Keys: keysOf(h.Document),

@@ -9,8 +9,8 @@ import (
 // notAnswered is the reply of a model that finds no answer in the quotes.
 const notAnswered = "NOT ANSWERED"
 
-// answerStream streams an answer while it is written, under the same rules as the final one: no links, no images, no invented
-// citations. It shows whole sentences, because half a sentence may contain half a link.
+// answerStream streams an answer while it is written, under the same rules as the final one: no links, no images, no
+// invented citations. It shows whole sentences, because half a sentence may contain half a link.
 type answerStream struct {
 	say    func(string)
 	quotes map[int][]string

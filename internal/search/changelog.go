@@ -46,7 +46,7 @@ type Change struct {
 	Document Document
 }
 
-// Log is the change log of the documents. It has one entry per document, for its latest change: another change moves
+// Log is the change log of the documents. Each document has a single entry, for its latest change: another change moves
 // the entry to a new, higher number. Entries up to Head therefore only ever leave.
 //
 // A document never moves to another source. A Drop covers every document the source ever had, including those whose

@@ -48,7 +48,7 @@ type Status struct {
 	Bytes     int64
 	// Sources is the number of documents of each source.
 	Sources map[string]int
-	// Covered are the spans of the log that the engine holds, in order. During a rebuild they are those of the new
+	// Covered are the spans of the log that the engine holds, in order. During a rebuild they describe the new
 	// content, while searches read the old.
 	Covered    []Span
 	Rebuilding bool

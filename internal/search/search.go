@@ -1,12 +1,12 @@
 // Package search is the vocabulary of document search and the interface of its engines.
 //
-// A Query goes to an Engine, which returns a Result: ranked hits, counts by year and source, and a corrected query where
-// the original was misspelt. A Highlighter then cuts snippets from the documents. Service adds query embeddings and
-// answers requests while no engine is open.
+// A Query goes to an Engine, which returns a Result: ranked hits, counts by year and source, and a corrected query
+// where the original was misspelt. A Highlighter then cuts snippets from the documents. Service adds query embeddings
+// and answers requests while no engine is open.
 //
-// Documents live in the database, and an engine holds a copy derived from their change log (Log): Missing returns a span
-// of the log that the engine does not hold yet, and Apply adds it. The engine of this repository is search/local, an
-// index in the data folder. Package searchtest is the acceptance suite for engines.
+// Documents live in the database, and an engine holds a copy derived from their change log (Log): Missing returns a
+// span of the log that the engine does not hold yet, and Apply adds it. The engine of this repository is search/local,
+// an index in the data folder. Package searchtest is the acceptance suite for engines.
 package search
 
 import (
@@ -58,8 +58,8 @@ type SourceCount struct {
 
 // Facets count the documents that match a query. Without Query.Facets only UndatedExcluded is set.
 type Facets struct {
-	// Total is the number of documents that hold at least half of the query's IDF weight, and of those in the hits; it is
-	// never less than the number of hits.
+	// Total is the number of documents that hold at least half of the query's IDF weight, and of those in the hits; it
+	// is never less than the number of hits.
 	Total int
 	// Years splits Total by year, ascending, without undated documents.
 	Years []YearCount

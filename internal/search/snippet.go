@@ -24,7 +24,8 @@ type Snippet struct {
 // Highlighter cuts the snippets of one search. It is not safe for concurrent use.
 type Highlighter struct{ query *query.Highlighter }
 
-// NewHighlighter returns a highlighter for documents in the language of the query, which Result.Parsed or Parse returns.
+// NewHighlighter returns a highlighter for documents in the language of the query, which Result.Parsed or Parse
+// returns.
 func NewHighlighter(language string, parsed query.Parsed) Highlighter {
 	return Highlighter{query.NewHighlighter(analysis.New(language), parsed, query.SnippetWidth)}
 }
@@ -32,8 +33,8 @@ func NewHighlighter(language string, parsed query.Parsed) Highlighter {
 // Parse parses a query for a Highlighter of documents that no engine has searched.
 func Parse(q Query) query.Parsed { return query.Parse(analysis.New(q.Language), q.Text) }
 
-// Snippet cuts the snippet of a passage. A document may have become shorter since it was indexed; its last passage then
-// stands in for one that is gone.
+// Snippet cuts the snippet of a passage. A document may have become shorter since it was indexed; a passage
+// number beyond the end then means its last passage.
 func (h Highlighter) Snippet(title, text string, passage int) Snippet {
 	passages := analysis.Passages(text)
 	if passage != BestPassage {

@@ -34,7 +34,7 @@ var rulesByCode = func() map[string]func() *rules {
 	return out
 }()
 
-// rulesOf returns the rules of a language, or those of the default language if it has none.
+// rulesOf returns the rules of a language, or the rules of the default language if it has none.
 func rulesOf(code string) *rules {
 	if r := rulesByCode[code]; r != nil {
 		return r()

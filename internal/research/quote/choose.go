@@ -17,7 +17,7 @@ const (
 	worthMore  = 0.85
 	// sameSubject is how much of the best sentence's part of the question another sentence must hold.
 	sameSubject = 0.5
-	// titledSubject raises that if the title of the best sentence is what is asked for: other sentences with its words
+	// titledSubject raises that if the title of the best sentence is the subject: other sentences with its words
 	// are then less likely to be on the subject.
 	titledSubject = 1.7
 	otherForm     = 0.45 // weight of a word of the same stem, which may mean something else

@@ -73,8 +73,8 @@ func New(language string) *Extractor {
 	return &Extractor{analyser: a, rules: rulesOf(a.Language()), words: newVocabulary(a)}
 }
 
-// Answer chooses the sentences of the passages that answer the query. The statistics are those of all searched
-// passages; without them, the given passages are counted.
+// Answer chooses the sentences of the passages that answer the query. The statistics cover all searched
+// passages; if they are nil, the given passages are counted.
 func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) Answer {
 	answer := Answer{Query: q}
 	if statistics == nil {

@@ -143,7 +143,7 @@ func (f *folded) stops(to int, hanging bool) bool {
 		}
 		return !isRaised(next)
 	case next == '\'' && isWordLetter(last) && isWordLetter(later):
-		// The rest of "can't" changes the meaning, that of "Zipf's" does not.
+		// The rest of "can't" changes the meaning, the rest of "Zipf's" does not.
 		after, _ := utf8.DecodeRune(f.text[min(len(f.text), to+size+1):])
 		return later == 's' && !isWordRune(after)
 	}
@@ -156,7 +156,7 @@ func (f *folded) isNote(at int) bool {
 	return found
 }
 
-// sameHyphens reports whether the hyphens within the quote match those of the text at a position.
+// sameHyphens reports whether the hyphens within the quote match the hyphens of the text at a position.
 func (f *folded) sameHyphens(q *folded, at int) bool {
 	i := f.hyphenFrom(at + 1)
 	j := 0

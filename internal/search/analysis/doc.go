@@ -10,8 +10,8 @@
 //
 // The offsets of a token refer to the code points of the original text, regardless of folding.
 //
-// Queries are analysed in the language of the documents, because stems of one language mean little in another one of the
-// same script. Guess returns the language of a text.
+// Queries are analysed in the language of the documents, because stems of one language mean little in another one of
+// the same script. Guess returns the language of a text.
 //
 // Long texts are searched in passages, which depend only on the text.
 package analysis

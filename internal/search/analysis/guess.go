@@ -13,8 +13,8 @@ import (
 // guessed is how many words of a text Guess reads. Stop words are a third of most texts.
 const guessed = 300
 
-// Thresholds for a text in Latin letters: the votes for a language, their ratio to those of the next one, and their
-// ratio to the number of words.
+// Thresholds for a text in Latin letters: the votes for a language, their ratio to the votes for the second language,
+// and their ratio to the number of words.
 const (
 	leastVotes = 1.5
 	leastLead  = 1.4

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/search"
 )
 
-// abstracts makes documents of the size of abstracts, with words as frequent as words are.
+// abstracts returns documents of the size of abstracts, with a natural distribution of words.
 func abstracts(n int) []search.Document {
 	random := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(random, 1.1, 8, 50_000)

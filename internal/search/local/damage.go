@@ -10,9 +10,9 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// catchFaults runs f, which reads segments, and turns a memory fault or a bounds error into segment.ErrDamaged. Pages are
-// verified when they are first used; a disk that fails later, or a file that is overwritten or truncated while it is
-// mapped, would otherwise crash the process. The stack is kept in case the cause is a bug and not damage.
+// catchFaults runs f, which reads segments, and turns a memory fault or a bounds error into segment.ErrDamaged. Pages
+// are verified when they are first used; a disk that fails later, or a file that is overwritten or truncated while it
+// is mapped, would otherwise crash the process. The stack is kept in case the cause is a bug and not damage.
 func catchFaults(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -101,8 +101,8 @@ func (ix *Index) drop(s *snapshot, damaged map[*file]error) {
 	}
 }
 
-// hideDamaged removes damaged files from what searches read when no new manifest can be written. They are found again after a
-// restart.
+// hideDamaged removes damaged files from what searches read when no new manifest can be written. They are found again
+// after a restart.
 func (ix *Index) hideDamaged(damaged map[*file]error) {
 	ix.commit.Lock()
 	defer ix.commit.Unlock()

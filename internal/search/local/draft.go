@@ -201,8 +201,8 @@ func (d *draft) applyDeletions() {
 	d.parts = kept
 }
 
-// joinEmptySpans joins spans without documents to a neighbouring part, so that deletions do not pile up empty parts, and forgets
-// deletions that are no longer needed.
+// joinEmptySpans joins spans without documents to a neighbouring part, so that deletions do not pile up empty parts,
+// and forgets deletions that are no longer needed.
 func (d *draft) joinEmptySpans() {
 	var parts []*part
 	for _, p := range d.parts {

@@ -74,7 +74,7 @@ func openPart(dir string, named manifestPart, fsys disk.FS, log *slog.Logger) (*
 	return p, err
 }
 
-// partOfFile checks that an open file is the one that the manifest names, and returns its part.
+// partOfFile checks an open file against the manifest and returns its part.
 func partOfFile(f *file, span search.Span, named manifestPart, dir string) (*part, error) {
 	if f.print != named.Print {
 		return nil, fmt.Errorf("segment %d is another than was written: %w", f.number, errUntrusted)

@@ -32,7 +32,7 @@ type FollowerOptions struct {
 }
 
 // Batches of this size take a second or two to build, which is how long searches wait for the first results of a
-// rebuild, and keep the memory of a rebuild far below that of the server.
+// rebuild, and keep the memory of a rebuild far below the memory of the server.
 const (
 	batchDocuments = 16 << 10
 	batchBytes     = 16 << 20
@@ -181,7 +181,7 @@ func (f *Follower) follow(ctx context.Context) error {
 }
 
 // caughtUpWith reports whether the index holds everything up to head. The follower must have seen that head itself,
-// because only then has it checked that the index belongs to this log.
+// because it compares the index with the log when it first polls.
 func (f *Follower) caughtUpWith(head uint64) bool {
 	_, missing := f.index.Missing(head)
 	return !missing && f.Progress().Head >= head

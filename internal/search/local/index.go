@@ -119,8 +119,8 @@ func (ix *Index) openParts(m manifest) ([]*part, error) {
 	return parts, nil
 }
 
-// reconcile makes the folder match what was opened: it rewrites the manifest if parts were dropped (whole is false), and
-// deletes files of the index that the manifest does not name, which a crash or a dropped part leaves behind.
+// reconcile makes the folder match what was opened: it rewrites the manifest if parts were dropped (whole is false),
+// and deletes files of the index that the manifest does not name, which a crash or a dropped part leaves behind.
 func (ix *Index) reconcile(m manifest, whole bool) error {
 	ix.next = max(m.Next, 1)
 	entries, err := os.ReadDir(ix.dir)
@@ -291,7 +291,7 @@ func (ix *Index) matchesLog(ctx context.Context, log search.Log) (bool, error) {
 			if c.Op != search.Put {
 				continue
 			}
-			// The log has one entry per document, so this is its latest version, and the index must hold it.
+			// The log holds only the latest change of a document, so the index must hold this version.
 			held, err := last.holds(c)
 			if err != nil {
 				return err

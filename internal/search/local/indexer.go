@@ -28,8 +28,8 @@ func newIndexer() *indexer {
 	return &indexer{analysers: make(map[string]*analysis.Analyser), marked: make(map[string]string)}
 }
 
-// analyser returns the analyser of a language. Unknown languages share that of the default language, whatever their
-// documents call them.
+// analyser returns the analyser of a language. All unknown codes share the analyser of the
+// default language.
 func (in *indexer) analyser(code string) *analysis.Analyser {
 	code = language.LookupOrDefault(code).Code
 	a := in.analysers[code]
@@ -40,7 +40,7 @@ func (in *indexer) analyser(code string) *analysis.Analyser {
 	return a
 }
 
-// begin returns a builder for the documents. A segment holds vectors of one model: that of the last document with
+// begin returns a builder for the documents. A segment holds vectors of one model: the model of the last document with
 // vectors, because older models are being replaced.
 func (in *indexer) begin(puts []*search.Change) *segment.Builder {
 	in.model, in.dims = "", 0

@@ -118,8 +118,8 @@ func (ix *Index) mergeParts(ctx context.Context, parts []*part) error {
 	})
 }
 
-// replaceMerged replaces the merged parts by the new file, and deletes from it the documents that were deleted since the
-// merge began.
+// replaceMerged replaces the merged parts by the new file, and deletes from it the documents that were deleted since
+// the merge began.
 func (d *draft) replaceMerged(merged []*part, f *file) error {
 	at := slices.IndexFunc(d.parts, func(p *part) bool { return p.file == merged[0].file })
 	if at < 0 || at+len(merged) > len(d.parts) {

@@ -19,8 +19,9 @@ import (
 // process.
 const followInterval = 250 * time.Millisecond
 
-// With several nodes each reports its position every reportInterval, and one that has not reported for reportTimeout is
-// taken to be gone. A single server reports only changes, because it holds the lock of the data folder while it runs.
+// With several nodes each reports its position every reportInterval, and a node that has been silent for reportTimeout
+// is taken to be gone. A single server reports only changes, because it holds the lock of the data folder while it
+// runs.
 const (
 	reportInterval = 10 * time.Second
 	reportTimeout  = 3 * reportInterval
@@ -84,8 +85,8 @@ func (n *Node) Index() *Index { return n.index }
 // Progress returns how far the index is.
 func (n *Node) Progress() Progress { return n.follower.Progress() }
 
-// startupTimeout is how long a starting server waits for its index: enough for changes made while it was down, and for a
-// small library. A longer rebuild continues while the server answers requests.
+// startupTimeout is how long a starting server waits for its index: enough for changes made while it was down, and for
+// a small library. A longer rebuild continues while the server answers requests.
 const startupTimeout = 2 * time.Second
 
 // WaitReady waits until the index holds every stored change, for startupTimeout at most.
@@ -105,7 +106,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	return err
 }
 
-// advance passes the newest position to Run, replacing one that Run has not reported yet.
+// advance passes the newest position to Run, replacing an unreported one.
 func (n *Node) advance(through uint64) {
 	for {
 		select {
@@ -164,7 +165,8 @@ func (n *Node) Close() error { return n.index.Close() }
 // ErrNotIndexed is returned by a wait that cannot succeed because no server indexes the documents.
 var ErrNotIndexed = errors.New("the documents are stored, but no running server has indexed them")
 
-// CatchUp brings the index to the head of the change log, without a server. The caller holds the lock of the data folder.
+// CatchUp brings the index to the head of the change log, without a server. The caller holds the lock of the data
+// folder.
 func (f Folder) CatchUp(ctx context.Context, progress func(done, all uint64)) error {
 	quiet := slog.New(slog.DiscardHandler)
 	index, err := Open(f.Path, Options{Log: quiet, Identity: f.Identity})
@@ -214,8 +216,8 @@ func (f Folder) WaitForNodes(ctx context.Context, progress func(done, all uint64
 	}, progress)
 }
 
-// WaitForRebuild waits until the server of this folder has indexed all changes stored by now. If the server has not begun
-// within reportTimeout of the given time, it returns ErrNotIndexed.
+// WaitForRebuild waits until the server of this folder has indexed all changes stored by now. If the server has not
+// begun within reportTimeout of the given time, it returns ErrNotIndexed.
 func (f Folder) WaitForRebuild(ctx context.Context, began time.Time, progress func(done, all uint64)) error {
 	return f.wait(ctx, func(uint64) (uint64, error) {
 		spans, err := Covered(f.Path)
@@ -231,8 +233,8 @@ func (f Folder) WaitForRebuild(ctx context.Context, began time.Time, progress fu
 	}, progress)
 }
 
-// wait polls position until it reaches the present head of the change log. Most waits are short, so the polling interval
-// grows from 5 ms to 100 ms.
+// wait polls position until it reaches the present head of the change log. Most waits are short, so the polling
+// interval grows from 5 ms to 100 ms.
 func (f Folder) wait(ctx context.Context, position func(head uint64) (uint64, error), progress func(done, all uint64)) error {
 	head, err := f.Changes.Head(ctx)
 	if err != nil {

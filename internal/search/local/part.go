@@ -47,8 +47,8 @@ func (p *part) view() (rank.View, error) {
 	return rank.View{Segment: p.file.Segment, Deleted: p.deleted, Deductions: l}, err
 }
 
-// lostStatistics caches the statistics of the deleted documents. They are computed by the first search that needs them, because
-// opening an index must be fast, and a rebuild deletes many documents before any search.
+// lostStatistics caches the statistics of the deleted documents. They are computed by the first search that needs them,
+// because opening an index must be fast, and a rebuild deletes many documents before any search.
 type lostStatistics struct {
 	// before are the statistics of the part that this one replaced, and already the documents they include.
 	before  *rank.Deductions

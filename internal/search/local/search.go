@@ -1,8 +1,8 @@
 // Package local is the search engine in the data folder of a node.
 //
 // An Index is a folder of immutable segments, each of which covers a span of the change log. A Follower applies new
-// changes, merges segments and looks for damage. Anything the index lacks, because it is new, was deleted or is damaged,
-// is Missing and read again from the log, while searches use the rest.
+// changes, merges segments and looks for damage. Anything the index lacks, because it is new, was deleted or is
+// damaged, is Missing and read again from the log, while searches use the rest.
 package local
 
 import (
@@ -29,8 +29,8 @@ func (ix *Index) Search(ctx context.Context, q search.Query) (search.Result, err
 	return result, nil
 }
 
-// read calls f with the snapshot that searches read. If f finds a damaged segment, the segment is dropped from the index
-// and f runs again on the rest.
+// read calls f with the snapshot that searches read. If f finds a damaged segment, the segment is dropped from the
+// index and f runs again on the rest.
 func (ix *Index) read(ctx context.Context, f func(*snapshot) error) error {
 	for {
 		s, err := ix.acquire()

@@ -79,7 +79,8 @@ func TestScoresAreBM25FAsComputedByHand(t *testing.T) {
 		"query frequency kept": {"fox foxes", []search.Hit{{ID: "a", Score: 2 * ln83 * 8.8 / 5.5}}},
 		// c: frequency 1, norm 1.2×(0.25+0.75×4/6) = 0.9: authors are no part of the length.
 		"authors weigh one": {"lovelace", []search.Hit{{ID: "c", Score: ln83 * 2.2 / 1.9}}},
-		// a by its words (norm 1.5), and 0.4 × the mean idf × (0.67 for being adjacent, once; 0.33 for being near, twice).
+		// a by its words (norm 1.5), and 0.4 × the mean idf × (0.67 for being adjacent, once; 0.33 for being near,
+		// twice).
 		"nearness counts": {"red fox", []search.Hit{
 			{ID: "a", Score: ln16*6.6/4.5 + ln83*8.8/5.5 + 0.4*(ln16+ln83)/2*2.2*(0.67*1/2.5+0.33*2/3.5)},
 			{ID: "b", Score: ln16 * 4.4 / 3.2},

@@ -74,8 +74,8 @@ func foldedWord(a *analysis.Analyser, word string) string {
 	return ""
 }
 
-// isDerivedForm reports whether a word is a derived form of a stem rather than a misspelling of it: it begins with the stem and
-// has a regular ending, as "eventual" does for "event".
+// isDerivedForm reports whether a word is a derived form of a stem rather than a misspelling of it: it begins with the
+// stem and has a regular ending, as "eventual" does for "event".
 func isDerivedForm(word, term, stem string) bool {
 	return term != word && strings.HasPrefix(word, stem)
 }
@@ -84,7 +84,7 @@ func isDerivedForm(word, term, stem string) bool {
 // seldom words.
 const minTypoLength, maxTypoLength = 4, 30
 
-// mostFrequentNeighbour returns the word at edit distance one that the most passages hold, or "". It tries words and not terms,
+// mostFrequentNeighbour returns the most frequent word at edit distance 1, or "". It tries words and not terms,
 // because a typo in the ending changes the stem ("relatoinal" and "relational").
 func mostFrequentNeighbour(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word, term string) (string, error) {
 	if n := utf8.RuneCountInString(word); n < minTypoLength || n > maxTypoLength {

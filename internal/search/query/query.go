@@ -51,14 +51,14 @@ const (
 	Text
 )
 
-// Clause is a phrase of one or more terms in a field. The term "" matches any single word, also one that is not
+// Clause is a phrase of one or more terms in a field. The term "" matches any single word, even if it is not
 // indexed; a phrase never begins or ends with it.
 type Clause struct {
 	Field Field
 	Terms []string
 }
 
-// maxTerse is how many words, besides those of operators, a query may have in which quotation marks are operators. A
+// maxTerse is the maximum number of words outside of operators in a query in which quotation marks are operators. A
 // longer query is prose.
 const maxTerse = 8
 

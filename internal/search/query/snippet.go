@@ -27,8 +27,8 @@ type Highlighter struct {
 	width    int
 }
 
-// NewHighlighter returns a highlighter for a query. The analyser is that of the texts. Snippets are at most width code
-// points long, without ellipses; SnippetWidth if width is not positive.
+// NewHighlighter returns a highlighter for a query. The analyser is for the language of the texts. Snippets are at most
+// width code points long, without ellipses; SnippetWidth if width is not positive.
 func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 	if width <= 0 {
 		width = SnippetWidth
@@ -48,7 +48,7 @@ func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 
 // Snippet returns the part of a passage that holds the most of the query, on one line, with an ellipsis where it was
 // cut, and the matching spans, sorted and without overlaps. A passage without a match is shown from its start, and one
-// without text shows the title. A passage may span pages; the page is that of the first match or else of the snippet's
+// without text shows the title. A passage may span pages; the page contains the first match or else the snippet's
 // start, and 0 if the text has no pages.
 func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (shown string, lit []Span, page int) {
 	line := flatten(p.Of(text))

@@ -24,7 +24,7 @@ type loss struct {
 // maxDepth is how many layers of deductions are kept before they are summed up.
 const maxDepth = 8
 
-// Without returns the deductions with those of further documents, which must not be included already.
+// Without returns the deductions plus the statistics of further documents, which must not be included already.
 func (l *Deductions) Without(s *segment.Segment, documents []uint32) (*Deductions, error) {
 	out := &Deductions{sources: make(map[string]*loss), before: l}
 	if l != nil {

@@ -15,8 +15,8 @@ import (
 	"carrel/internal/search/segment"
 )
 
-// View is a segment with its deletions. The views of a search are in the order of the change log, so that among
-// documents with equal scores the one that changed first wins.
+// View is a segment with its deletions. The views of a search are in the order of the change log, so that of
+// documents with equal scores the first to change wins.
 type View struct {
 	Segment    *segment.Segment
 	Deleted    *segment.Bits // deleted documents, or nil

@@ -81,8 +81,8 @@ func (p *plan) windows() []window {
 	return out
 }
 
-// cut computes where each window of a part begins in one list, and adds the list's upper bounds to those of the
-// windows. Starts has one row per window and one column per list, of which the first is this list's.
+// cut computes where each window of a part begins in one list, and adds the list's upper bounds to the bounds of
+// the windows. Starts holds one row per window and one column per list, of which the first is this list's.
 func (p *plan) cut(at *part, t int, starts []int32, bounds []points) {
 	l, lists, gain := &at.lists[t], len(at.lists), p.terms[t].gain
 	from := 0
@@ -216,8 +216,8 @@ func (s *scorer) collect(at *part, w *window, optional []share) {
 	}
 }
 
-// complete adds the scores of the optional lists to that of a unit, highest bound first, until the unit cannot be among
-// the best. Units must be passed in ascending order.
+// complete adds the scores of the optional lists to the score of a unit, highest bound first, until the unit cannot be
+// among the best. Units must be passed in ascending order.
 func (s *scorer) complete(at *part, sum points, unit uint32, norm float64, optional []share) points {
 	for i := len(optional) - 1; i >= 0; i-- {
 		in := &optional[i]

@@ -16,8 +16,8 @@ import (
 //	footer    the section table, then the page checksums of every section, in that order
 //	trailer   the length of the footer, the number of sections, the checksum of both and the footer, magic
 //
-// Native arrays can be searched in place in the mapping. A file is never moved to another machine, because the index can
-// be rebuilt: one with another byte order or version counts as damaged.
+// Native arrays can be searched in place in the mapping. A file is never moved to another machine, because the index
+// can be rebuilt: one with another byte order or version counts as damaged.
 const (
 	headerMagic  = "carrelSG"
 	trailerMagic = "SGcarrel"

@@ -20,7 +20,7 @@ const gone = math.MaxUint32
 // Merge writes the surviving documents of the inputs as one segment. The result is the same file that a Builder would
 // write, except for surfaces if inputs have several for a term: the shortest wins, then the smallest. Merge holds a few
 // numbers per document and term in memory, but no postings and no text. Inputs are ordered from the oldest to the
-// newest; if they have vectors of different models, only those of the newest model are kept.
+// newest; if they have vectors of different models, only vectors of the newest model are kept.
 //
 // An error that wraps ErrDamaged is about an input, which Segment.Verify identifies. If Merge fails, also because ctx
 // ended, a partial file may exist, which the caller removes.

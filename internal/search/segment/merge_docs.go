@@ -124,7 +124,7 @@ func (m *merger) newNorms() []float32 {
 	return norms(m.sources, lengths)
 }
 
-// planVectors chooses the model: that of the newest input with a surviving vector.
+// planVectors chooses the model of the newest input with a surviving vector.
 func (m *merger) planVectors() error {
 	m.vectors = make([]bool, len(m.inputs))
 	for i := len(m.inputs) - 1; i >= 0; i-- {

@@ -11,7 +11,7 @@ import (
 )
 
 // Open maps a file and verifies its header, its footer and the sections that are read all the time: the sources and the
-// values of documents and units. The other sections are verified as they are used.
+// values of documents and units. The other sections are verified on first use.
 //
 // An error that is caused by the content or a missing file wraps ErrDamaged. A system error, such as a missing
 // permission or too many open files, does not, because the file may be intact.

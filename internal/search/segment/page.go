@@ -56,8 +56,8 @@ func (s *section) check(p uint64) error {
 	return nil
 }
 
-// catchFaults runs f, which reads mapped pages for the first time, and turns a page fault into an error. Otherwise a bad
-// sector or a file truncated by another process would crash the process.
+// catchFaults runs f, which reads mapped pages for the first time, and turns a page fault into an error. Otherwise a
+// bad sector or a file truncated by another process would crash the process.
 func catchFaults(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

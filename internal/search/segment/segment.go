@@ -73,10 +73,10 @@ type Term struct {
 
 // Postings are the postings of a term as parallel slices, in ascending order of units.
 //
-// BlockSize consecutive postings of the file share a bound: that of posting p is Bounds[p/BlockSize-First/BlockSize]. A
-// bound q is just below the least (0.3+0.9×length/average)/freq in the block, where average is the mean length of the
-// units of the posting's source in this segment (K1×(1-B) is 0.3, K1×B is 0.9). So no posting of the block has a
-// saturation above (1+K1)/(1+q×min(1, average/queryAverage)).
+// BlockSize consecutive postings of the file share a bound: the bound of posting p is
+// Bounds[p/BlockSize-First/BlockSize]. A bound q is just below the least (0.3+0.9×length/average)/freq in the block,
+// where average is the mean length of the units of the posting's source in this segment (K1×(1-B) is 0.3, K1×B is 0.9).
+// So no posting of the block has a saturation above (1+K1)/(1+q×min(1, average/queryAverage)).
 type Postings struct {
 	First  uint64
 	Units  []uint32
@@ -127,7 +127,8 @@ func (s *Segment) Source(id string) (Range, bool) {
 	return s.sources[i], true
 }
 
-// Lengths returns the lengths of the units: the terms of the title times three, plus those of the text.
+// Lengths returns the lengths of the units: three times the number of terms in the title, plus the number of terms in
+// the text.
 func (s *Segment) Lengths() []uint32 { return s.lengths }
 
 // Years returns the years of the documents, 0 for undated ones.

@@ -8,7 +8,7 @@ type Vectors struct {
 	Dims int
 	// Codes are the sign bits, (Dims+63)/64 words per unit; see Quantise.
 	Codes []uint64
-	// Scales has one value per unit, 0 for a unit without a vector.
+	// Scales holds one value per unit, 0 for a unit without a vector.
 	Scales []float32
 }
 
