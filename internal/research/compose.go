@@ -18,7 +18,8 @@ import (
 // supported, the quotes themselves are the answer.
 func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) {
 	quotes := g.best(t.limits.Quotes)
-	draft, err := t.ask(ctx, "answer", "Writing the answer", t.answerRequest(g, quotes), &answerStream{say: t.run.Delta, quotes: quotesByNumber(quotes)})
+	live := &answerStream{say: t.run.Delta, quotes: quotesByNumber(quotes)}
+	draft, err := t.ask(ctx, "answer", "Writing the answer", t.answerRequest(g, quotes), live)
 	if err != nil {
 		return thread.Answer{}, err
 	}
@@ -28,7 +29,7 @@ func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) 
 	}
 	switch {
 	case text == "" && draft.Failure == nil:
-		draft.Failure = &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model returned an empty answer. Try again."}
+		draft.Failure = modelFailed("The model returned an empty answer. Try again.")
 		fallthrough
 	case text == "":
 		return t.quote(ctx, g.passages, quotes, quoteReason{Failure: draft.Failure, Shown: draft.Shown})
@@ -52,9 +53,7 @@ func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) 
 		}
 	}
 	if checked.Supported == 0 {
-		f := cmp.Or(draft.Failure, &failure{
-			Kind: core.KindUpstream, Code: "model_failed", Detail: "The model's answer could not be verified against your sources.",
-		})
+		f := cmp.Or(draft.Failure, modelFailed("The model's answer could not be verified against your sources."))
 		return t.quote(ctx, g.passages, quotes, quoteReason{Failure: f, Shown: draft.Shown})
 	}
 	return t.reply(g, draft, checked), nil
@@ -156,7 +155,9 @@ func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []quo
 				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Supported})
 			case quote.Unsupported:
 				out.Unsupported++
-				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s)})
+				out.Checks = append(out.Checks, thread.Check{
+					Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s),
+				})
 			}
 		}
 		out.Citations = slices.DeleteFunc(citations, func(c thread.Citation) bool { return !used[c.N] })
@@ -191,12 +192,14 @@ func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []
 	if first.Supported+first.Unsupported == 0 {
 		wrong.WriteString("- Nothing in it cites a quote.\n")
 	}
-	text := t.quotesText(quotes) + t.ready.fence(`kind="answer"`, first.Text) + t.ready.fence(`kind="sentences to correct"`, wrong.String()) + t.questionText(g)
+	text := t.quotesText(quotes) + t.ready.fence(`kind="answer"`, first.Text) +
+		t.ready.fence(`kind="sentences to correct"`, wrong.String()) + t.questionText(g)
 	draft, err := t.ask(ctx, "repair", "Correcting the answer", model.Request{
 		System: t.ready.system(repairPrompt), MaxTokens: t.limits.AnswerTokens, Temperature: new(float64),
 		Messages: []model.Message{{Role: model.RoleUser, Text: text}},
 	}, nil)
-	if err != nil || draft.Failure != nil || draft.Cut || strings.TrimSpace(draft.Text) == "" || declinesToAnswer(draft.Text) {
+	if err != nil || draft.Failure != nil || draft.Cut ||
+		strings.TrimSpace(draft.Text) == "" || declinesToAnswer(draft.Text) {
 		return first, err
 	}
 	second, err := t.check(ctx, g, draft.Text, quotes)

@@ -10,7 +10,8 @@ func (p prepared) fence(head, text string) string {
 
 // defuse removes the nonce from a text.
 func (p prepared) defuse(text string) string {
-	return strings.ReplaceAll(text, p.Nonce, strings.Repeat("·", 3)) // not empty, so that the remaining parts cannot form the nonce
+	// Not replaced by nothing, because the remaining parts could form the nonce.
+	return strings.ReplaceAll(text, p.Nonce, strings.Repeat("·", 3))
 }
 
 func (p prepared) mark() string { return "text-" + p.Nonce }

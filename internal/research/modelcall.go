@@ -35,6 +35,10 @@ func (f failure) err() error { return &core.Error{Kind: f.Kind, Code: f.Code, De
 // isLimit reports whether a limit was reached, rather than that the model failed.
 func (f failure) isLimit() bool { return f.Code == codeCap || f.Code == codeTime }
 
+func modelFailed(detail string) *failure {
+	return &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: detail}
+}
+
 // outOfTime is the failure of a turn whose time is used up.
 var outOfTime = failure{Kind: core.KindTimeout, Code: codeTime, Detail: "The turn ran out of time."}
 
@@ -78,7 +82,8 @@ func (t *turn) usage() *thread.Usage {
 		return nil
 	}
 	return &thread.Usage{
-		Model: t.ready.Model, InputTokens: t.spent.In, OutputTokens: t.spent.Out, CostMicros: t.spent.Micros, Estimated: t.spent.Estimated,
+		Model: t.ready.Model, InputTokens: t.spent.In, OutputTokens: t.spent.Out,
+		CostMicros: t.spent.Micros, Estimated: t.spent.Estimated,
 	}
 }
 
@@ -115,7 +120,8 @@ func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (m
 	out, used := t.stream(ctx, left, r, live)
 	if used != (model.Usage{}) {
 		out.Usage = &spent{
-			In: int64(used.In), Out: int64(used.Out), Micros: int64(price.Cost(used)), Estimated: used.Estimated || !known, Calls: 1,
+			In: int64(used.In), Out: int64(used.Out), Micros: int64(price.Cost(used)),
+			Estimated: used.Estimated || !known, Calls: 1,
 		}
 	}
 	if ctx.Err() != nil {
@@ -126,7 +132,9 @@ func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (m
 }
 
 // stream reads the answer of the model and its usage.
-func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, live *answerStream) (modelAnswer, model.Usage) {
+func (t *turn) stream(
+	ctx context.Context, left time.Duration, r model.Request, live *answerStream,
+) (modelAnswer, model.Usage) {
 	limited, cancel := context.WithTimeoutCause(ctx, left, outOfTime.err())
 	defer cancel()
 	var out modelAnswer

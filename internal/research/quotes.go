@@ -18,7 +18,8 @@ type searchResult struct {
 // answerWithQuotes answers with quotes from the sources, without a model.
 func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 	lookups := []lookup{{Text: t.query.Text}}
-	out, err := step(ctx, t, "search", searchLabel(t.ready.Sources, lookups), func(ctx context.Context, _ *task.Step) (searchResult, error) {
+	label := searchLabel(t.ready.Sources, lookups)
+	out, err := step(ctx, t, "search", label, func(ctx context.Context, _ *task.Step) (searchResult, error) {
 		var out searchResult
 		var err error
 		if out.Found, err = t.find(ctx, lookups); err != nil {
@@ -72,7 +73,9 @@ type quoteReason struct {
 
 // quote answers with the chosen quotes, or with the best of the passages. Without any quote the answer says so, unless
 // there was a failure, which is then returned.
-func (t *turn) quote(ctx context.Context, passages []quote.Passage, chosen []quote.Quote, w quoteReason) (thread.Answer, error) {
+func (t *turn) quote(
+	ctx context.Context, passages []quote.Passage, chosen []quote.Quote, w quoteReason,
+) (thread.Answer, error) {
 	type written struct {
 		Answer thread.Answer `json:"answer"`
 		Empty  bool          `json:"empty,omitempty"`

@@ -27,7 +27,8 @@ type reading struct {
 
 // read reads the found documents and chooses the passages that are most relevant to the question.
 func (t *turn) read(ctx context.Context, places []place) ([]quote.Passage, error) {
-	out, err := step(ctx, t, "read", "Reading "+count(len(places), "document"), func(ctx context.Context, _ *task.Step) (reading, error) {
+	label := "Reading " + count(len(places), "document")
+	out, err := step(ctx, t, "read", label, func(ctx context.Context, _ *task.Step) (reading, error) {
 		passages, err := t.passages(ctx, places, len(places), t.limits.Passages)
 		return reading{passages}, err
 	})
@@ -104,7 +105,9 @@ func (t *turn) best(passages []quote.Passage, n int) []quote.Passage {
 // withExtractor calls do with an extractor for the language of the found passages and the parsed question.
 func (t *turn) withExtractor(do func(x *quote.Extractor, q quote.Query)) {
 	question := cmp.Or(t.found.Corrected, t.text)
-	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
+	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) {
+		do(x, x.Ask(question, t.ready.before(), nil))
+	})
 }
 
 // statistics returns the term statistics of the index, or nil if they are not known.

@@ -78,7 +78,8 @@ func (f *found) Holders(term string) int { return f.Held[term] }
 // search runs the lookups of a round concurrently, adds the results to earlier rounds and returns the new
 // places.
 func (t *turn) search(ctx context.Context, lookups []lookup) ([]place, error) {
-	round, err := step(ctx, t, "search", searchLabel(t.ready.Sources, lookups), func(ctx context.Context, _ *task.Step) (found, error) {
+	label := searchLabel(t.ready.Sources, lookups)
+	round, err := step(ctx, t, "search", label, func(ctx context.Context, _ *task.Step) (found, error) {
 		return t.find(ctx, lookups)
 	})
 	if err != nil {
@@ -176,7 +177,10 @@ func (f *found) fail(name string, err error) {
 	f.Failed++
 	e := failureOf(err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		e = failure{Kind: core.KindTimeout, Code: "unavailable", Detail: fmt.Sprintf("The search took longer than %d seconds.", int(searchTimeout.Seconds()))}
+		e = failure{
+			Kind: core.KindTimeout, Code: "unavailable",
+			Detail: fmt.Sprintf("The search took longer than %d seconds.", int(searchTimeout.Seconds())),
+		}
 	}
 	f.Error = &e
 	f.warn(problem{Source: name, Detail: e.Detail})
@@ -233,7 +237,8 @@ func newRankFusion(several bool) *rankFusion { return &rankFusion{several: sever
 // add adds the hit at a rank of a list. The first list with a document determines its passage.
 func (f *rankFusion) add(rank int, h source.Card) {
 	p := place{
-		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End, Score: h.Score, Keys: keysOf(h.Document),
+		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End,
+		Score: h.Score, Keys: keysOf(h.Document),
 	}
 	if f.several {
 		p.Score = 1 / float64(fusion+rank+1)
@@ -254,14 +259,17 @@ func (f *rankFusion) places() []place {
 
 // same reports whether two places belong to the same work.
 func (p place) same(other place) bool {
-	return p.DocumentID == other.DocumentID || slices.ContainsFunc(p.Keys, func(k string) bool { return slices.Contains(other.Keys, k) })
+	return p.DocumentID == other.DocumentID ||
+		slices.ContainsFunc(p.Keys, func(k string) bool { return slices.Contains(other.Keys, k) })
 }
 
 // keysOf returns keys that records of the same work share: DOI, URL and content hash.
 func keysOf(d source.Document) []string {
 	var keys []string
 	if doi := strings.ToLower(strings.TrimSpace(d.DOI)); doi != "" {
-		for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
+		for _, prefix := range []string{
+			"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:",
+		} {
 			doi = strings.TrimPrefix(doi, prefix)
 		}
 		keys = append(keys, "doi:"+strings.TrimSpace(doi))

@@ -44,7 +44,8 @@ func newTurn(a *Agent, r *task.Run, q thread.Question) *turn {
 	}
 	_, text := memoryRequest(q.Text)
 	return &turn{
-		text: cmp.Or(text, q.Text), Agent: a, run: r, q: q, limits: limits, ends: a.Clock.Now().Add(limits.Time), documents: map[string]source.Document{},
+		text: cmp.Or(text, q.Text), Agent: a, run: r, q: q, limits: limits, ends: a.Clock.Now().Add(limits.Time),
+		documents: map[string]source.Document{},
 	}
 }
 
@@ -56,7 +57,9 @@ func (t *turn) mustAnswerNow() bool { return t.left() < t.limits.Time/3 }
 
 // step runs a stage and journals its result. The result is always decoded from its journaled form, so that a first and
 // a resumed attempt see the same.
-func step[T any](ctx context.Context, t *turn, kind, label string, fn func(ctx context.Context, s *task.Step) (T, error)) (T, error) {
+func step[T any](
+	ctx context.Context, t *turn, kind, label string, fn func(ctx context.Context, s *task.Step) (T, error),
+) (T, error) {
 	var out T
 	raw, err := t.run.Step(ctx, kind, label, func(ctx context.Context, s *task.Step) ([]byte, error) {
 		v, err := fn(ctx, s)

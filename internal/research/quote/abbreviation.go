@@ -25,8 +25,8 @@ var rulesByCode = func() map[string]func() *rules {
 		if a := l.Abbreviations; a != nil {
 			out[l.Code] = sync.OnceValue(func() *rules {
 				return &rules{
-					never: wordSet(a.Never), numbered: wordSet(a.Numbered), either: wordSet(a.Either), openers: wordSet(a.Openers),
-					ordinals: a.Ordinals,
+					never: wordSet(a.Never), numbered: wordSet(a.Numbered), either: wordSet(a.Either),
+					openers: wordSet(a.Openers), ordinals: a.Ordinals,
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package quote
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 
 	"carrel/internal/search/analysis"
@@ -121,14 +122,14 @@ func (r *blockReader) paused() bool {
 	}
 	last := r.blocks[len(r.blocks)-1]
 	before := r.text[last.end-1]
-	return last.kind == Item || isStop(before) || analysis.IsClosing(before) || before == ':' || before == ';' || before == '：' || before == '；'
+	return last.kind == Item || isStop(before) || analysis.IsClosing(before) || strings.ContainsRune(":;：；", before)
 }
 
 // itemMark returns the length of a list mark with the space after it, or 0.
 func (r *blockReader) itemMark(line []rune) int {
 	size := 0
 	switch first := line[0]; {
-	case first == '-' || first == '*' || first == '+' || first == '•' || first == '‣' || first == '◦' || first == '▪' || first == '·':
+	case strings.ContainsRune("-*+•‣◦▪·", first):
 		size = 1
 	case (first == '–' || first == '—') && r.paused():
 		size = 1

@@ -68,7 +68,8 @@ func Check(answer string, quotes map[int][]string) Checks {
 		c := Checked{Start: s.Start, End: s.End}
 		if s.Kind == Prose || s.Kind == Item {
 			c.Keys = keysIn(text[s.Start:s.End])
-			lost := len(c.Keys) == 0 && slices.ContainsFunc(unknown, func(at int) bool { return s.Start < at && at <= s.End })
+			lost := len(c.Keys) == 0 &&
+				slices.ContainsFunc(unknown, func(at int) bool { return s.Start < at && at <= s.End })
 			c.judge(string(withoutMarks(text[s.Body:s.End])), quotes, lost)
 		}
 		checks.Sentences = append(checks.Sentences, c)
@@ -201,7 +202,8 @@ func cleanMarks(text []rune, quotes map[int][]string) ([]rune, []int) {
 			continue
 		}
 		// Remove the space before it as well, unless a word follows.
-		if n := len(out); n > 0 && out[n-1] == ' ' && (i == len(text) || !unicode.IsLetter(text[i]) && !unicode.IsDigit(text[i])) {
+		wordFollows := i < len(text) && (unicode.IsLetter(text[i]) || unicode.IsDigit(text[i]))
+		if n := len(out); n > 0 && out[n-1] == ' ' && !wordFollows {
 			out = out[:n-1]
 		}
 		removed = append(removed, len(out))

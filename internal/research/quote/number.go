@@ -79,7 +79,8 @@ func (r *numberReader) number() {
 	from := r.at
 	negative := (r.peek(-1) == '-' || r.peek(-1) == '−') && !unicode.IsLetter(r.peek(-2)) && !unicode.IsDigit(r.peek(-2)) &&
 		r.peek(-2) != ')' && r.peek(-2) != '%'
-	for unicode.IsDigit(r.peek(0)) || isSeparator(r.peek(0)) && unicode.IsDigit(r.peek(1)) && (r.peek(0) != ' ' || r.groupAfter(from)) {
+	for unicode.IsDigit(r.peek(0)) ||
+		isSeparator(r.peek(0)) && unicode.IsDigit(r.peek(1)) && (r.peek(0) != ' ' || r.groupAfter(from)) {
 		r.at++
 	}
 	n := numeral{value: canonical(plainDigits(string(r.text[from:r.at])))}

@@ -73,7 +73,8 @@ func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *ma
 
 func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Passage) {
 	r := &m.passages[number]
-	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, len(m.query.terms)), titled: make([]bool, len(m.query.terms))}
+	terms := len(m.query.terms)
+	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, terms), titled: make([]bool, terms)}
 	for token := range e.analyser.Tokens(p.Title) {
 		r.title = append(r.title, token)
 		if i, exact := matcher.match(token); exact {
@@ -88,16 +89,16 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 	r.from = len(m.sentences)
 	at := 0
 	sentences := sentencesOf(r.text, e.rules)
-	width := len(m.query.terms)
-	holds, verbatim := make([]float64, len(sentences)*width), make([]bool, len(sentences)*width)
+	holds, verbatim := make([]float64, len(sentences)*terms), make([]bool, len(sentences)*terms)
 	for i, s := range sentences {
-		c := candidate{Sentence: s, passage: number, holds: holds[i*width : (i+1)*width], verbatim: verbatim[i*width : (i+1)*width]}
-		from := at
+		from, to := i*terms, (i+1)*terms
+		c := candidate{Sentence: s, passage: number, holds: holds[from:to], verbatim: verbatim[from:to]}
+		first := at
 		for at < len(r.tokens) && r.tokens[at].Start < s.End {
 			c.count(matcher, r.text, r.tokens[at])
 			at++
 		}
-		c.tokens = r.tokens[from:at]
+		c.tokens = r.tokens[first:at]
 		r.length += c.length
 		for i, n := range c.holds {
 			if n < 1 {
@@ -219,8 +220,9 @@ func (m *material) named(sentence int, statistics Statistics) bool {
 	const few, fewOf = 2, 500
 	c := &m.sentences[sentence]
 	p := &m.passages[c.passage]
+	rare := max(few, statistics.Units()/fewOf)
 	for i, t := range m.query.terms {
-		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.titled[i]) && statistics.Holders(t.text) <= max(few, statistics.Units()/fewOf) {
+		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.titled[i]) && statistics.Holders(t.text) <= rare {
 			return true
 		}
 	}

@@ -293,7 +293,9 @@ func plainLetter(r rune) string {
 
 // accentScripts are the scripts in which nonspacing marks can be dropped without changing the word. In others, such as
 // Devanagari, they are vowels. Inherited holds the accents of Latin, Greek and most of Arabic.
-var accentScripts = []*unicode.RangeTable{unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Cyrillic}
+var accentScripts = []*unicode.RangeTable{
+	unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Cyrillic,
+}
 
 const dotAbove = '\u0307'
 

@@ -13,7 +13,7 @@ import (
 // Apply adds the changes of a missing span; see search.Engine.
 func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.Change) error {
 	if span.Through <= span.After {
-		return fmt.Errorf("fill the search index: span (%d, %d] is empty", span.After, span.Through)
+		return fmt.Errorf("apply changes to the search index: span (%d, %d] is empty", span.After, span.Through)
 	}
 	b := newBatch(span, changes)
 	if err := b.check(); err != nil {
@@ -22,7 +22,7 @@ func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.C
 	if len(b.puts) > 0 {
 		f, err := ix.build(ctx, b.puts)
 		if err != nil {
-			return fmt.Errorf("fill the search index: %w", err)
+			return fmt.Errorf("apply changes to the search index: %w", err)
 		}
 		defer f.release()
 		b.file = f
@@ -32,7 +32,7 @@ func (ix *Index) Apply(ctx context.Context, span search.Span, changes []search.C
 		ix.dropDamagedNow(ctx) // so that the next attempt succeeds
 	}
 	if err != nil {
-		return fmt.Errorf("fill the search index: %w", err)
+		return fmt.Errorf("apply changes to the search index: %w", err)
 	}
 	return nil
 }
@@ -79,15 +79,19 @@ func newBatch(span search.Span, changes []search.Change) *batch {
 func (b *batch) check() error {
 	for _, c := range b.puts {
 		if !b.span.Contains(c.Seq) {
-			return fmt.Errorf("fill the search index: change %d is not in (%d, %d]", c.Seq, b.span.After, b.span.Through)
+			return b.outside(c.Seq)
 		}
 	}
-	for _, g := range b.gone {
-		if !b.span.Contains(g.Seq) {
-			return fmt.Errorf("fill the search index: change %d is not in (%d, %d]", g.Seq, b.span.After, b.span.Through)
+	for _, d := range b.gone {
+		if !b.span.Contains(d.Seq) {
+			return b.outside(d.Seq)
 		}
 	}
 	return nil
+}
+
+func (b *batch) outside(seq uint64) error {
+	return fmt.Errorf("apply changes to the search index: %d is not in (%d, %d]", seq, b.span.After, b.span.Through)
 }
 
 // build writes the documents as a segment. The caller releases the file.
@@ -142,7 +146,9 @@ func (b *batch) apply(d *draft) error {
 			return err
 		}
 	}
-	at, _ := slices.BinarySearchFunc(d.parts, b.span, func(p *part, s search.Span) int { return cmp.Compare(p.span.After, s.After) })
+	at, _ := slices.BinarySearchFunc(d.parts, b.span, func(p *part, s search.Span) int {
+		return cmp.Compare(p.span.After, s.After)
+	})
 	d.parts = slices.Insert(d.parts, at, fresh)
 	d.deletions = append(d.deletions, b.gone...)
 	return nil

@@ -143,7 +143,8 @@ func (p *part) verify() error {
 func (r *Report) add(p *checkedPart) {
 	span := search.Span{After: p.named.After, Through: p.named.Through}
 	if p.err != nil {
-		r.Problems = append(r.Problems, fmt.Sprintf("segment %d, changes %d to %d: %v", p.named.Segment, span.After+1, span.Through, p.err))
+		r.Problems = append(r.Problems,
+			fmt.Sprintf("segment %d, changes %d to %d: %v", p.named.Segment, span.After+1, span.Through, p.err))
 	}
 	if p.named.Segment == 0 {
 		return
@@ -191,7 +192,8 @@ func (r *Report) findDuplicate(p *part, doc uint32, others []*part) error {
 			return err
 		}
 		if ok && !other.deleted.Get(twin) {
-			r.Problems = append(r.Problems, fmt.Sprintf("segments %d and %d both hold document %s", p.file.number, other.file.number, id))
+			r.Problems = append(r.Problems,
+				fmt.Sprintf("segments %d and %d both hold document %s", p.file.number, other.file.number, id))
 		}
 	}
 	return nil

@@ -111,7 +111,9 @@ func (ix *Index) hideDamaged(damaged map[*file]error) {
 		return
 	}
 	defer s.release()
-	parts := slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool { return p.file != nil && damaged[p.file] != nil })
+	parts := slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool {
+		return p.file != nil && damaged[p.file] != nil
+	})
 	ix.publish(&draft{parts: parts, deletions: s.deletions}, false)
 }
 

@@ -53,7 +53,9 @@ type Index struct {
 // Open opens the index in the folder, and creates the folder if necessary. Files that are damaged, of another version
 // or of another database are dropped and logged, and their spans are missing.
 func Open(dir string, o Options) (*Index, error) {
-	ix := &Index{dir: dir, fs: o.FS, log: o.Log, identity: o.Identity, policy: defaultPolicy(), merging: make(map[uint64]bool)}
+	ix := &Index{
+		dir: dir, fs: o.FS, log: o.Log, identity: o.Identity, policy: defaultPolicy(), merging: make(map[uint64]bool),
+	}
 	if ix.fs == nil {
 		ix.fs = disk.OS
 	}

@@ -88,7 +88,9 @@ func (in *indexer) add(b *segment.Builder, c *search.Change) {
 			in.texts = append(in.texts, nil)
 		}
 		in.texts[i] = terms(in.texts[i][:0], a, text)
-		out.Units = append(out.Units, segment.Unit{Title: title, Authors: authors, Text: in.texts[i], Vector: in.vector(doc.Vectors, i)})
+		out.Units = append(out.Units, segment.Unit{
+			Title: title, Authors: authors, Text: in.texts[i], Vector: in.vector(doc.Vectors, i),
+		})
 	}
 	b.Add(out)
 }

@@ -75,7 +75,9 @@ func OpenNode(f Folder, log *slog.Logger) (*Node, error) {
 	if !f.SingleNode {
 		n.name = core.NewID("node")
 	}
-	n.follower = NewFollower(index, f.Changes, FollowerOptions{Interval: followInterval, Log: log, OnAdvance: n.advance})
+	n.follower = NewFollower(index, f.Changes, FollowerOptions{
+		Interval: followInterval, Log: log, OnAdvance: n.advance,
+	})
 	return n, nil
 }
 
@@ -235,7 +237,9 @@ func (f Folder) WaitForRebuild(ctx context.Context, began time.Time, progress fu
 
 // wait polls position until it reaches the present head of the change log. Most waits are short, so the polling
 // interval grows from 5 ms to 100 ms.
-func (f Folder) wait(ctx context.Context, position func(head uint64) (uint64, error), progress func(done, all uint64)) error {
+func (f Folder) wait(
+	ctx context.Context, position func(head uint64) (uint64, error), progress func(done, all uint64),
+) error {
 	head, err := f.Changes.Head(ctx)
 	if err != nil {
 		return err

@@ -34,7 +34,8 @@ func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 		width = SnippetWidth
 	}
 	h := &Highlighter{
-		analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, counts: make([]int, len(q.Terms)), width: width,
+		analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, counts: make([]int, len(q.Terms)),
+		width: width,
 	}
 	for i, term := range q.Terms {
 		// Stop words are highlighted only if the query has no other words, because they are in every line.
@@ -215,7 +216,8 @@ func cutBackward(text []rune, from, limit int) int {
 var cuts = []func(before, after rune) bool{betweenWords, besidePunctuation, analysis.BetweenCharacters}
 
 func betweenWords(before, after rune) bool {
-	return before == ' ' || after == ' ' || analysis.IsUnspaced(before) && analysis.IsUnspaced(after) && analysis.BetweenCharacters(before, after)
+	return before == ' ' || after == ' ' ||
+		analysis.IsUnspaced(before) && analysis.IsUnspaced(after) && analysis.BetweenCharacters(before, after)
 }
 
 func besidePunctuation(before, after rune) bool {
