@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"carrel/internal/core"
 	"carrel/internal/model"
 	"carrel/internal/research/quote"
 	"carrel/internal/task"

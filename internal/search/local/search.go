@@ -62,7 +62,7 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q search.Query) (searc
 	if len(answer.Hits) > 0 && !answer.Weak {
 		return newResult(parts, answer, parsed)
 	}
-	corrected, err := correct(ctx, views, q, parsed, answer.Unknown)
+	corrected, err := newSpeller(views, q).correct(ctx, q.Text, parsed, answer.Unknown)
 	if err != nil {
 		return search.Result{}, err
 	}

@@ -15,9 +15,22 @@ import (
 // else, and trying would take too long.
 const maxMisspelt = 8
 
+// speller corrects words by the terms of the searched sources.
+type speller struct {
+	views    []rank.View
+	sources  []string
+	analyser *analysis.Analyser
+}
+
+// newSpeller returns a speller with a new analyser, because the pooled ones should not cache the many non-words that a
+// speller tries.
+func newSpeller(views []rank.View, q search.Query) speller {
+	return speller{views: views, sources: q.Sources, analyser: analysis.New(q.Language)}
+}
+
 // correct returns the query with its unknown words corrected, or "" if none could be. Unknown are the indexes of the
 // terms that no searched document holds.
-func correct(ctx context.Context, views []rank.View, q search.Query, parsed query.Parsed, unknown []int) (string, error) {
+func (s speller) correct(ctx context.Context, q string, parsed query.Parsed, unknown []int) (string, error) {
 	if len(unknown) == 0 || len(unknown) > maxMisspelt {
 		return "", nil
 	}
@@ -25,16 +38,14 @@ func correct(ctx context.Context, views []rank.View, q search.Query, parsed quer
 	for _, place := range unknown {
 		unheld[parsed.Terms[place].Text] = true
 	}
-	// A new analyser, because the pooled ones should not cache the many non-words that are tried.
-	a := analysis.New(q.Language)
-	text := []rune(q.Text)
+	text := []rune(q)
 	var out strings.Builder
 	at, corrected := 0, false
 	for _, word := range parsed.Words {
 		if !unheld[word.Term] || word.Start < at {
 			continue
 		}
-		meant, err := correctWord(ctx, views, q.Sources, a, word)
+		meant, err := s.correctWord(ctx, word)
 		if err != nil {
 			return "", err
 		}
@@ -53,13 +64,13 @@ func correct(ctx context.Context, views []rank.View, q search.Query, parsed quer
 }
 
 // correctWord returns the correction of a word that no document holds, or "".
-func correctWord(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word query.Word) (string, error) {
-	folded := foldedWord(a, word.Text)
-	meant, err := mostFrequentNeighbour(ctx, views, sources, a, folded, word.Term)
+func (s speller) correctWord(ctx context.Context, word query.Word) (string, error) {
+	folded := foldedWord(s.analyser, word.Text)
+	meant, err := s.mostFrequentNeighbour(ctx, folded, word.Term)
 	if meant != "" || err != nil {
 		return meant, err
 	}
-	meant, _, err = rank.Suggest(ctx, views, sources, word.Term)
+	meant, _, err = rank.Suggest(ctx, s.views, s.sources, word.Term)
 	if isDerivedForm(folded, word.Term, meant) {
 		return "", err
 	}
@@ -86,14 +97,14 @@ const minTypoLength, maxTypoLength = 4, 30
 
 // mostFrequentNeighbour returns the most frequent word at edit distance 1, or "". It tries words and not terms,
 // because a typo in the ending changes the stem ("relatoinal" and "relational").
-func mostFrequentNeighbour(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word, term string) (string, error) {
+func (s speller) mostFrequentNeighbour(ctx context.Context, word, term string) (string, error) {
 	if n := utf8.RuneCountInString(word); n < minTypoLength || n > maxTypoLength {
 		return "", nil
 	}
 	best, most := "", 0
 	seen := make(map[string]bool)
 	for _, near := range neighbours(word) {
-		for token := range a.Tokens(near) {
+		for token := range s.analyser.Tokens(near) {
 			if token.Stop || seen[token.Term] || !isTypo(word, near) && isDerivedForm(word, term, token.Term) {
 				continue
 			}
@@ -101,7 +112,7 @@ func mostFrequentNeighbour(ctx context.Context, views []rank.View, sources []str
 			if err := ctx.Err(); err != nil {
 				return "", err
 			}
-			n, err := rank.Holders(views, sources, token.Term)
+			n, err := rank.Holders(s.views, s.sources, token.Term)
 			if err != nil {
 				return "", err
 			}

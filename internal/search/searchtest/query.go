@@ -8,7 +8,9 @@ import (
 )
 
 func sources(s *suite) {
-	s.apply(put(search.Document{ID: "1", Title: "Bridges"}), put(search.Document{ID: "2", Title: "Bridges", SourceID: "b"}))
+	s.apply(
+		put(search.Document{ID: "1", Title: "Bridges"}),
+		put(search.Document{ID: "2", Title: "Bridges", SourceID: "b"}))
 	s.finds(search.Query{Text: "bridge"}, "1")
 	s.finds(search.Query{Text: "bridge", Sources: []string{"b"}}, "2")
 	s.finds(search.Query{Text: "bridge", Sources: []string{"a", "b"}}, "1", "2")
@@ -22,8 +24,11 @@ func sources(s *suite) {
 }
 
 func years(s *suite) {
-	s.apply(put(search.Document{ID: "1968", Title: "Bridges", Year: 1968}), put(search.Document{ID: "1970", Title: "Bridges", Year: 1970}),
-		put(search.Document{ID: "1972", Title: "Bridges", Year: 1972}), put(search.Document{ID: "undated", Title: "Bridges"}))
+	s.apply(
+		put(search.Document{ID: "1968", Title: "Bridges", Year: 1968}),
+		put(search.Document{ID: "1970", Title: "Bridges", Year: 1970}),
+		put(search.Document{ID: "1972", Title: "Bridges", Year: 1972}),
+		put(search.Document{ID: "undated", Title: "Bridges"}))
 	s.finds(search.Query{Text: "bridge"}, "1968", "1970", "1972", "undated")
 	s.finds(search.Query{Text: "bridge", FromYear: 1970}, "1970", "1972")
 	s.finds(search.Query{Text: "bridge", ToYear: 1970}, "1968", "1970")
@@ -37,8 +42,11 @@ func years(s *suite) {
 }
 
 func facets(s *suite) {
-	s.apply(put(search.Document{ID: "1", Title: "Bridges", Year: 1970}), put(search.Document{ID: "2", Title: "Bridges", Year: 1970}),
-		put(search.Document{ID: "3", Title: "Bridges", Year: 1968, SourceID: "b"}), put(search.Document{ID: "4", Title: "Bridges"}),
+	s.apply(
+		put(search.Document{ID: "1", Title: "Bridges", Year: 1970}),
+		put(search.Document{ID: "2", Title: "Bridges", Year: 1970}),
+		put(search.Document{ID: "3", Title: "Bridges", Year: 1968, SourceID: "b"}),
+		put(search.Document{ID: "4", Title: "Bridges"}),
 		put(search.Document{ID: "5", Title: "Ferries", Year: 1968}))
 	got := s.search(search.Query{Text: "bridge", Sources: []string{"a", "b"}, Limit: 1, Facets: true})
 	if len(got.Hits) != 1 || got.Total != 4 {
@@ -47,8 +55,9 @@ func facets(s *suite) {
 	if want := []search.YearCount{{Year: 1968, Count: 1}, {Year: 1970, Count: 2}}; !slices.Equal(got.Years, want) {
 		s.Errorf("the years are %v, want %v", got.Years, want)
 	}
-	if want := []search.SourceCount{{SourceID: "a", Count: 3}, {SourceID: "b", Count: 1}}; !slices.Equal(got.Sources, want) {
-		s.Errorf("the sources are %v, want %v", got.Sources, want)
+	inSources := []search.SourceCount{{SourceID: "a", Count: 3}, {SourceID: "b", Count: 1}}
+	if !slices.Equal(got.Sources, inSources) {
+		s.Errorf("the sources are %v, want %v", got.Sources, inSources)
 	}
 	if plain := s.search(search.Query{Text: "bridge"}); plain.Total != 0 || plain.Years != nil || plain.Sources != nil {
 		s.Errorf("facets were counted unasked: %+v", plain.Facets)
@@ -57,7 +66,9 @@ func facets(s *suite) {
 
 func operators(s *suite) {
 	s.apply(
-		put(search.Document{ID: "art", Title: "The Art of War", Text: "Strategy and terrain.", Authors: []string{"Sun Tzu"}, DOI: "10.1000/ABC"}),
+		put(search.Document{
+			ID: "art", Title: "The Art of War", Text: "Strategy and terrain.", Authors: []string{"Sun Tzu"}, DOI: "10.1000/ABC",
+		}),
 		put(search.Document{ID: "war", Title: "War", Text: "Art in times of war, by Tzu."}),
 		put(search.Document{ID: "cites", Text: "See 10.1000/abc."}))
 	s.finds(search.Query{Text: "war art"}, "art", "war")
@@ -82,7 +93,9 @@ func stemming(s *suite) {
 }
 
 func spelling(s *suite) {
-	s.apply(put(search.Document{ID: "1", Text: "The relational model"}), put(search.Document{ID: "2", Text: "Other texts"}))
+	s.apply(
+		put(search.Document{ID: "1", Text: "The relational model"}),
+		put(search.Document{ID: "2", Text: "Other texts"}))
 	got := s.search(search.Query{Text: "relatoinal"})
 	if got.Corrected != "relational" || len(got.Hits) != 1 || got.Hits[0].ID != "1" {
 		s.Errorf("the result is %+v", got)
@@ -97,8 +110,11 @@ func spelling(s *suite) {
 }
 
 func longDocument(s *suite) {
-	text := strings.Repeat("Nothing of interest. ", 200) + "\n\nA zebra crosses the savanna.\n\n" + strings.Repeat("Nothing more. ", 300)
-	s.apply(put(search.Document{ID: "long", Title: "Report", Text: text}), put(search.Document{ID: "other", Text: "Nothing"}))
+	filler := strings.Repeat("Nothing of interest. ", 200)
+	text := filler + "\n\nA zebra crosses the savanna.\n\n" + filler
+	s.apply(
+		put(search.Document{ID: "long", Title: "Report", Text: text}),
+		put(search.Document{ID: "other", Text: "Nothing"}))
 	got := s.search(search.Query{Text: "zebra", Facets: true})
 	if len(got.Hits) != 1 || got.Total != 1 {
 		s.Fatalf("the result is %+v", got)
