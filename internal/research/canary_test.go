@@ -55,7 +55,7 @@ func outsideFences(r modelfake.Request) string {
 	return out
 }
 
-func TestCanariesInDocumentsAreNeverMoreThanText(t *testing.T) {
+func TestInjectedInstructionsAreTreatedAsText(t *testing.T) {
 	t.Parallel()
 	// The model does all that the documents want of it, as far as it can.
 	obedient := brain{

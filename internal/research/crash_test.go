@@ -73,7 +73,7 @@ func (w *world) killed(after int, q thread.Question) reply {
 	return w.await(w.start(nil), id)
 }
 
-func TestAKillBetweenAnyTwoStagesPaysForNothingTwice(t *testing.T) {
+func TestKillBetweenStagesRepeatsNoPaidCall(t *testing.T) {
 	t.Parallel()
 	// A turn with everything in it: something to remember, two rounds, a repair.
 	start := func(t *testing.T) (*world, *modelfake.Server) {
@@ -132,7 +132,7 @@ func TestAKillBetweenAnyTwoStagesPaysForNothingTwice(t *testing.T) {
 	}
 }
 
-func TestWithoutAModelAKilledTurnGoesOn(t *testing.T) {
+func TestKilledTurnWithoutAModelResumes(t *testing.T) {
 	t.Parallel()
 	for after := 1; after <= 3; after++ {
 		w := bridges(t)
@@ -143,7 +143,7 @@ func TestWithoutAModelAKilledTurnGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledCallCostIsCountedByEstimate(t *testing.T) {
+func TestCostOfAnInterruptedCallIsEstimated(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	calls := 0

@@ -120,7 +120,7 @@ func TestEveryFaultOfAModelEndsInAnHonestReply(t *testing.T) {
 	}
 }
 
-func TestWhatTakesThePlaceOfAStreamedAnswerIsStreamedToo(t *testing.T) {
+func TestReplacementOfAStreamedAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	invented := "It was built in 1999 by nobody [1]. Really. "
 	for name, b := range map[string]brain{

@@ -482,7 +482,7 @@ func TestTheLastThirdOfTheTimeIsForTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAfterTheTimeNothingMoreIsAsked(t *testing.T) {
+func TestModelIsNotCalledAfterTheTimeIsUp(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	clock := testkit.NewClock()

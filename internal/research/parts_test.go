@@ -11,7 +11,7 @@ import (
 	"carrel/internal/thread"
 )
 
-func TestWishesAreOfTheUsersOwnWords(t *testing.T) {
+func TestMemoryRequestsIgnorePastedText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, want, rest string
@@ -90,7 +90,7 @@ func TestAnAnswerThatBrokeOffIsShownNoFurther(t *testing.T) {
 	}
 }
 
-func TestTheSameWorkIsKnownByItsNames(t *testing.T) {
+func TestRecordsOfOneWorkShareKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b source.Document
@@ -140,7 +140,7 @@ func TestHostileJSONIsReadInNoTime(t *testing.T) {
 	}
 }
 
-func TestAQuoteThatMovedDoesNotStand(t *testing.T) {
+func TestMovedQuoteIsNotVerbatim(t *testing.T) {
 	t.Parallel()
 	text := "Ein alter Brückenbogen. Noch einer."
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/source"
 )
 
-func TestOurOwnWordsAreInTheLanguageOfTheQuestion(t *testing.T) {
+func TestPhrasesAreInTheLanguageOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ question, answered, nothing string }{
 		{"When was the bridge over the Limmat built?", "Quotes from your sources:", "Nothing in 2 sources matched."},

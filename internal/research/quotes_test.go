@@ -47,7 +47,7 @@ func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 	}
 }
 
-func TestWhatNoSourceHoldsIsNotAnswered(t *testing.T) {
+func TestQuestionsBeyondTheSourcesAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).landmarks()
 	got := w.ask("How do penguins incubate their eggs in Antarctica?")
@@ -73,7 +73,7 @@ func TestAnAgentWithoutDocumentsSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyTouchesTheQuestionIsCalledClosest(t *testing.T) {
+func TestPartialMatchesAreCalledClosest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put(source.Document{Title: "Bridges", Text: "The old bridge over the river was built of stone. It has three arches."})
@@ -85,7 +85,7 @@ func TestWhatOnlyTouchesTheQuestionIsCalledClosest(t *testing.T) {
 	}
 }
 
-func TestAFollowUpIsUnderstoodByWhatWasSaidBefore(t *testing.T) {
+func TestFollowUpUsesTheConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).landmarks()
 	w.said("What is the memex of Vannevar Bush?", "Quotes from your sources: …", "As We May Think")

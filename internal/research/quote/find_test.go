@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestFindTellsWhereAQuoteStands(t *testing.T) {
+func TestFindReturnsTheOffsetsOfAQuote(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ text, quote, want string }{
 		{"The cat sat on the mat.", "cat sat", "cat sat"},

@@ -15,7 +15,7 @@ import (
 
 const goodURL = "https://example.org/paper?id=1"
 
-func TestPlainKeepsTheWordsAndNoWayOut(t *testing.T) {
+func TestPlainKeepsTextAndRemovesLinks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ markdown, want string }{
 		{"Plain *text* with **marks** [1][2] and [1, 3].", "Plain *text* with **marks** [1][2] and [1, 3]."},

@@ -49,7 +49,7 @@ func TestOfEqualSentencesTheBetterFittingComesFirst(t *testing.T) {
 	}
 }
 
-func TestASentenceThatPointsBackTakesOverMore(t *testing.T) {
+func TestSentenceThatRefersBackInheritsMore(t *testing.T) {
 	t.Parallel()
 	e := New("en")
 	scores := func(opening string) float64 {
@@ -76,7 +76,7 @@ func coverageOf(question string, texts ...string) float64 {
 	return e.Answer(e.Ask(question, Talk{}, nil), passages, nil).Coverage
 }
 
-func TestCoverageGrowsWithWhatIsThere(t *testing.T) {
+func TestCoverageGrowsWithMatchedWords(t *testing.T) {
 	t.Parallel()
 	// Each text covers more of the question than the one before it.
 	const question = "When did the white whale sink ships?"
@@ -116,7 +116,7 @@ func TestStatisticsDecideWhichWordsCount(t *testing.T) {
 	}
 }
 
-func TestRareTermsTellMore(t *testing.T) {
+func TestRareTermsHaveHigherWeight(t *testing.T) {
 	t.Parallel()
 	statistics := numbers{"a": 0, "b": 1, "c": 50, "d": 100, "e": 1000}
 	last := math.Inf(1)

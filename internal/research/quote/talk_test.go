@@ -40,7 +40,7 @@ type numbers map[string]int
 func (numbers) Units() int                { return 100 }
 func (n numbers) Holders(term string) int { return n[term] }
 
-func TestTheMostTellingWordsAreAdded(t *testing.T) {
+func TestMostDistinctiveWordsAreAdded(t *testing.T) {
 	t.Parallel()
 	statistics := numbers{"tower": 50, "eiffel": 3, "finish": 90, "old": 80, "citi": 70, "mani": 60, "paint": 2}
 	before := Talk{Question: "Was the old Eiffel tower of many cities finished or painted by Xyzzy?"}
@@ -118,7 +118,7 @@ func TestFollowUpsAskForWhatOtherSourcesNameToo(t *testing.T) {
 	}
 }
 
-func TestQuestionsTellWhatKindOfAnswerTheyWant(t *testing.T) {
+func TestQuestionsHaveAKindOfAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		language, question string

@@ -28,7 +28,7 @@ func TestATitleIsEvidence(t *testing.T) {
 	}
 }
 
-func TestHowSomethingIsAskedAboutCountsLittle(t *testing.T) {
+func TestWeakWordsCountLittle(t *testing.T) {
 	t.Parallel()
 	passages := []Passage{
 		{DocumentID: "bush", Text: "The memex is an imagined desk that holds all books of a person."},
@@ -49,7 +49,7 @@ func TestHowSomethingIsAskedAboutCountsLittle(t *testing.T) {
 	}
 }
 
-func TestAQuoteHoldsWhatTheBestOneHolds(t *testing.T) {
+func TestFurtherQuotesShareTheSubjectOfTheBest(t *testing.T) {
 	t.Parallel()
 	passages := []Passage{
 		{DocumentID: "sketch", Text: "Ivan Sutherland wrote Sketchpad at Lincoln Laboratory, a drawing program."},

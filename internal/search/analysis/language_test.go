@@ -91,7 +91,7 @@ func TestEveryLanguageHasStopWords(t *testing.T) {
 }
 
 // The script decides the language of a word if it can, so that a query and a document need not agree on theirs.
-func TestTheScriptOfAWordDecidesWhereItCan(t *testing.T) {
+func TestScriptDecidesTheLanguageOfAWord(t *testing.T) {
 	t.Parallel()
 	const text = "Библиотеки и indexing the books والجامعات மொழிகள் λόγους शब्दों"
 	want := slices.Collect(New("en").Tokens(text))

@@ -138,7 +138,7 @@ func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksLikeAHeadingIsNone(t *testing.T) {
+func TestLinesThatOnlyLookLikeHeadingsAreText(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 60)
 	for name, line := range map[string]string{
@@ -159,7 +159,7 @@ func TestWhatOnlyLooksLikeAHeadingIsNone(t *testing.T) {
 	}
 }
 
-func TestPassagesKeepTheirPromises(t *testing.T) {
+func TestPassagesKeepTheirInvariants(t *testing.T) {
 	t.Parallel()
 	parts := []string{
 		"word ", "Sentence. ", "\n\n", "\n", "\f", "# Heading\n", "```\n", "自然言語", "。", "e\u0301", "👩\u200d👧", " ", "\u0301",

@@ -31,7 +31,7 @@ func abstracts(n int) []search.Document {
 	return out
 }
 
-func BenchmarkFill(b *testing.B) {
+func BenchmarkApply(b *testing.B) {
 	const batch = 10_000
 	documents := abstracts(batch)
 	changes := make([]search.Change, batch)
@@ -83,7 +83,7 @@ func BenchmarkRebuild(b *testing.B) {
 	b.ReportMetric(float64(len(log)*b.N)/b.Elapsed().Seconds(), "documents/s")
 }
 
-func BenchmarkFillOneDocument(b *testing.B) {
+func BenchmarkApplyOneDocument(b *testing.B) {
 	documents := abstracts(1000)
 	ix := open(b, b.TempDir(), Options{})
 	b.ReportAllocs()

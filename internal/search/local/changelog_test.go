@@ -16,23 +16,23 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// world is a database of documents with its change log, as plain as can be.
-type world struct {
+// memoryLog is an in-memory database of documents with its change log.
+type memoryLog struct {
 	mu      sync.Mutex
 	head    uint64
-	entries map[string]search.Change // by the document's id, or the source's for Drop
+	entries map[string]search.Change // by document id, or source id for Drop
 }
 
-func newWorld() *world { return &world{entries: make(map[string]search.Change)} }
+func newMemoryLog() *memoryLog { return &memoryLog{entries: make(map[string]search.Change)} }
 
-func (w *world) put(d search.Document) {
+func (w *memoryLog) put(d search.Document) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head++
 	w.entries[d.ID] = search.Change{Seq: w.head, Op: search.Put, ID: d.ID, Document: d}
 }
 
-func (w *world) delete(id string) {
+func (w *memoryLog) delete(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.entries[id].Op != search.Put {
@@ -42,7 +42,7 @@ func (w *world) delete(id string) {
 	w.entries[id] = search.Change{Seq: w.head, Op: search.Delete, ID: id}
 }
 
-func (w *world) drop(source string) {
+func (w *memoryLog) drop(source string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.entries, func(_ string, c search.Change) bool { return c.Op == search.Put && c.Document.SourceID == source })
@@ -50,13 +50,13 @@ func (w *world) drop(source string) {
 	w.entries["source "+source] = search.Change{Seq: w.head, Op: search.Drop, ID: source}
 }
 
-func (w *world) Head(context.Context) (uint64, error) {
+func (w *memoryLog) Head(context.Context) (uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.head, nil
 }
 
-func (w *world) Changes(_ context.Context, after, through uint64, limit int) ([]search.Change, error) {
+func (w *memoryLog) Changes(_ context.Context, after, through uint64, limit int) ([]search.Change, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []search.Change
@@ -69,19 +69,19 @@ func (w *world) Changes(_ context.Context, after, through uint64, limit int) ([]
 	return out[:min(limit, len(out))], nil
 }
 
-func (w *world) read(s search.Span) []search.Change {
+func (w *memoryLog) read(s search.Span) []search.Change {
 	changes, _ := w.Changes(context.Background(), s.After, s.Through, 1<<30)
 	return changes
 }
 
-// version is a document as it is held: which version of it, and where.
+// version identifies a version of a document and its source.
 type version struct {
 	seq    uint64
 	source string
 }
 
-// documents returns what an index that is up to date holds.
-func (w *world) documents() map[string]version {
+// documents returns the documents that an up-to-date index holds.
+func (w *memoryLog) documents() map[string]version {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make(map[string]version)
@@ -93,8 +93,8 @@ func (w *world) documents() map[string]version {
 	return out
 }
 
-// frequencies returns how many passages of each source hold each term, and how many there are under "".
-func (w *world) frequencies() map[[2]string]int {
+// frequencies returns the number of passages of each source that hold each term, and of all passages under "".
+func (w *memoryLog) frequencies() map[[2]string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make(map[[2]string]int)
@@ -128,13 +128,13 @@ func (w *world) frequencies() map[[2]string]int {
 	return out
 }
 
-// fatal is what rapid's and the standard library's tests have in common.
+// fatal is implemented by the tests of rapid and of the standard library.
 type fatal interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// held returns the documents of the index, and fails where one is there twice. Damage is dropped.
+// held returns the documents of the index, and fails if one is there twice. Damaged segments are dropped.
 func held(t fatal, ix *Index) map[string]version {
 	t.Helper()
 	for {
@@ -178,7 +178,7 @@ func (s *snapshot) held(t fatal) (map[string]version, error) {
 	return out, nil
 }
 
-// heldFrequencies returns the statistics of the index as world.frequencies does.
+// heldFrequencies returns the statistics of the index in the form of memoryLog.frequencies.
 func heldFrequencies(t fatal, ix *Index) map[[2]string]int {
 	t.Helper()
 	s, err := ix.acquireCurrent()
@@ -214,8 +214,8 @@ func heldFrequencies(t fatal, ix *Index) map[[2]string]int {
 	return out
 }
 
-// catchUp fills in all that is missing.
-func catchUp(t fatal, ix *Index, w *world) {
+// catchUp applies everything that is missing.
+func catchUp(t fatal, ix *Index, w *memoryLog) {
 	t.Helper()
 	for {
 		span, missing := ix.Missing(w.head)
@@ -228,8 +228,9 @@ func catchUp(t fatal, ix *Index, w *world) {
 	}
 }
 
-// checkHeld holds the index to the world: what it covers is there in its latest version, and what was deleted is not.
-func checkHeld(t fatal, ix *Index, w *world) {
+// checkHeld compares the index with the database: covered documents are held in their latest version, and deleted ones
+// are not.
+func checkHeld(t fatal, ix *Index, w *memoryLog) {
 	t.Helper()
 	got := held(t, ix)
 	spans := ix.Status().Covered
@@ -259,8 +260,8 @@ func checkHeld(t fatal, ix *Index, w *world) {
 	}
 }
 
-// checkComplete holds an index that has caught up to the world, in all its numbers.
-func checkComplete(t fatal, ix *Index, w *world) {
+// checkComplete compares an index that has caught up with the database, including its counts.
+func checkComplete(t fatal, ix *Index, w *memoryLog) {
 	t.Helper()
 	got, want := held(t, ix), w.documents()
 	if !maps.Equal(got, want) {
@@ -287,8 +288,8 @@ func checkComplete(t fatal, ix *Index, w *world) {
 	}
 }
 
-// checkSearch holds what searches find to an index that was built in one go.
-func checkSearch(t fatal, ix *Index, w *world, dir string) {
+// checkSearch compares search results with those of an index that was built in one step.
+func checkSearch(t fatal, ix *Index, w *memoryLog, dir string) {
 	t.Helper()
 	fresh, err := Open(dir, Options{Log: quiet})
 	if err != nil {
@@ -314,7 +315,7 @@ func checkSearch(t fatal, ix *Index, w *world, dir string) {
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// open opens an index that is closed at the test's end.
+// open opens an index that is closed when the test ends.
 func open(t testing.TB, dir string, o Options) *Index {
 	t.Helper()
 	if o.Log == nil {
@@ -328,15 +329,15 @@ func open(t testing.TB, dir string, o Options) *Index {
 	return ix
 }
 
-// fill takes in the changes of a span as the world has them now.
-func fill(t testing.TB, ix *Index, w *world, s search.Span) {
+// fill applies the present changes of a span.
+func fill(t testing.TB, ix *Index, w *memoryLog, s search.Span) {
 	t.Helper()
 	if err := ix.Apply(context.Background(), s, w.read(s)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// note is a document with few words.
+// note returns a document with few words.
 func note(id, source string, words ...string) search.Document {
 	return search.Document{ID: id, SourceID: source, Title: words[0], Text: strings.Join(words[1:], " ")}
 }

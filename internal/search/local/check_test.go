@@ -60,7 +60,7 @@ func TestCheckNamesTheSegmentThatIsDamaged(t *testing.T) {
 func TestCheckFindsADocumentThatIsHeldTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, dir, Options{FS: quick()})
 	w.put(note("d1", "A", "w1"))
 	catchUp(t, ix, w)
@@ -72,7 +72,7 @@ func TestCheckFindsADocumentThatIsHeldTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.release()
-	// A commit that forgets to delete the older version.
+	// A commit that does not delete the older version.
 	if err := ix.change(func(d *draft) error { d.parts = append(d.parts, newPart(batch.span, f, nil)); return nil }); err != nil {
 		t.Fatal(err)
 	}

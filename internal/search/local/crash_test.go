@@ -11,8 +11,8 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// TestIndexSurvivesAPowerCutAtEveryStep cuts the process at each single step that changes the disk, and has the disk
-// forget what was not synced. What Fill had acknowledged must be there; the rest must be missing and can be filled in.
+// TestIndexSurvivesAPowerCutAtEveryStep stops the process at each step that writes to the disk, and loses what was not
+// synced. Changes that Apply acknowledged must survive; the others must be missing and applicable.
 func TestIndexSurvivesAPowerCutAtEveryStep(t *testing.T) {
 	t.Parallel()
 	total := newCutFS(t.TempDir(), 1<<30)
@@ -47,25 +47,25 @@ func cutAt(t *testing.T, cut int, how loss) {
 	}
 	defer func() { _ = ix.Close() }()
 	for _, span := range h.acknowledged {
-		for _, gap := range ix.gaps(h.world.head) {
+		for _, gap := range ix.gaps(h.memoryLog.head) {
 			if gap.Overlaps(span) {
 				t.Fatalf("cut at %d: %v was acknowledged, and %v is missing", cut, span, gap)
 			}
 		}
 	}
-	checkHeld(t, ix, h.world)
-	catchUp(t, ix, h.world)
-	checkComplete(t, ix, h.world)
+	checkHeld(t, ix, h.memoryLog)
+	catchUp(t, ix, h.memoryLog)
+	checkComplete(t, ix, h.memoryLog)
 }
 
-// history is a life of an index in which everything happens that changes the disk.
+// history runs all operations of an index that write to the disk.
 type history struct {
-	world        *world
+	memoryLog    *memoryLog
 	acknowledged []search.Span
 }
 
 func (h *history) run(fs *cutFS) error {
-	h.world = newWorld()
+	h.memoryLog = newMemoryLog()
 	ix, err := Open(fs.dir, Options{FS: fs, Log: quiet})
 	if err != nil {
 		return err
@@ -74,27 +74,27 @@ func (h *history) run(fs *cutFS) error {
 	ix.policy.factor = 3
 	ctx := context.Background()
 	fill := func(s search.Span) error {
-		err := ix.Apply(ctx, s, h.world.read(s))
+		err := ix.Apply(ctx, s, h.memoryLog.read(s))
 		if err == nil {
 			h.acknowledged = append(h.acknowledged, s)
 		}
 		return err
 	}
-	news := func() error { return fill(span(lastOf(ix), h.world.head)) }
+	news := func() error { return fill(span(lastOf(ix), h.memoryLog.head)) }
 	merge := func() error { _, err := ix.Merge(ctx); return err }
 	steps := []func() error{
 		func() error { h.puts("a", "A", 4); return news() },
 		func() error { h.puts("b", "B", 3); return news() },
-		func() error { h.world.delete("a1"); return news() },
-		func() error { h.puts("a", "A", 2); h.world.delete("b0"); return news() },
+		func() error { h.memoryLog.delete("a1"); return news() },
+		func() error { h.puts("a", "A", 2); h.memoryLog.delete("b0"); return news() },
 		merge,
-		func() error { // a gap, filled in after a later deletion
+		func() error { // a gap, applied after a later deletion
 			h.puts("c", "C", 2)
-			gap := span(lastOf(ix), h.world.head)
-			stale := h.world.read(gap)
-			h.world.delete("c0")
-			h.world.drop("B")
-			if err := fill(span(gap.Through, h.world.head)); err != nil {
+			gap := span(lastOf(ix), h.memoryLog.head)
+			stale := h.memoryLog.read(gap)
+			h.memoryLog.delete("c0")
+			h.memoryLog.drop("B")
+			if err := fill(span(gap.Through, h.memoryLog.head)); err != nil {
 				return err
 			}
 			if err := ix.Apply(ctx, gap, stale); err != nil {
@@ -106,7 +106,7 @@ func (h *history) run(fs *cutFS) error {
 		func() error { h.puts("d", "A", 3); return news() },
 		merge,
 		func() error { return ix.Compact(ctx) },
-		func() error { h.world.delete("d1"); return news() },
+		func() error { h.memoryLog.delete("d1"); return news() },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -118,11 +118,11 @@ func (h *history) run(fs *cutFS) error {
 
 func (h *history) puts(prefix, source string, n int) {
 	for i := range n {
-		h.world.put(note(fmt.Sprint(prefix, i), source, "title", "some", fmt.Sprint("word", h.world.head)))
+		h.memoryLog.put(note(fmt.Sprint(prefix, i), source, "title", "some", fmt.Sprint("word", h.memoryLog.head)))
 	}
 }
 
-// lastOf is the highest number that the index knows of.
+// lastOf returns the highest number that the index holds.
 func lastOf(ix *Index) uint64 {
 	_, last := ix.coveredThrough()
 	return last

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// layered makes an index of several segments, two of them with deleted documents.
-func layered(t testing.TB, dir string) *world {
+// layered creates an index of several segments, two of them with deleted documents.
+func layered(t testing.TB, dir string) *memoryLog {
 	t.Helper()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, dir, Options{FS: quick()})
 	for batch := range 3 {
 		for i := range 4 {
@@ -41,7 +41,7 @@ func copyFolder(t testing.TB, from string) string {
 	return to
 }
 
-func TestEveryDamagedByteIsFoundAndBuiltAnew(t *testing.T) {
+func TestEveryDamagedByteIsFoundAndRebuilt(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
 	w := layered(t, whole)
@@ -68,8 +68,8 @@ func TestEveryDamagedByteIsFoundAndBuiltAnew(t *testing.T) {
 	}
 }
 
-// heals opens a damaged index and fills in what it misses.
-func heals(t *testing.T, w *world, dir, what string) {
+// heals opens a damaged index and applies what it lacks.
+func heals(t *testing.T, w *memoryLog, dir, what string) {
 	t.Helper()
 	if r, err := Check(context.Background(), dir); err != nil || len(r.Problems) == 0 {
 		t.Errorf("%s: check finds nothing wrong (%v)", what, err)
@@ -81,13 +81,13 @@ func heals(t *testing.T, w *world, dir, what string) {
 	defer func() { _ = ix.Close() }()
 	checkHeld(t, ix, w)
 	for _, text := range []string{"w1", "w2 w3", "x0 x1 x2"} {
-		found(t, ix, text) // finds damage in what is read late
+		found(t, ix, text) // finds damage in pages that are not read at opening
 	}
 	catchUp(t, ix, w)
 	checkComplete(t, ix, w)
 }
 
-func TestAFileFromElsewhereIsNotTrusted(t *testing.T) {
+func TestFileOfAnotherIndexIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
 	w := layered(t, whole)
@@ -201,7 +201,7 @@ func TestASegmentCutShortWhileItIsOpenDoesNotEndTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	w := layered(t, dir)
 	ix := open(t, dir, Options{FS: quick()})
-	found(t, ix, "w1 w2 w3 x0 x1 x2") // all that it reads is verified, and will not be again
+	found(t, ix, "w1 w2 w3 x0 x1 x2") // verifies all pages it reads, which are not verified again
 	for _, name := range glob(t, dir, segmentSuffix) {
 		if err := os.Truncate(name, 0); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestASegmentCutShortWhileItIsOpenDoesNotEndTheProcess(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
-// spoilMiddle overwrites most of a file in place, as seen through its mapping. What was read at opening stays right.
+// spoilMiddle overwrites most of a file in place, which its mapping shows. Pages read at opening stay intact.
 func spoilMiddle(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// hookFS tells of files that are being made, and does not wait for the disk.
+// hookFS reports created files, and does not sync.
 type hookFS struct {
 	disk.FS
 	created func(path string)
@@ -33,29 +33,29 @@ type unsynced struct{ disk.File }
 
 func (unsynced) Sync() error { return nil }
 
-// errCut is what the disk says after the process was cut.
+// errCut is returned by the disk after the cut.
 var errCut = errors.New("power cut")
 
-// cutFS is a disk that stops taking anything after so many steps. It knows what had to be on the disk by then and
-// what only may be: everything since the last sync of a file or folder can be lost, in part or in whole.
+// cutFS is a disk that fails after a number of steps. It tracks what is durable and what may be lost: everything since
+// the last sync of a file or folder, in part or in whole.
 type cutFS struct {
 	dir   string
 	steps int // left until the cut
 
 	mu      sync.Mutex
 	taken   int
-	names   map[string]*node // as processes see the folder
-	durable map[string]*node // as of the folder's last sync
+	names   map[string]*node // the folder as processes see it
+	durable map[string]*node // the folder at its last sync
 }
 
-// node is a file's content, under whatever name.
+// node is the content of a file, independent of its name.
 type node struct{ now, durable []byte }
 
 func newCutFS(dir string, steps int) *cutFS {
 	return &cutFS{dir: dir, steps: steps, names: make(map[string]*node), durable: make(map[string]*node)}
 }
 
-// step counts one step, and says whether it is taken: fully, in part (the last one), or not at all.
+// step counts one step, and reports whether it is done: fully, in part (the last one), or not at all.
 func (c *cutFS) step() (whole, part bool) {
 	c.taken++
 	return c.taken < c.steps, c.taken == c.steps
@@ -171,7 +171,7 @@ func (f *cutFile) Sync() error {
 	return nil
 }
 
-// loss is what a power cut does to what was not synced.
+// loss is what a power cut does to writes that were not synced.
 type loss string
 
 const (
@@ -190,7 +190,7 @@ func (c *cutFS) restart(t *testing.T, dir string, how loss, random *rand.Rand) {
 	case losesAll:
 		names = maps.Clone(c.durable)
 	case mixes:
-		// Each change of the folder may have reached the disk by itself.
+		// Each change of the folder may have reached the disk independently.
 		for _, name := range slices.Sorted(maps.Keys(c.durable)) {
 			if names[name] != c.durable[name] && random.IntN(2) == 0 {
 				names[name] = c.durable[name]
@@ -209,7 +209,7 @@ func (c *cutFS) restart(t *testing.T, dir string, how loss, random *rand.Rand) {
 	}
 }
 
-// after is a file's content after the cut.
+// after returns the content of a file after the cut.
 func (n *node) after(how loss, random *rand.Rand) []byte {
 	synced := min(len(n.durable), len(n.now))
 	out := slices.Clone(n.now)

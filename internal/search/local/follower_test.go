@@ -18,7 +18,7 @@ import (
 	"carrel/internal/search"
 )
 
-// follow runs a follower until the test's end, or until stop is called.
+// follow runs a follower until the test ends or stop is called.
 func follow(t *testing.T, ix *Index, log search.Log, o FollowerOptions) (f *Follower, stop func()) {
 	t.Helper()
 	if o.Interval == 0 {
@@ -46,7 +46,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func holdsAll(ix *Index, w *world) func() bool {
+func holdsAll(ix *Index, w *memoryLog) func() bool {
 	return func() bool {
 		head, _ := w.Head(context.Background())
 		_, missing := ix.Missing(head)
@@ -54,7 +54,7 @@ func holdsAll(ix *Index, w *world) func() bool {
 	}
 }
 
-func many(w *world, n int) {
+func many(w *memoryLog, n int) {
 	for i := range n {
 		w.put(note(fmt.Sprint("d", i), everywhere[i%3], "w1", "w2", fmt.Sprint("w", i%9)))
 	}
@@ -62,7 +62,7 @@ func many(w *world, n int) {
 
 func TestFollowerBuildsAnIndexAndKeepsItInStep(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	many(w, 500)
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	var reported atomic.Uint64
@@ -81,11 +81,11 @@ func TestFollowerBuildsAnIndexAndKeepsItInStep(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
-// A log that ends where a page or a batch does has no rest to be read.
+// A log may end exactly at the end of a page or a batch.
 func TestFollowerReadsLogsOfEveryLength(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, firstPage - 1, firstPage, firstPage + 1, 3 * firstPage, 3*firstPage + 1, 400} {
-		w := newWorld()
+		w := newMemoryLog()
 		many(w, n)
 		ix := open(t, t.TempDir(), Options{FS: quick()})
 		var out safeBuffer
@@ -99,9 +99,9 @@ func TestFollowerReadsLogsOfEveryLength(t *testing.T) {
 	}
 }
 
-func TestFollowerLooksAtOnceWhenKicked(t *testing.T) {
+func TestFollowerPollsOnRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	f, _ := follow(t, ix, w, FollowerOptions{Interval: time.Hour})
 	w.put(note("d1", "A", "w1"))
@@ -112,7 +112,7 @@ func TestFollowerLooksAtOnceWhenKicked(t *testing.T) {
 
 func TestFollowerFindsDamageInWhatWasReadBefore(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	many(w, 200)
 	dir := t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
@@ -155,31 +155,53 @@ func flip(t *testing.T, path string) {
 	}
 }
 
-// gatedLog lets nobody read changes while it is shut.
+// gatedLog blocks reads of changes while it is shut. A read ends with its context, so that a failing test does not hang.
 type gatedLog struct {
-	*world
-	gate sync.RWMutex
+	*memoryLog
+	mu   sync.Mutex
+	gate chan struct{} // closed to open the log; nil while it is open
+}
+
+func (g *gatedLog) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gate = make(chan struct{})
+}
+
+func (g *gatedLog) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.gate)
+	g.gate = nil
 }
 
 func (g *gatedLog) Changes(ctx context.Context, after, through uint64, limit int) ([]search.Change, error) {
-	g.gate.RLock()
-	defer g.gate.RUnlock()
-	return g.world.Changes(ctx, after, through, limit)
+	g.mu.Lock()
+	gate := g.gate
+	g.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return g.memoryLog.Changes(ctx, after, through, limit)
 }
 
-func TestADeletedIndexIsBuiltAnewWhileTheOldOneAnswers(t *testing.T) {
+func TestDeletedIndexIsRebuiltWhileTheOldOneServes(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []string{"", manifestName} {
 		t.Run("without "+remove, func(t *testing.T) {
 			t.Parallel()
-			log := &gatedLog{world: newWorld()}
-			many(log.world, 50)
+			log := &gatedLog{memoryLog: newMemoryLog()}
+			many(log.memoryLog, 50)
 			dir := filepath.Join(t.TempDir(), "index")
 			ix := open(t, dir, Options{FS: quick()})
 			f, stop := follow(t, ix, log, FollowerOptions{BatchDocuments: 8})
-			eventually(t, "the index is built", holdsAll(ix, log.world))
+			eventually(t, "the index is built", holdsAll(ix, log.memoryLog))
 
-			log.gate.Lock()
+			log.shut()
 			if err := os.RemoveAll(filepath.Join(dir, remove)); err != nil {
 				t.Fatal(err)
 			}
@@ -191,27 +213,27 @@ func TestADeletedIndexIsBuiltAnewWhileTheOldOneAnswers(t *testing.T) {
 				t.Errorf("stats during the rebuild are %+v", got)
 			}
 			eventually(t, "progress tells", func() bool { p := f.Progress(); return p.Rebuilding && p.Missing == 50 })
-			log.gate.Unlock()
+			log.open()
 
 			eventually(t, "the new index answers", func() bool { return !ix.Status().Rebuilding })
 			stop()
-			checkComplete(t, ix, log.world)
+			checkComplete(t, ix, log.memoryLog)
 			if err := ix.Close(); err != nil {
 				t.Fatal(err)
 			}
 			again := open(t, dir, Options{FS: quick()})
-			checkComplete(t, again, log.world)
+			checkComplete(t, again, log.memoryLog)
 		})
 	}
 }
 
-func TestAnIndexAheadOfItsDocumentsIsBuiltAnew(t *testing.T) {
+func TestIndexAheadOfTheLogIsRebuilt(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	many(w, 40)
 	ix := open(t, dir, Options{FS: quick()})
 	catchUp(t, ix, w)
-	restored := newWorld()
+	restored := newMemoryLog()
 	restored.put(note("other", "A", "w1"))
 	var reported []uint64
 	_, stop := follow(t, ix, restored, FollowerOptions{OnAdvance: func(n uint64) { reported = append(reported, n) }})
@@ -225,8 +247,8 @@ func TestAnIndexAheadOfItsDocumentsIsBuiltAnew(t *testing.T) {
 
 func TestFollowerNoticesARestoredDatabaseThatWasWrittenTo(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{5, 2 * compared} { // of what was lost
-		w, restored := newWorld(), newWorld()
+	for _, size := range []int{5, 2 * compared} { // number of lost changes
+		w, restored := newMemoryLog(), newMemoryLog()
 		many(w, 40)
 		many(restored, 40)
 		ix := open(t, t.TempDir(), Options{FS: quick()})
@@ -244,9 +266,9 @@ func TestFollowerNoticesARestoredDatabaseThatWasWrittenTo(t *testing.T) {
 	}
 }
 
-func TestFollowerGoesOnWithAnIndexOfItsLog(t *testing.T) {
+func TestFollowerKeepsAnIndexOfItsLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	dir := t.TempDir()
 	many(w, 40)
 	ix := open(t, dir, Options{FS: quick()})
@@ -258,7 +280,7 @@ func TestFollowerGoesOnWithAnIndexOfItsLog(t *testing.T) {
 	for step, change := range []func(){
 		func() {}, func() { w.put(note("d7", "B", "w2")) }, func() { w.delete("d10") }, func() { w.drop("B") }, func() { w.put(note("new", "B", "w2")) },
 	} {
-		change() // while nobody follows
+		change() // while no follower runs
 		if matchesLog, err := ix.matchesLog(context.Background(), w); err != nil || !matchesLog {
 			t.Errorf("step %d: taken for another log, %v", step, err)
 		}
@@ -271,9 +293,9 @@ func TestFollowerGoesOnWithAnIndexOfItsLog(t *testing.T) {
 	}
 }
 
-// failingLog cannot be read for a while.
+// failingLog fails for a while.
 type failingLog struct {
-	*world
+	*memoryLog
 	failures atomic.Int64
 }
 
@@ -281,35 +303,35 @@ func (l *failingLog) Changes(ctx context.Context, after, through uint64, limit i
 	if l.failures.Add(-1) >= 0 {
 		return nil, errors.New("database is away")
 	}
-	return l.world.Changes(ctx, after, through, limit)
+	return l.memoryLog.Changes(ctx, after, through, limit)
 }
 
 func TestFollowerTriesAgain(t *testing.T) {
 	t.Parallel()
-	log := &failingLog{world: newWorld()}
+	log := &failingLog{memoryLog: newMemoryLog()}
 	log.failures.Store(3)
-	many(log.world, 10)
+	many(log.memoryLog, 10)
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	f, stop := follow(t, ix, log, FollowerOptions{})
-	eventually(t, "the index is built", holdsAll(ix, log.world))
+	eventually(t, "the index is built", holdsAll(ix, log.memoryLog))
 	eventually(t, "the error is forgotten", func() bool { return f.Progress().Error == nil })
 	stop()
-	checkComplete(t, ix, log.world)
+	checkComplete(t, ix, log.memoryLog)
 }
 
 func TestARebuildIsLogged(t *testing.T) {
 	t.Parallel()
-	log := &gatedLog{world: newWorld()}
-	many(log.world, longRun)
+	log := &gatedLog{memoryLog: newMemoryLog()}
+	many(log.memoryLog, longRun)
 	var out safeBuffer
 	ix := open(t, t.TempDir(), Options{FS: quick()})
-	log.gate.Lock()
+	log.shut()
 	_, stop := follow(t, ix, log, FollowerOptions{
 		BatchDocuments: 1000, ReportEvery: time.Millisecond, Log: slog.New(slog.NewTextHandler(&out, nil)),
 	})
 	eventually(t, "the start and progress are logged", func() bool { return strings.Contains(out.String(), "percent=0") })
-	log.gate.Unlock()
-	eventually(t, "the index is built", holdsAll(ix, log.world))
+	log.open()
+	eventually(t, "the index is built", holdsAll(ix, log.memoryLog))
 	eventually(t, "the end is logged", func() bool { return strings.Contains(out.String(), "has caught up") })
 	stop()
 	if !strings.Contains(out.String(), "missing=5000") || !strings.Contains(out.String(), "documents=5000") {

@@ -15,7 +15,7 @@ import (
 
 var everywhere = []string{"A", "B", "C"}
 
-// found returns the ids that a search finds, best first.
+// found returns the ids of the hits, best first.
 func found(t testing.TB, ix *Index, text string) []string {
 	t.Helper()
 	r, err := ix.Search(context.Background(), search.Query{Text: text, Sources: everywhere, Limit: 100, Facets: true})
@@ -29,12 +29,12 @@ func found(t testing.TB, ix *Index, text string) []string {
 	return ids
 }
 
-// quick is a disk that does not wait for itself.
+// quick is a disk that does not sync.
 func quick() disk.FS { return &hookFS{FS: disk.OS} }
 
 func TestSearchFindsWhatWasFilledInAndNothingDeleted(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for i, id := range []string{"d1", "d2", "d3", "d4"} {
 		w.put(note(id, everywhere[i%2], "Owls", "fly", "by", "night", strings.Repeat("and night ", i)))
@@ -57,10 +57,11 @@ func TestSearchFindsWhatWasFilledInAndNothingDeleted(t *testing.T) {
 	}
 }
 
-// Deletions are taken from the statistics one after another: each search must see those of the documents left.
-func TestScoresAreThoseOfAnIndexWithoutTheDeletedDocuments(t *testing.T) {
+// Deletions are subtracted from the statistics incrementally; each search must see the statistics of the remaining
+// documents.
+func TestScoresIgnoreDeletedDocuments(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	for i := range 40 {
 		id := "d" + string(rune('A'+i))
@@ -76,7 +77,7 @@ func TestScoresAreThoseOfAnIndexWithoutTheDeletedDocuments(t *testing.T) {
 
 func TestPassagesOfALongTextAreUnits(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	long := note("long", "A", "w1", strings.Repeat("Mäuse jagen. ", 4000), "needle", strings.Repeat(" 猫が好き。", 1000))
 	w.put(long)
@@ -87,7 +88,7 @@ func TestPassagesOfALongTextAreUnits(t *testing.T) {
 
 func TestAPhraseDoesNotGoFromOneAuthorIntoTheNext(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	w.put(search.Document{ID: "d1", SourceID: "A", Title: "The Who", Text: "Engines", Authors: []string{"Ada Byron", "Charles Babbage"}})
 	catchUp(t, ix, w)
@@ -100,14 +101,14 @@ func TestAPhraseDoesNotGoFromOneAuthorIntoTheNext(t *testing.T) {
 
 func TestVectorsOfOtherModelsThanTheLatestAreLeftOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	vectors := func(model string, values ...float32) *search.Vectors {
 		return &search.Vectors{Model: model, Dims: 2, Passages: [][]float32{values}}
 	}
 	w.put(search.Document{ID: "d1", SourceID: "A", Title: "w1", Vectors: vectors("old", 1, 0)})
 	w.put(search.Document{ID: "d2", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0)})
-	w.put(search.Document{ID: "d3", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0, 0)}) // does not fit its own size
+	w.put(search.Document{ID: "d3", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0, 0)}) // not of its own dimensions
 	w.put(search.Document{ID: "d4", SourceID: "A", Title: "w1"})
 	catchUp(t, ix, w)
 	f := ix.current.files()[0].file
@@ -123,9 +124,9 @@ func TestVectorsOfOtherModelsThanTheLatestAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAFillOfStaleDocumentsLeavesNoFile(t *testing.T) {
+func TestApplyingStaleDocumentsLeavesNoFile(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	w.put(note("d1", "A", "w1"))
 	stale := w.read(span(0, 1))
@@ -140,9 +141,9 @@ func TestAFillOfStaleDocumentsLeavesNoFile(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
-func TestFillRefusesWhatItHoldsAndWhatIsNotOfItsSpan(t *testing.T) {
+func TestApplyRefusesCoveredSpansAndForeignChanges(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for range 4 {
 		w.put(note("d1", "A", "w1"))
@@ -167,7 +168,7 @@ func TestFillRefusesWhatItHoldsAndWhatIsNotOfItsSpan(t *testing.T) {
 
 func TestDeletionsAloneMakeNoSegments(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	for i := range 30 {
 		w.put(note("d"+string(rune('A'+i)), "A", "w1"))
@@ -188,9 +189,9 @@ func TestDeletionsAloneMakeNoSegments(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
-func TestReadersKeepWhatTheyReadUntilTheyAreDone(t *testing.T) {
+func TestReadersKeepTheirSnapshot(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for i := range 3 {
 		w.put(note("d"+string(rune('A'+i)), "A", "w1"))
@@ -224,12 +225,12 @@ func TestReadersKeepWhatTheyReadUntilTheyAreDone(t *testing.T) {
 	}
 }
 
-func TestAFillThatFailsLeavesNothingBehind(t *testing.T) {
+func TestFailedApplyLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{segmentSuffix, tombstoneSuffix, manifestDraft} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, dir := newWorld(), t.TempDir()
+			w, dir := newMemoryLog(), t.TempDir()
 			full := &fullFS{FS: quick()}
 			ix := open(t, dir, Options{FS: full})
 			w.put(note("d1", "A", "w1"))
@@ -261,7 +262,7 @@ func TestAFillThatFailsLeavesNothingBehind(t *testing.T) {
 
 var errFull = errors.New("disk is full")
 
-// fullFS has no room for files of some kind.
+// fullFS has no space for some kinds of files.
 type fullFS struct {
 	disk.FS
 	suffix string

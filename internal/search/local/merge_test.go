@@ -13,7 +13,7 @@ import (
 
 func TestATrickleOfSingleDocumentsMakesFewSegments(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	most := 0
 	for i := range 300 {
@@ -32,7 +32,7 @@ func TestATrickleOfSingleDocumentsMakesFewSegments(t *testing.T) {
 
 func TestOneDocumentChangedOverAndOverLeavesOneSegment(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for range 20 {
 		w.put(note("d", "A", "w1"))
@@ -43,9 +43,9 @@ func TestOneDocumentChangedOverAndOverLeavesOneSegment(t *testing.T) {
 	}
 }
 
-func TestASegmentWithManyDeletedDocumentsIsWrittenAnew(t *testing.T) {
+func TestSegmentWithManyDeletedDocumentsIsRewritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	for i := range 20 {
 		w.put(note(fmt.Sprint("d", i), "A", "w1"))
@@ -67,7 +67,7 @@ func TestASegmentWithManyDeletedDocumentsIsWrittenAnew(t *testing.T) {
 
 func TestMergingNeverJoinsPartsAcrossAGap(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	for i := range 9 {
 		w.put(note(fmt.Sprint("d", i), "A", "w1"))
@@ -91,7 +91,7 @@ func TestMergingNeverJoinsPartsAcrossAGap(t *testing.T) {
 
 func TestMergedSegmentsStayWithinTheirBounds(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	ix.policy = policy{factor: 4, floor: 1 << 10, maxBytes: 1 << 30, maxUnits: 25, maxDeleted: 0.2}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -112,7 +112,7 @@ func TestMergedSegmentsStayWithinTheirBounds(t *testing.T) {
 			}
 		}
 	}
-	// Bounded segments do not become fewer, but those that are not full must.
+	// The number of full segments stays; segments that are not full must be merged.
 	if got, bound := ix.Status().Segments, 2*w.head/25+8; uint64(got) > bound {
 		t.Errorf("there are %d segments for %d documents, want at most %d", got, w.head, bound)
 	}
@@ -121,7 +121,7 @@ func TestMergedSegmentsStayWithinTheirBounds(t *testing.T) {
 
 func TestMergesClaimTheirParts(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	hook := &hookFS{FS: quick()}
 	ix := open(t, t.TempDir(), Options{FS: hook})
 	for i := range 8 {
@@ -150,7 +150,7 @@ func TestMergesClaimTheirParts(t *testing.T) {
 
 func TestAMergeThatIsCancelledChangesNothing(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for i := range 8 {
 		w.put(note(fmt.Sprint("d", i), "A", "w1"))
@@ -192,8 +192,8 @@ func wordsOnDisk(t *testing.T, dir string) map[string]bool {
 
 func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
 	t.Parallel()
-	for name, purge := range map[string]func(t *testing.T, dir string, ix *Index, w *world){
-		"by the next merge": func(t *testing.T, _ string, ix *Index, _ *world) {
+	for name, purge := range map[string]func(t *testing.T, dir string, ix *Index, w *memoryLog){
+		"by the next merge": func(t *testing.T, _ string, ix *Index, _ *memoryLog) {
 			for merged := true; merged; {
 				var err error
 				if merged, err = ix.Merge(context.Background()); err != nil {
@@ -201,7 +201,7 @@ func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
 				}
 			}
 		},
-		"after a restart": func(t *testing.T, dir string, ix *Index, _ *world) {
+		"after a restart": func(t *testing.T, dir string, ix *Index, _ *memoryLog) {
 			if err := ix.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"at the end of the process": func(t *testing.T, _ string, ix *Index, w *world) {
+		"at the end of the process": func(t *testing.T, _ string, ix *Index, w *memoryLog) {
 			if err := NewFollower(ix, w, FollowerOptions{Log: quiet}).Finish(context.Background()); err != nil {
 				t.Fatal(err)
 			}
@@ -217,9 +217,9 @@ func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, dir := newWorld(), t.TempDir()
+			w, dir := newMemoryLog(), t.TempDir()
 			ix := open(t, dir, Options{FS: quick()})
-			// Far less than a fifth is deleted, so that the segment is not worth merging for its size.
+			// Far less than a fifth is deleted, so the segment would not be rewritten for its size.
 			for i := range 100 {
 				w.put(note(fmt.Sprint("d", i), "A", "w1", "staying"))
 			}
@@ -240,10 +240,10 @@ func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
 	}
 }
 
-// TestASourceThatIsDeletedDuringAMergeLeavesTheDisk has the deletion come between the beginning of a merge and its end.
+// TestASourceThatIsDeletedDuringAMergeLeavesTheDisk deletes the source between the beginning of a merge and its end.
 func TestASourceThatIsDeletedDuringAMergeLeavesTheDisk(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	ix := open(t, dir, Options{FS: quick()})
 	for i := range 100 {
 		w.put(note(fmt.Sprint("d", i), "A", "w1", "staying"))

@@ -14,8 +14,9 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// TestIndexHoldsWhatTheLogSays does at random what can happen to an index, in any order, and holds it to the log.
-func TestIndexHoldsWhatTheLogSays(t *testing.T) {
+// TestIndexMatchesTheLogAfterRandomOperations runs random operations on an index in any order and compares it with the
+// log.
+func TestIndexMatchesTheLogAfterRandomOperations(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newMachine(t, rt)
@@ -24,32 +25,32 @@ func TestIndexHoldsWhatTheLogSays(t *testing.T) {
 			"put": m.put, "put more": m.put, "delete": m.delete, "drop": m.drop,
 			"read": m.read, "read more": m.read, "fill": m.fill, "fill more": m.fill,
 			"merge": m.merge, "compact": m.compact, "reopen": m.reopen, "corrupt": m.corrupt, "search": m.search,
-			"": func(rt *rapid.T) { checkHeld(rt, m.ix, m.world) },
+			"": func(rt *rapid.T) { checkHeld(rt, m.ix, m.memoryLog) },
 		})
 		for len(m.pending) > 0 {
 			m.fill(rt)
 		}
-		catchUp(rt, m.ix, m.world)
-		checkComplete(rt, m.ix, m.world)
-		checkSearch(rt, m.ix, m.world, t.TempDir())
+		catchUp(rt, m.ix, m.memoryLog)
+		checkComplete(rt, m.ix, m.memoryLog)
+		checkSearch(rt, m.ix, m.memoryLog, t.TempDir())
 		if s := m.ix.current; len(s.deletions) > 0 {
 			rt.Fatalf("graves are kept though nothing is missing: %v", s.deletions)
 		}
 		m.reopen(rt)
-		checkComplete(rt, m.ix, m.world)
-		if r, err := Check(context.Background(), m.dir); err != nil || len(m.world.entries) > 0 && len(r.Problems) > 0 {
+		checkComplete(rt, m.ix, m.memoryLog)
+		if r, err := Check(context.Background(), m.dir); err != nil || len(m.memoryLog.entries) > 0 && len(r.Problems) > 0 {
 			rt.Fatalf("check: %v, %v", r.Problems, err)
 		}
 	})
 }
 
-// machine is an index, the world that it follows, and what was read of the log and not yet filled in.
+// machine is an index, the database that it follows, and the spans that were read from the log but not applied.
 type machine struct {
-	dir     string
-	world   *world
-	ix      *Index
-	pending []reading
-	hook    *hookFS
+	dir       string
+	memoryLog *memoryLog
+	ix        *Index
+	pending   []reading
+	hook      *hookFS
 }
 
 type reading struct {
@@ -58,7 +59,7 @@ type reading struct {
 }
 
 func newMachine(t *testing.T, rt *rapid.T) *machine {
-	m := &machine{dir: t.TempDir(), world: newWorld(), hook: &hookFS{FS: disk.OS}}
+	m := &machine{dir: t.TempDir(), memoryLog: newMemoryLog(), hook: &hookFS{FS: disk.OS}}
 	m.open(rt)
 	return m
 }
@@ -78,8 +79,8 @@ var (
 	anyWord   = rapid.SampledFrom([]string{"w1", "w2", "w3", "w4", "w5", "w6", "the", "who"})
 )
 
-// sourceOfID gives a document its source, for good: one that moved to another would outlive the latter's drop, of
-// which alone the log would tell.
+// sourceOfID returns the source of a document, which never changes: a document that moved would survive the drop of its
+// source.
 func sourceOfID(id string) string { return string('A' + id[1]%3) }
 
 func (m *machine) put(rt *rapid.T) {
@@ -89,21 +90,21 @@ func (m *machine) put(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "authored") {
 		d.Authors = []string{"w7 w8", strings.Join(words, " ")}
 	}
-	m.world.put(d)
+	m.memoryLog.put(d)
 }
 
-func (m *machine) delete(rt *rapid.T) { m.world.delete(anyID.Draw(rt, "id")) }
+func (m *machine) delete(rt *rapid.T) { m.memoryLog.delete(anyID.Draw(rt, "id")) }
 
 func (m *machine) drop(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "really") == 0 {
-		m.world.drop(anySource.Draw(rt, "source"))
+		m.memoryLog.drop(anySource.Draw(rt, "source"))
 	}
 }
 
-// read reads a part of what is missing, to be filled in at some time later.
+// read reads a part of the missing changes, to be applied later.
 func (m *machine) read(rt *rapid.T) {
 	var free []search.Span
-	for _, gap := range m.ix.gaps(m.world.head) {
+	for _, gap := range m.ix.gaps(m.memoryLog.head) {
 		for seq := gap.After + 1; seq <= gap.Through; seq++ {
 			if slices.ContainsFunc(m.pending, func(r reading) bool { return r.span.Contains(seq) }) {
 				continue
@@ -121,7 +122,7 @@ func (m *machine) read(rt *rapid.T) {
 	s := rapid.SampledFrom(free).Draw(rt, "span")
 	s.After = rapid.Uint64Range(s.After, s.Through-1).Draw(rt, "after")
 	s.Through = rapid.Uint64Range(s.After+1, s.Through).Draw(rt, "through")
-	m.pending = append(m.pending, reading{s, m.world.read(s)})
+	m.pending = append(m.pending, reading{s, m.memoryLog.read(s)})
 }
 
 func (m *machine) fill(rt *rapid.T) {
@@ -136,7 +137,7 @@ func (m *machine) fill(rt *rapid.T) {
 	}
 }
 
-// merge merges some neighbours, while what was read is filled in.
+// merge merges adjacent parts while spans are applied.
 func (m *machine) merge(rt *rapid.T) {
 	busy := rapid.Bool().Draw(rt, "busy")
 	m.hook.created = func(path string) {
@@ -169,7 +170,7 @@ func (m *machine) compact(rt *rapid.T) {
 	}
 }
 
-// search makes the index know statistics that later deletions are then taken from.
+// search makes the index compute statistics, from which later deletions are subtracted.
 func (m *machine) search(rt *rapid.T) {
 	q := search.Query{Text: anyWord.Draw(rt, "word"), Sources: []string{"A", "B", "C"}, Limit: 3, Facets: true}
 	if _, err := m.ix.Search(context.Background(), q); err != nil {
@@ -185,7 +186,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.checkFolder(rt)
 }
 
-// checkFolder finds files that nobody needs.
+// checkFolder finds files that are not used.
 func (m *machine) checkFolder(rt *rapid.T) {
 	want := map[string]bool{manifestName: true}
 	for _, p := range m.ix.current.files() {
@@ -203,7 +204,7 @@ func (m *machine) checkFolder(rt *rapid.T) {
 	}
 }
 
-// corrupt changes one byte of one file, or cuts it off there, while the index is closed.
+// corrupt changes one byte of a file, or truncates it there, while the index is closed.
 func (m *machine) corrupt(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "really") > 0 {
 		rt.Skip("not now")
@@ -218,7 +219,7 @@ func (m *machine) corrupt(rt *rapid.T) {
 	m.open(rt)
 }
 
-// spoil changes or cuts off a file somewhere.
+// spoil changes or truncates a file.
 func spoil(t fatal, path string, cut bool, place float64) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -14,11 +14,11 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// TestEverythingAtOnce has documents change, the index follow and merge, readers search, files get damaged and
-// checked, all at the same time, and holds the index to the documents at the end.
-func TestEverythingAtOnce(t *testing.T) {
+// TestConcurrentChangesSearchesMergesAndDamage changes documents while the index follows and merges, readers search,
+// and files are damaged and checked, and compares the index with the documents at the end.
+func TestConcurrentChangesSearchesMergesAndDamage(t *testing.T) {
 	t.Parallel()
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newMemoryLog(), t.TempDir()
 	bad := &badFS{FS: quick(), random: rand.New(rand.NewPCG(7, 7))}
 	ix := open(t, dir, Options{FS: bad})
 	ix.policy.factor = 3
@@ -89,13 +89,13 @@ func TestEverythingAtOnce(t *testing.T) {
 	stop()
 	following.Wait()
 	bad.healthy = true
-	ix.dropDamagedNow(context.Background()) // what nobody has read yet
+	ix.dropDamagedNow(context.Background()) // pages that have not been read yet
 	catchUp(t, ix, w)
 	checkComplete(t, ix, w)
 	checkSearch(t, ix, w, t.TempDir())
 }
 
-// badFS is a disk that now and then does not hold what was written to a segment.
+// badFS is a disk that sometimes corrupts a segment.
 type badFS struct {
 	disk.FS
 	mu      sync.Mutex

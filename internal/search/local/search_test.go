@@ -10,7 +10,7 @@ import (
 	"carrel/internal/search"
 )
 
-// library returns an index of the documents, all in the source "s" unless they say otherwise.
+// library returns an index of the documents, in the source "s" unless they name another.
 func library(t testing.TB, documents ...search.Document) *Index {
 	t.Helper()
 	ix, err := Open(t.TempDir(), Options{})
@@ -75,9 +75,9 @@ func TestScoresAreBM25FAsComputedByHand(t *testing.T) {
 	}{
 		// a: frequency 3, norm 1.2×(0.25+0.75×8/6) = 1.5; b: frequency 2, norm 1.2.
 		"title weighs three": {"red", []search.Hit{{ID: "a", Score: ln16 * 6.6 / 4.5}, {ID: "b", Score: ln16 * 4.4 / 3.2}}},
-		// a: "fox" 3+1 times, asked for twice.
+		// a: "fox" 3+1 times, twice in the query.
 		"query frequency kept": {"fox foxes", []search.Hit{{ID: "a", Score: 2 * ln83 * 8.8 / 5.5}}},
-		// c: frequency 1, norm 1.2×(0.25+0.75×4/6) = 0.9: authors are no part of the length.
+		// c: frequency 1, norm 1.2×(0.25+0.75×4/6) = 0.9: authors do not count towards the length.
 		"authors weigh one": {"lovelace", []search.Hit{{ID: "c", Score: ln83 * 2.2 / 1.9}}},
 		// a by its words (norm 1.5), and 0.4 × the mean idf × (0.67 for being adjacent, once; 0.33 for being near,
 		// twice).
@@ -136,7 +136,7 @@ func TestYearBoundsAreInclusiveAndLeaveOutTheUndated(t *testing.T) {
 	}
 }
 
-func TestTotalCountsHalfTheMassAndWhatIsListed(t *testing.T) {
+func TestTotalCountsStrongMatchesAndListedHits(t *testing.T) {
 	t.Parallel()
 	documents := []search.Document{{ID: "both", Text: "rare common", Year: 2001}, {ID: "rare", Text: "rare", Year: 2002}}
 	for i := range 20 {
@@ -144,7 +144,7 @@ func TestTotalCountsHalfTheMassAndWhatIsListed(t *testing.T) {
 	}
 	ix := library(t, documents...)
 	q := search.Query{Text: "rare common", Limit: 1}
-	// "rare" alone is more than half of the mass, "common" is not.
+	// "rare" alone has more than half of the weight, "common" has not.
 	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}}; got.Total != 2 || !slices.Equal(got.Years, want) {
 		t.Errorf("one listed: total %d, years %v, want 2, %v", got.Total, got.Years, want)
 	}
@@ -154,7 +154,7 @@ func TestTotalCountsHalfTheMassAndWhatIsListed(t *testing.T) {
 	}
 }
 
-func TestNamesComeFirst(t *testing.T) {
+func TestNamedDocumentsComeFirst(t *testing.T) {
 	t.Parallel()
 	ix := library(t,
 		search.Document{ID: "chatter", Title: "War art, art war", Text: strings.Repeat("art war ", 50)},
@@ -216,13 +216,13 @@ func TestALongDocumentIsOneHitWithItsBestPassage(t *testing.T) {
 			t.Error("the best passage of the long document is its first, want one in the middle")
 		}
 	}
-	// A word of the title is in every passage, and still one hit.
+	// A word of the title is in every passage, but gives one hit.
 	if got := find(t, ix, search.Query{Text: "report"}); len(got.Hits) != 1 || got.Total != 1 {
 		t.Errorf("hits %v of %d, want one", ids(got), got.Total)
 	}
 }
 
-func TestOtherSourcesNeitherShowNorCount(t *testing.T) {
+func TestOtherSourcesDoNotAffectResults(t *testing.T) {
 	t.Parallel()
 	documents := slices.Clone(tiny)
 	alone := find(t, library(t, documents...), search.Query{Text: "red fox"})
@@ -259,7 +259,7 @@ func TestAMisspeltQueryIsCorrectedWhenItsHitsAreWeak(t *testing.T) {
 		"neural networks zzqxj":     {"ml", ""}, // strong without it
 		"information retrieval":     {"ir", ""},
 		"xylophonists":              {"", ""},
-		`neural -netwroks networks`: {"ml", ""}, // what is excluded is not looked for
+		`neural -netwroks networks`: {"ml", ""}, // excluded words are not corrected
 	} {
 		got := find(t, ix, search.Query{Text: query})
 		first := ""
@@ -272,7 +272,7 @@ func TestAMisspeltQueryIsCorrectedWhenItsHitsAreWeak(t *testing.T) {
 	}
 }
 
-func TestEachLanguageIsReadItsOwnWay(t *testing.T) {
+func TestEachLanguageIsAnalysedByItsRules(t *testing.T) {
 	t.Parallel()
 	for language, test := range map[string]struct{ text, query string }{
 		"en": {"indexed documents", "indexing document"},

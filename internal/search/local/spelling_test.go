@@ -7,9 +7,9 @@ import (
 	"carrel/internal/search"
 )
 
-func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
+func TestMisspeltQueryIsCorrected(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	w.put(note("d1", "A", "Retrieval", "retrieving documents quickly"))
 	w.put(note("d2", "B", "Retrospection", "of documentaries"))
@@ -21,23 +21,23 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 		{"retreival", "retrieval", "d1"},
 		{`title:"retreival"  «quickly»`, `title:"retrieval"  «quickly»`, "d1"},
 		{"retrieval", "", "d1"},
-		// The ending decides what the stem is.
+		// A typo in the ending changes the stem.
 		{"relatoinal", "relational", "d4"},
 		{"relationnal modle", "relational model", "d4"},
 		{"databasse", "databases", "d4"},
 		{"Quikly", "quickly", "d1"},
-		{"dcoumnets", "documents", "d1"}, // two slips
-		{"elational", "", ""},            // the first letter
+		{"dcoumnets", "documents", "d1"}, // two edits
+		{"elational", "", ""},            // at the first letter
 		{"mdel", "model", "d4"},
 		{"eventual", "", ""}, // a word of its own, and none would read "evental"
 		{"evetnual", "", ""},
 		{"evnet", "event", "d5"},
 		{"mde", "", ""},
 		{"relatoinal relatoinal", "relational relational", "d4"},
-		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // about something else
+		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // too many unknown words
 		{"zzzzzzzz", "", ""},
-		{"relatoinal zzzzzzzz", "relational zzzzzzzz", "d4"}, // something in place of nothing
-		{"criptograms", "", ""},                              // a word of another source alone is not given away
+		{"relatoinal zzzzzzzz", "relational zzzzzzzz", "d4"}, // a result instead of none
+		{"criptograms", "", ""},                              // a word of another source must not be disclosed
 		{"", "", ""},
 	} {
 		r, err := ix.Search(context.Background(), search.Query{Text: c.query, Sources: []string{"A"}, Limit: 5})

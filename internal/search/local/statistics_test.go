@@ -10,7 +10,7 @@ import (
 )
 
 // checkStatistics compares the statistics of some sources with a count of the documents.
-func checkStatistics(t *testing.T, ix *Index, w *world, sources ...string) {
+func checkStatistics(t *testing.T, ix *Index, w *memoryLog, sources ...string) {
 	t.Helper()
 	terms := []string{"w1", "w3", "w5", "none"}
 	got, err := ix.Statistics(t.Context(), sources, terms)
@@ -35,7 +35,7 @@ func checkStatistics(t *testing.T, ix *Index, w *world, sources ...string) {
 
 func TestStatisticsIgnoreDeletedDocuments(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
 	checkStatistics(t, ix, w, everywhere...)
 	for i := range 30 {

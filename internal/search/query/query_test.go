@@ -34,7 +34,7 @@ func render(q Parsed) string {
 	return strings.ReplaceAll(strings.Join(out, " "), analysis.StopMark, ".")
 }
 
-func TestAQueryIsReadAsItsPackageSays(t *testing.T) {
+func TestQueriesAreParsedAsDocumented(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"nothing":                  {"", ""},
@@ -130,7 +130,7 @@ func TestTheSequenceKeepsTheOrderOfTerms(t *testing.T) {
 	}
 }
 
-func TestWordsForSpellingStandAtTheirPlace(t *testing.T) {
+func TestSpellingWordsHaveTheirOffsets(t *testing.T) {
 	t.Parallel()
 	const text = `“Café” retreival author:Knüth -excluded 自然 the ½ "vector spaec"`
 	q := parse(text)
@@ -147,7 +147,7 @@ func TestWordsForSpellingStandAtTheirPlace(t *testing.T) {
 	}
 }
 
-func TestATitleIsTheQueryButForCaseAccentsAndPunctuation(t *testing.T) {
+func TestTitleKeyIgnoresCaseAccentsAndPunctuation(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		query, title string

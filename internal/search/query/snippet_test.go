@@ -130,7 +130,7 @@ func TestAMatchLongerThanTheSnippetIsShownInPart(t *testing.T) {
 	}
 }
 
-func TestACutNeverPartsWhatReadsAsOneCharacter(t *testing.T) {
+func TestTextIsNeverCutWithinACharacter(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"combining accents": "e\u0301",
@@ -160,7 +160,7 @@ func TestACutNeverPartsWhatReadsAsOneCharacter(t *testing.T) {
 	}
 }
 
-func TestWhatIsExcludedIsNotLit(t *testing.T) {
+func TestExcludedWordsAreNotHighlighted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		query, text string
@@ -231,7 +231,7 @@ func TestASnippetIsOnThePageOfItsFirstMatch(t *testing.T) {
 	}
 }
 
-func TestTextsOfEveryScriptAreFoundAndLit(t *testing.T) {
+func TestTextsOfEveryScriptAreHighlighted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ language, query, text, want string }{
 		"latin":      {"fr", "etude generale", "Une étude très générale", "étude générale"},

@@ -240,7 +240,7 @@ func compareWithOracle(t *testing.T, s *shelf, views []View, r Request) {
 	}
 }
 
-func TestTheAnswerIsThatOfScoringEveryDocument(t *testing.T) {
+func TestRankingEqualsScoringEveryDocument(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestTheAnswerIsThatOfScoringEveryDocument(t *testing.T) {
 	}
 }
 
-func TestTheAnswerOverManyWindowsIsThatOfScoringEveryDocument(t *testing.T) {
+func TestRankingOverManyWindowsEqualsScoringEveryDocument(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(7, 3000, 2)
 	l.uneven = true

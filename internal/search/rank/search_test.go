@@ -118,7 +118,7 @@ func TestStopWordsAloneAreLookedForInTitles(t *testing.T) {
 	}
 }
 
-func TestNothingAskedForOrNothingThereFindsNothing(t *testing.T) {
+func TestEmptyQueriesAndEmptyIndexesFindNothing(t *testing.T) {
 	t.Parallel()
 	views := write(t, segment.Options{}, document("a", "word", ""))
 	empty := write(t, segment.Options{})
@@ -140,7 +140,7 @@ func TestNothingAskedForOrNothingThereFindsNothing(t *testing.T) {
 	}
 }
 
-func TestEverythingDeletedIsAsIfNothingWereThere(t *testing.T) {
+func TestDeletingEverythingLeavesAnEmptyIndex(t *testing.T) {
 	t.Parallel()
 	views := write(t, segment.Options{}, document("a", "word", ""), document("b", "word", "more"))
 	views[0].Deleted = segment.NewBits(2)
@@ -157,7 +157,7 @@ func TestEverythingDeletedIsAsIfNothingWereThere(t *testing.T) {
 	}
 }
 
-func TestLossesAddUpHoweverManyTimesTheyCome(t *testing.T) {
+func TestDeductionsAddUp(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(3, 20, 3)
 	s := l.shelve(t, 300, 1, 0)
@@ -189,7 +189,7 @@ func TestLossesAddUpHoweverManyTimesTheyCome(t *testing.T) {
 	}
 }
 
-func TestWeakHitsAreThoseThatHoldLessThanHalfOfWhatWasAsked(t *testing.T) {
+func TestHitsWithLessThanHalfTheWeightAreWeak(t *testing.T) {
 	t.Parallel()
 	documents := []segment.Document{document("a", "retrieval neural", "document")}
 	for range 30 {
@@ -235,7 +235,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-func TestDistancesCountSlips(t *testing.T) {
+func TestDistancesCountEdits(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		x, y string
@@ -263,7 +263,7 @@ func TestDistancesCountSlips(t *testing.T) {
 	}
 }
 
-func TestMeaningLiftsWhatIsNearAndFiltersStay(t *testing.T) {
+func TestEmbeddingsRaiseNearDocumentsWithinTheFilters(t *testing.T) {
 	t.Parallel()
 	const dims = 64
 	random := rand.New(rand.NewPCG(1, 2))

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// abstracts makes documents like a library's: a title of ten words, an abstract of a hundred, two authors, words
-// as frequent as a language's.
+// abstracts returns documents like those of a library: a title of ten words, an abstract of a hundred, two authors, and
+// a natural distribution of words.
 func abstracts(docs int, seed uint64) []Document {
 	random := rand.New(rand.NewPCG(seed, 1))
 	zipf := rand.NewZipf(random, 1.07, 5, 300_000)
@@ -21,7 +21,7 @@ func abstracts(docs int, seed uint64) []Document {
 	draw := func(n int) []string {
 		out := make([]string, n)
 		for i := range out {
-			if i%3 != 2 { // the rest are stop words
+			if i%3 != 2 { // the others are stop words
 				out[i] = words[zipf.Uint64()]
 			}
 		}

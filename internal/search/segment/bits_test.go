@@ -53,7 +53,7 @@ func TestNilBitsAreEmpty(t *testing.T) {
 	}
 }
 
-func TestAllStopsWhenTold(t *testing.T) {
+func TestBitsIterationStopsEarly(t *testing.T) {
 	t.Parallel()
 	b := NewBits(200)
 	for doc := range uint32(200) {

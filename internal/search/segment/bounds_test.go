@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// quotient is what bounds bound: the norm of a unit for some average, over the frequency.
+// quotient is the value that bounds limit: the norm of a unit for some average, divided by the frequency.
 func quotient(length uint32, freq uint8, average float64) float64 {
 	return (K1*(1-B) + K1*B/average*float64(length)) / float64(freq)
 }
 
-// manyPostings makes documents whose terms have several blocks of postings.
+// manyPostings returns documents whose terms have several blocks of postings.
 func manyPostings(docs int, seed uint64) []Document {
 	random := rand.New(rand.NewPCG(seed, 1))
 	out := make([]Document, docs)
@@ -110,7 +110,7 @@ func TestUnitsWithoutLengthHaveABound(t *testing.T) {
 	}
 }
 
-// Terms that end exactly where a block does leave an entry of the section unused: the places must still agree.
+// A term that ends with its block leaves the next entry of the section unused.
 func TestBoundsOfTermsThatEndWithABlock(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 127, 128, 129, 255, 256, 257, 384} {

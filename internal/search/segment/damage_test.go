@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// answers asks a segment everything it can be asked. A line is "error" for an answer that says it is damaged.
+// answers calls every method of a segment. A line is "error" if the result is an error about damage.
 func answers(tb testing.TB, s *Segment) []string {
 	tb.Helper()
 	var out []string
@@ -40,7 +40,7 @@ func answers(tb testing.TB, s *Segment) []string {
 		say(err, "%q", surface)
 		p, err := s.Postings(t)
 		if t == (Term{}) {
-			continue // the term could not be read: these are another's postings
+			continue // the term could not be read
 		}
 		say(err, "%+v", p)
 		for _, u := range p.Units {
@@ -73,7 +73,7 @@ func answers(tb testing.TB, s *Segment) []string {
 	return out
 }
 
-// small is a file with something of everything.
+// small is a file with some content in every section.
 func small(tb testing.TB) []byte {
 	tb.Helper()
 	docs := []Document{
@@ -87,7 +87,7 @@ func small(tb testing.TB) []byte {
 	return build(tb, Options{Model: "m", Dims: 3, Surface: surfaceOf}, docs)
 }
 
-// changes yields the ways in which a byte goes bad.
+// changes yields the ways in which a byte is corrupted.
 var changes = []byte{0x01, 0x80, 0xff}
 
 func TestEveryBadByteIsNoticed(t *testing.T) {
@@ -107,7 +107,7 @@ func TestEveryBadByteIsNoticed(t *testing.T) {
 	}
 }
 
-// checkBad checks that a bad file gives the good one's answers or errors, and does not pass Verify.
+// checkBad checks that a corrupted file gives the right results or errors, and fails Verify.
 func checkBad(tb testing.TB, what string, bad []byte, want []string) {
 	tb.Helper()
 	s, err := open(bad)
@@ -155,7 +155,7 @@ func TestEveryTruncationIsNoticed(t *testing.T) {
 	}
 }
 
-// reseal makes all checksums right again, as somebody would who means harm.
+// reseal recomputes all checksums, like an attacker would.
 func reseal(data []byte) {
 	table, sums, err := readFooter(data)
 	if err != nil {
@@ -178,7 +178,7 @@ func reseal(data []byte) {
 	sealFooter(data)
 }
 
-// sealFooter makes the footer's own checksum right.
+// sealFooter recomputes the checksum of the footer.
 func sealFooter(data []byte) {
 	trailer := data[len(data)-trailerSize:]
 	length := binary.NativeEndian.Uint64(trailer)
@@ -189,7 +189,7 @@ func sealFooter(data []byte) {
 	binary.NativeEndian.PutUint32(trailer[12:], crc32.Checksum(data[at:at+length+12], castagnoli))
 }
 
-// exercise does with a file all that can be done. It must not panic.
+// exercise calls every method. It must not panic.
 func exercise(tb testing.TB, data []byte) {
 	tb.Helper()
 	s, err := open(data)
@@ -218,8 +218,8 @@ func exercise(tb testing.TB, data []byte) {
 	}
 }
 
-// Checksums keep accidents out. This says that nothing worse than a wrong answer comes of a file that was made
-// to deceive: every byte of it is bad in turn, and all checksums are right.
+// Checksums detect accidents. A forged file with correct checksums must cause nothing worse than wrong results: every
+// byte is changed in turn.
 func TestForgedFilesDoNotPanic(t *testing.T) {
 	t.Parallel()
 	data := small(t)
@@ -238,7 +238,7 @@ func TestForgedFilesDoNotPanic(t *testing.T) {
 	}
 }
 
-// footerAt is the footer's place.
+// footerAt returns the offset of the footer.
 func footerAt(data []byte) int {
 	return len(data) - trailerSize - int(binary.NativeEndian.Uint64(data[len(data)-trailerSize:]))
 }
@@ -247,7 +247,7 @@ func TestForgedStructureIsFoundByVerify(t *testing.T) {
 	t.Parallel()
 	data := small(t)
 	s := mustOpen(t, data)
-	// Nothing contradicts another number in these.
+	// These contradict no other value.
 	free := []sectionID{secYears, secSeqs, secTitleHashes, secDOIHashes, secSurfaceText, secVectorScales}
 	for id := secMeta; id < numSections; id++ {
 		if slices.Contains(free, id) {
@@ -266,7 +266,7 @@ func TestForgedStructureIsFoundByVerify(t *testing.T) {
 	}
 }
 
-func TestForeignFilesAreToldApart(t *testing.T) {
+func TestFilesOfAnotherVersionAreReported(t *testing.T) {
 	t.Parallel()
 	data := small(t)
 	for _, c := range []struct {
@@ -320,7 +320,7 @@ func TestFileThatMayNotBeReadIsNotDamaged(t *testing.T) {
 	}
 }
 
-// A big file is verified as it is read: a bad page harms nobody who does not need it.
+// A large file is verified as it is read, so a bad page only affects readers that need it.
 func TestOnlyTheBadPageIsRefused(t *testing.T) {
 	t.Parallel()
 	data := build(t, Options{}, manyPostings(15_000, 1))
@@ -348,7 +348,7 @@ func TestOnlyTheBadPageIsRefused(t *testing.T) {
 		if onBad {
 			refused++
 		}
-		for range 2 { // many readers at once verify the same pages
+		for range 2 { // several readers verify the same pages concurrently
 			wait.Go(func() {
 				if _, err := s.Postings(term); errors.Is(err, ErrDamaged) != onBad {
 					t.Errorf("term %d, places %d to %d: %v", ord, term.First, term.End, err)
@@ -365,7 +365,7 @@ func TestOnlyTheBadPageIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzOpen reads anything as a segment, as it is and with its checksums made right.
+// FuzzOpen opens arbitrary bytes as a segment, unchanged and with recomputed checksums.
 func FuzzOpen(f *testing.F) {
 	data := small(f)
 	f.Add(data, false)
@@ -384,7 +384,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A hash says where to look, not what is there: two ids may share one.
+// Two ids may share a hash.
 func TestIDIsComparedNotOnlyItsHash(t *testing.T) {
 	t.Parallel()
 	s, err := open(forge(small(t), secIDDocs, swap[uint32](0, 1)))

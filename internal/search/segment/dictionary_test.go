@@ -30,7 +30,7 @@ func TestDictionaryGrows(t *testing.T) {
 	t.Parallel()
 	d := newDictionary()
 	const n = 20_000
-	for range 2 { // the second time nothing is new
+	for range 2 { // all terms are known the second time
 		for i := range n {
 			if got := d.number("term" + strconv.Itoa(i)); got != uint32(i+1) {
 				t.Fatalf("term %d is %d", i, got)
@@ -45,7 +45,7 @@ func TestDictionaryGrows(t *testing.T) {
 func TestDictionarySortsByBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// Long common beginnings and zeros at the end are what the prefix alone cannot tell apart.
+		// The prefix alone cannot distinguish long common beginnings and trailing zeros.
 		term := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00é")), 1, 12, -1)
 		d := newDictionary()
 		var want []string

@@ -45,7 +45,7 @@ func TestWriteFailsWhereTheDiskDoes(t *testing.T) {
 	}
 }
 
-// A process may end between any two writes: what is there then is a whole segment or a damaged one.
+// A process may end between any two writes: the file is then a whole segment or a damaged one.
 func TestFileIsDamagedUntilItIsWhole(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(Options{})
@@ -104,7 +104,7 @@ func TestFileCutBehindItsMappingIsAnErrorNotACrash(t *testing.T) {
 	}
 }
 
-func TestGuardLetsOtherPanicsThrough(t *testing.T) {
+func TestCatchFaultsPassesOtherPanicsOn(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if r := recover(); r != "mine" {
@@ -139,7 +139,7 @@ func TestClosedSegmentHoldsNothing(t *testing.T) {
 	}
 }
 
-func TestQuestionsBeyondTheEndAreErrors(t *testing.T) {
+func TestReadsBeyondTheEndAreErrors(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, small(t))
 	const far = ^uint32(0)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// split deals documents out to segments and deletes some. It returns the inputs and the survivors.
+// split distributes documents over segments and deletes some. It returns the inputs and the survivors.
 func split(t *rapid.T, o Options, docs []Document) ([]Input, []Document) {
 	t.Helper()
 	parts := make([][]Document, rapid.IntRange(1, 5).Draw(t, "segments"))
@@ -47,7 +47,7 @@ func split(t *rapid.T, o Options, docs []Document) ([]Input, []Document) {
 	return inputs, survivors
 }
 
-func TestMergeIsBuildingTheSurvivors(t *testing.T) {
+func TestMergeEqualsBuildingTheSurvivors(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.SampledFrom([]int{0, 3}).Draw(t, "dims")
@@ -59,7 +59,7 @@ func TestMergeIsBuildingTheSurvivors(t *testing.T) {
 	})
 }
 
-func TestMergeOfManyPostingsIsBuildingTheSurvivors(t *testing.T) {
+func TestMergeOfManyPostingsEqualsBuildingTheSurvivors(t *testing.T) {
 	t.Parallel()
 	docs := manyPostings(3000, 3)
 	for _, keep := range []int{1, 2, 7} { // every keep-th is deleted; 1 deletes all
@@ -86,8 +86,8 @@ func TestMergeOfManyPostingsIsBuildingTheSurvivors(t *testing.T) {
 	}
 }
 
-// What is merged in steps is what is merged at once: nodes that merged at other times have the same files.
-func TestMergeInStepsIsMergeAtOnce(t *testing.T) {
+// Nodes that merge at different times must have the same files.
+func TestMergeInStepsEqualsMergeAtOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		inputs, _ := split(t, Options{Surface: surfaceOf, Model: "m", Dims: 3}, someDocs(3).Draw(t, "documents"))
@@ -176,7 +176,7 @@ func TestMergeEndsWithItsContext(t *testing.T) {
 	if err := Merge(t.Context(), full, "m", inputs); err != nil {
 		t.Fatal(err)
 	}
-	for at := 1; at < full.steps-10; at += 2 { // the rest is the footer's
+	for at := 1; at < full.steps-10; at += 2 { // the rest is the footer
 		ctx, cancel := context.WithCancel(t.Context())
 		fs := newMemory()
 		fs.onStep = func(step int) {
@@ -212,7 +212,7 @@ func TestMergeOfADamagedInputFails(t *testing.T) {
 	good := mustOpen(t, data)
 	for id := secTermOffsets; id < numSections; id++ {
 		if id == secPostingBounds {
-			continue // merging makes new ones
+			continue // merging creates new ones
 		}
 		at := offsetOf(good, id)
 		bad := slices.Clone(data)
@@ -224,7 +224,7 @@ func TestMergeOfADamagedInputFails(t *testing.T) {
 	}
 }
 
-// offsetOf is a section's place in the file.
+// offsetOf returns the offset of a section in the file.
 func offsetOf(s *Segment, id sectionID) int {
 	at := uint64(headerSize)
 	for i := range id {

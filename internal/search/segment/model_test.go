@@ -18,14 +18,14 @@ import (
 	"carrel/internal/search/disk"
 )
 
-// memory is a disk that keeps files in memory and can fail at any step.
+// memory is an in-memory disk that can fail at any step.
 type memory struct {
 	files  map[string]*memoryFile
 	steps  int
-	failAt int             // the step that fails, 0 for none
-	onStep func(step int)  // may be nil
-	opened int             // files that are not closed
-	synced map[string]bool // files that were synced after their last write
+	failAt int             // step that fails, 0 for none
+	onStep func(step int)  // or nil
+	opened int             // open files
+	synced map[string]bool // files synced after their last write
 }
 
 var errDisk = errors.New("disk failed")
@@ -106,7 +106,7 @@ func build(tb rapid.TB, o Options, docs []Document) []byte {
 	return fs.files["s"].data
 }
 
-// aligned is a copy that starts at a multiple of 8, as a mapping does.
+// aligned returns a copy that is aligned to 8 bytes, like a mapping.
 func aligned(data []byte) []byte {
 	out := bytesOf(make([]uint64, (len(data)+7)/8))[:len(data)]
 	copy(out, data)
@@ -122,7 +122,7 @@ func mustOpen(tb rapid.TB, data []byte) *Segment {
 	return s
 }
 
-// openFile opens a file made of data the way callers do.
+// openFile opens a file with this content.
 func openFile(tb testing.TB, data []byte) (*Segment, error) {
 	tb.Helper()
 	path := tb.TempDir() + "/segment"
@@ -132,7 +132,7 @@ func openFile(tb testing.TB, data []byte) (*Segment, error) {
 	return Open(path)
 }
 
-// mergeAll returns the file that Merge makes.
+// mergeAll returns the file that Merge writes.
 func mergeAll(tb rapid.TB, inputs []Input) []byte {
 	tb.Helper()
 	fs := newMemory()
@@ -142,7 +142,7 @@ func mergeAll(tb rapid.TB, inputs []Input) []byte {
 	return fs.files["m"].data
 }
 
-// surfaceOf is a Surface that knows a readable form of some terms.
+// surfaceOf is a Surface function with a readable form for some terms.
 func surfaceOf(term string) string {
 	if len(term)%2 == 0 {
 		return ""
@@ -150,12 +150,12 @@ func surfaceOf(term string) string {
 	return term + "s"
 }
 
-// vocabulary has terms that begin with others, stop words, and other scripts.
+// vocabulary includes prefixes of other terms, stop words, and other scripts.
 var vocabulary = []string{
 	"a", "ab", "abc", "b", "network", "networks", "neural", "\x01the", "\x01of", "\x01a", "日本", "本語", "é", "z", "zz", "\xff",
 }
 
-// someWords draws terms and, rarely, places without one.
+// someWords draws terms and, rarely, positions without a term.
 func someWords(most int) *rapid.Generator[[]string] {
 	return rapid.SliceOfN(rapid.SampledFrom(append([]string{""}, vocabulary...)), 0, most)
 }
@@ -196,20 +196,20 @@ func someUnit(dims int) *rapid.Generator[Unit] {
 	})
 }
 
-// inOrder sorts documents as a segment does.
+// inOrder sorts documents in the order of a segment.
 func inOrder(docs []Document) []Document {
 	return slices.SortedFunc(slices.Values(docs), func(a, b Document) int {
 		return cmp.Or(strings.Compare(a.SourceID, b.SourceID), cmp.Compare(a.Seq, b.Seq))
 	})
 }
 
-// posting is one in the model.
+// posting is a posting of the model.
 type posting struct {
 	unit uint32
 	freq uint8
 }
 
-// model says what a segment must, computed in the plainest way.
+// model computes the expected content of a segment naively.
 type model struct {
 	docs    []Document // in order
 	units   []Unit
@@ -253,7 +253,7 @@ func (m *model) add(doc uint32, u Unit) {
 	m.lengths = append(m.lengths, uint32(length))
 }
 
-// dictionary are the terms in order.
+// dictionary returns the terms in order.
 func (m *model) dictionary() []string { return slices.Sorted(maps.Keys(m.terms)) }
 
 func (m *model) withKey(of func(Document) uint64, key uint64) []uint32 {
@@ -273,7 +273,7 @@ func equal[T comparable](tb rapid.TB, what string, got, want []T) {
 	}
 }
 
-// sameBytes compares files section by section, so that a failure says which one differs.
+// sameBytes compares files section by section, so that a failure names the section.
 func sameBytes(tb rapid.TB, got, want []byte) {
 	tb.Helper()
 	if bytes.Equal(got, want) {

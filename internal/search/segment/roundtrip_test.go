@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkAgainst compares everything a segment can be asked with the model.
+// checkAgainst compares all results of a segment with the model.
 func checkAgainst(tb rapid.TB, s *Segment, m *model) {
 	tb.Helper()
 	if s.Documents() != len(m.docs) || s.Units() != len(m.units) || s.Terms() != len(m.terms) {
@@ -146,7 +146,7 @@ func checkSources(tb rapid.TB, s *Segment, m *model) {
 	}
 }
 
-func TestSegmentSaysWhatWasAdded(t *testing.T) {
+func TestSegmentHoldsTheAddedDocuments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		docs := someDocs(0).Draw(t, "documents")
@@ -179,7 +179,7 @@ func TestBuilderCanWriteTwice(t *testing.T) {
 		}
 	}
 	sameBytes(t, fs.files["second"].data, fs.files["first"].data)
-	// What was written says nothing about documents that come later.
+	// The written file must not depend on documents added later.
 	doc = Document{ID: "2", SourceID: "s", Seq: 2, Units: []Unit{{Title: []string{"y"}}}}
 	b.Add(&doc)
 	if err := b.Write(fs, "third"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestVectorsComeBackNearly(t *testing.T) {
+func TestVectorsRoundTripApproximately(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.SampledFrom([]int{1, 5, 63, 64, 65, 130}).Draw(t, "dims")
@@ -35,7 +35,7 @@ func checkVector(tb rapid.TB, s *Segment, v Vectors, unit int, want []float32) {
 	for _, x := range want {
 		highest = max(highest, x, -x)
 	}
-	if highest/127 == 0 { // none, or none worth the name
+	if highest/127 == 0 { // zero or almost zero
 		if v.Dims > 0 && v.Scales[unit] != 0 {
 			tb.Fatalf("unit %d has a vector", unit)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// forge changes numbers of a section in place and makes the checksums right.
+// forge changes numbers of a section in place and recomputes the checksums.
 func forge[T number](data []byte, id sectionID, change func(v []T)) []byte {
 	bad := aligned(data)
 	table, _, err := readFooter(bad)
@@ -28,12 +28,12 @@ func set[T any](i int, to T) func(v []T) {
 	return func(v []T) { v[i] = to }
 }
 
-// Each of these is a file that a wrong writer could have made: all checksums are right.
+// These files could come from a faulty writer: all checksums are correct.
 func TestStructureIsChecked(t *testing.T) {
 	t.Parallel()
 	data := small(t)
 	s := mustOpen(t, data)
-	// The dictionary is \x01the a abc b network neural z 日本, "a" has three postings.
+	// The dictionary is \x01the a abc b network neural z 日本; "a" has three postings.
 	a, _, err := s.Lookup("a")
 	if err != nil || a.End-a.First != 3 {
 		t.Fatalf("%+v %v", a, err)
@@ -42,7 +42,7 @@ func TestStructureIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
-		open bool // is noticed at once
+		open bool // Open detects it
 		says string
 	}{
 		{"units of documents descend", forge(data, secFirstUnits, set(1, uint32(3))), true, "unit"},
@@ -101,7 +101,7 @@ func TestStructureIsChecked(t *testing.T) {
 	}
 }
 
-// Verify looks at the disk again: what was good at its first use may have gone bad since.
+// Verify reads the disk again, because pages may have been damaged since their first use.
 func TestVerifyDoesNotTrustEarlierChecks(t *testing.T) {
 	t.Parallel()
 	data := aligned(small(t))
@@ -124,7 +124,7 @@ func TestVerifyDoesNotTrustEarlierChecks(t *testing.T) {
 	}
 }
 
-// Sections that end right at, before and after the end of a page.
+// Sections that end exactly at, before and after the end of a page.
 func TestSectionsOfWholePages(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, pageSize - 1, pageSize, pageSize + 1, 3 * pageSize, 3*pageSize + 8} {
@@ -152,7 +152,7 @@ func TestSectionsOfWholePages(t *testing.T) {
 	}
 }
 
-// The table itself may lie, with a checksum that says it does not.
+// The section table may be forged, with a correct checksum.
 func TestForgedTablesAreRefused(t *testing.T) {
 	t.Parallel()
 	data := small(t)

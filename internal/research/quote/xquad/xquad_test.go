@@ -136,8 +136,8 @@ func TestTheBestPassagesAreFoundFirst(t *testing.T) {
 	}
 }
 
-// TestTheNumbersHold checks the real set if XQUAD names its file, which is not part of the repository.
-func TestTheNumbersHold(t *testing.T) {
+// TestXQuADNumbersHold checks the real set if XQUAD names its file, which is not part of the repository.
+func TestXQuADNumbersHold(t *testing.T) {
 	path := os.Getenv("XQUAD")
 	if path == "" {
 		t.Skip("XQUAD names no file")
