@@ -19,9 +19,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// bridges is a library in which two documents answer.
-func bridges(t testing.TB) *world {
-	w := newWorld(t)
+// bridges returns a library in which two documents answer.
+func bridges(t testing.TB) *fixture {
+	w := newFixture(t)
 	w.put(source.Document{Title: "The old bridge", Year: 1900, DOI: "10.1/a", Text: "The old bridge was built of stone in 1850. It has three arches."})
 	w.put(source.Document{Title: "Masons", URL: "https://example.org/m", Text: "Masons from Bergen built the old bridge. They were paid in fish."})
 	w.put(source.Document{Title: "Ferries", SourceID: "src_a", Text: "Before the old bridge, a ferry crossed the river. It was slow."})
@@ -125,7 +125,7 @@ func TestAPlanIsTakenInAnyForm(t *testing.T) {
 
 func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i, d := range []source.Document{
 		{Title: "One", DOI: "10.1/A"},
 		{Title: "One again", DOI: "https://doi.org/10.1/a"},
@@ -180,11 +180,11 @@ func TestQuotesThatAreNotThereAreDropped(t *testing.T) {
 	w := bridges(t)
 	s := w.fake(brain{
 		evidence: quotes(
-			quote{1, "The old bridge was built of stone in 1851.", 10}, // another year
+			quote{1, "The old bridge was built of stone in 1851.", 10}, // wrong year
 			quote{1, "The old bridge was built of wood in 1850.", 10},
-			quote{1, "built", 10}, // could stand anywhere
+			quote{1, "built", 10}, // too short to be unique
 			quote{2, "the old   bridge was built of stone in 1850.", 10},
-			quote{9, "Masons from Bergen built the old bridge.", 7}, // a wrong number
+			quote{9, "Masons from Bergen built the old bridge.", 7}, // wrong passage number
 			quote{3, "It was slow.", 1},
 			quote{1, "The old\nbridge was built of ‘stone’ in 1850.", 9},
 			quote{1, "The old  bridge was built of stone in 1850.", 8},
@@ -219,7 +219,7 @@ func TestAModelThatDoesNotKnowTheFormGetsQuotesByWords(t *testing.T) {
 
 func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, topic := range []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"} {
 		w.put(source.Document{Title: topic, Text: "All about " + topic + " is written here."})
 	}
@@ -241,7 +241,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	}
 	got := w.ask("Tell me of alpha")
 	w.holds(got)
-	// The first round finds two documents, of which one is quoted; then one each.
+	// The first round finds two documents, one of which is quoted; later rounds find one each.
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
@@ -269,7 +269,7 @@ func TestTheSearchEndsWhenNothingNewComes(t *testing.T) {
 
 func TestResearchMayLookFurther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 40 {
 		w.put(source.Document{Title: fmt.Sprint("Bridge ", i), Text: fmt.Sprintf("The old bridge number %d was built of stone. %s", i, strings.Repeat("It is long. ", 5))})
 	}
@@ -449,7 +449,7 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := bridges(t)
-			w.options.Ordinary.Time = 2 * time.Second // for each call, as the clock stands still
+			w.options.Ordinary.Time = 2 * time.Second // per call, because the clock stands still
 			w.fake(c.brain)
 			got := w.ask(aboutBridge)
 			w.holds(got)

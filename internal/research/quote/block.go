@@ -115,8 +115,8 @@ func (r *blockReader) rule(mark rune) {
 	}
 }
 
-// paused reports whether the text so far may end with this line.
-func (r *blockReader) paused() bool {
+// mayEnd reports whether the text so far may end with this line.
+func (r *blockReader) mayEnd() bool {
 	if !r.open {
 		return true
 	}
@@ -131,16 +131,16 @@ func (r *blockReader) itemMark(line []rune) int {
 	switch first := line[0]; {
 	case strings.ContainsRune("-*+•‣◦▪·", first):
 		size = 1
-	case (first == '–' || first == '—') && r.paused():
+	case (first == '–' || first == '—') && r.mayEnd():
 		size = 1
 	case first == '[' || first == '(':
 		size = labelSize(line, first)
-	case unicode.IsDigit(first) && r.paused():
+	case unicode.IsDigit(first) && r.mayEnd():
 		for size < len(line) && size < 3 && unicode.IsDigit(line[size]) {
 			size++
 		}
 		size = closedBy(line, size, '.', ')')
-	case unicode.IsLetter(first) && r.paused():
+	case unicode.IsLetter(first) && r.mayEnd():
 		// "A." begins a name as often as an item.
 		size = closedBy(line, 1, ')', ')')
 	}
@@ -194,7 +194,7 @@ func headingMark(line []rune) int {
 // isPlainHeading reports whether a line is a heading without a mark, as in text extracted from paged documents: short,
 // not a continuation of the line before nor continued by the next, and numbered or capitalized.
 func (r *blockReader) isPlainHeading(line []rune, to int) bool {
-	if len(line) > longestHeading || !r.paused() || !slices.ContainsFunc(line, unicode.IsLetter) {
+	if len(line) > longestHeading || !r.mayEnd() || !slices.ContainsFunc(line, unicode.IsLetter) {
 		return false
 	}
 	if last := line[len(line)-1]; analysis.IsClosing(last) || unicode.IsPunct(last) {

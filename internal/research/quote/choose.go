@@ -32,7 +32,7 @@ func (m *material) choose(ranked []int) []int {
 	ranked = ranked[:min(len(ranked), pool)]
 	best := m.sentences[ranked[0]].score
 	about := m.about(ranked[0]) * sameSubject
-	if m.entitled(&m.passages[m.sentences[ranked[0]].passage]) >= subject {
+	if m.titleCoverage(&m.passages[m.sentences[ranked[0]].passage]) >= subject {
 		about *= titledSubject
 	}
 	words := make([]map[string]bool, len(ranked))
@@ -84,11 +84,11 @@ func (m *material) about(at int) float64 {
 		if held == 1 && !c.verbatim[t] {
 			held = otherForm
 		}
-		if p.titled[t] {
+		if p.inTitle[t] {
 			held = max(held, titleHolds)
 		}
-		if c.pointing && m.together(at-1, at) {
-			held = max(held, carriedPoint*min(1, m.sentences[at-1].holds[t]))
+		if c.refersBack && m.together(at-1, at) {
+			held = max(held, carriedByPronoun*min(1, m.sentences[at-1].holds[t]))
 		}
 		sum += weight * held
 	}
@@ -146,7 +146,7 @@ func (m *material) quotes(chosen []int) []Quote {
 	var stretches []stretch
 	for _, at := range chosen {
 		s := stretch{at, at}
-		if m.sentences[at].pointing && m.together(at-1, at) && m.length(stretch{at - 1, at}) <= longestQuote {
+		if m.sentences[at].refersBack && m.together(at-1, at) && m.length(stretch{at - 1, at}) <= longestQuote {
 			s.first--
 		}
 		stretches = append(stretches, s)

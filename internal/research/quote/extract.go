@@ -89,11 +89,11 @@ func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) A
 	answer.Coverage = m.coverage(ranked[0])
 	answer.Missing = m.missing(ranked[0])
 	switch {
-	case answer.Coverage >= answeredCoverage && !m.halved(ranked[0]):
+	case answer.Coverage >= answeredCoverage && !m.holdsOneOfTwo(ranked[0]):
 		answer.Outcome = Answered
 	case answer.Coverage >= closestCoverage:
 		answer.Outcome = Closest
-	case m.named(ranked[0], statistics), m.tells(ranked[0]):
+	case m.named(ranked[0], statistics), m.answersBareQuestion(ranked[0]):
 		answer.Outcome = Closest
 	default:
 		return answer

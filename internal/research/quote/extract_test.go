@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// library is a few documents about different things.
+// library is a few documents on different subjects.
 var library = []Passage{
 	{
 		DocumentID: "tower", SourceID: "s1", Title: "The Eiffel Tower", Year: 2001, Page: 3, Start: 100,

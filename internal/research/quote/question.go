@@ -38,7 +38,7 @@ type term struct {
 	// weight is 1 for words of the question, and less for added ones.
 	weight float64
 	name   bool // is capitalized, and not because it begins the sentence
-	slight bool // describes how something is asked rather than what
+	weak   bool // describes how something is asked rather than what
 }
 
 // Ask parses a question. The conversation before it may complete it; the statistics, which may be nil, decide by which
@@ -50,18 +50,18 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 		q.terms[i].weight = 1
 	}
 	e.complete(&q, before, statistics)
-	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight }) {
+	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.weak }) {
 		for i := range q.terms {
-			if t := &q.terms[i]; t.slight && !t.name {
-				t.weight = min(t.weight, slightWeight)
+			if t := &q.terms[i]; t.weak && !t.name {
+				t.weight = min(t.weight, weakWeight)
 			}
 		}
 	}
 	return q
 }
 
-// slightWeight is the weight of a slight word next to others.
-const slightWeight = 0.3
+// weakWeight is the weight of a slight word next to others.
+const weakWeight = 0.3
 
 // Words returns how many words of the question describe its subject, without added ones.
 func (q Query) Words() int {
@@ -74,11 +74,11 @@ func (q Query) Words() int {
 	return n
 }
 
-// weighty returns how many words, including added ones, describe the subject of the question.
-func (q *Query) weighty() int {
+// subjectWords returns how many words, including added ones, describe the subject of the question.
+func (q *Query) subjectWords() int {
 	n := 0
 	for _, t := range q.terms {
-		if !t.slight {
+		if !t.weak {
 			n++
 		}
 	}
@@ -101,9 +101,9 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 	var terms []term
 	places := make(map[int]int)
 	for i, t := range parsed.Terms {
-		if len(terms) < maxTerms && !e.words.idle[t.Text] {
+		if len(terms) < maxTerms && !e.words.fillers[t.Text] {
 			places[i] = len(terms)
-			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), slight: e.words.slight[t.Text]})
+			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), weak: e.words.weak[t.Text]})
 		}
 	}
 	seen := make(map[string]bool)

@@ -20,29 +20,29 @@ type material struct {
 // reading is an analysed passage.
 type reading struct {
 	*Passage
-	text   []rune
-	tokens []analysis.Token
-	holds  []float64 // occurrences of each term, or related if there is only a related word
-	titled []bool    // whether the title holds each term
-	title  []analysis.Token
-	length int // words that are not stop words
-	score  float64
-	from   int // range of its sentences
-	to     int
+	text    []rune
+	tokens  []analysis.Token
+	holds   []float64 // occurrences of each term, or related if there is only a related word
+	inTitle []bool    // whether the title holds each term
+	title   []analysis.Token
+	length  int // words that are not stop words
+	score   float64
+	from    int // range of its sentences
+	to      int
 }
 
 // candidate is a sentence that may be quoted.
 type candidate struct {
 	Sentence
-	passage  int
-	tokens   []analysis.Token
-	holds    []float64 // as in reading
-	verbatim []bool    // whether the sentence holds each term in the form of the question
-	length   int
-	fitting  bool // holds the kind of thing that is asked for
-	pointing bool // begins with a word that refers back
-	own      float64
-	score    float64
+	passage    int
+	tokens     []analysis.Token
+	holds      []float64 // as in reading
+	verbatim   []bool    // whether the sentence holds each term in the form of the question
+	length     int
+	rightKind  bool // holds the kind of thing that is asked for
+	refersBack bool // begins with a word that refers back
+	own        float64
+	score      float64
 }
 
 // related is the weight of a word that begins like a word of the question but has another stem: invasion for "invade".
@@ -74,11 +74,11 @@ func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *ma
 func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Passage) {
 	r := &m.passages[number]
 	terms := len(m.query.terms)
-	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, terms), titled: make([]bool, terms)}
+	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, terms), inTitle: make([]bool, terms)}
 	for token := range e.analyser.Tokens(p.Title) {
 		r.title = append(r.title, token)
 		if i, exact := matcher.match(token); exact {
-			r.titled[i] = true
+			r.inTitle[i] = true
 		}
 	}
 	const usualWord = 5
@@ -109,8 +109,8 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 				r.holds[i] += n
 			}
 		}
-		c.fitting = e.words.hasKind(m.query.kind, r.text, c.tokens, matcher.exact)
-		c.pointing = len(c.tokens) > 0 && e.words.openers[lower(r.text, c.tokens[0])]
+		c.rightKind = e.words.hasKind(m.query.kind, r.text, c.tokens, matcher.exact)
+		c.refersBack = len(c.tokens) > 0 && e.words.openers[lower(r.text, c.tokens[0])]
 		m.sentences = append(m.sentences, c)
 	}
 	r.to = len(m.sentences)
@@ -222,16 +222,16 @@ func (m *material) named(sentence int, statistics Statistics) bool {
 	p := &m.passages[c.passage]
 	rare := max(few, statistics.Units()/fewOf)
 	for i, t := range m.query.terms {
-		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.titled[i]) && statistics.Holders(t.text) <= rare {
+		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.inTitle[i]) && statistics.Holders(t.text) <= rare {
 			return true
 		}
 	}
 	return false
 }
 
-// halved reports whether the passage of a sentence holds only one word of a two-word question: "Moore's law" is neither
+// holdsOneOfTwo reports whether the passage of a sentence holds only one word of a two-word question: "Moore's law" is neither
 // about a school of that name nor about any law.
-func (m *material) halved(sentence int) bool {
+func (m *material) holdsOneOfTwo(sentence int) bool {
 	p := &m.passages[m.sentences[sentence].passage]
 	words, held := 0, 0
 	for i, t := range m.query.terms {
@@ -239,7 +239,7 @@ func (m *material) halved(sentence int) bool {
 			continue
 		}
 		words++
-		if p.holds[i] > 0 || p.titled[i] {
+		if p.holds[i] > 0 || p.inTitle[i] {
 			held++
 		}
 	}
@@ -262,7 +262,7 @@ func (m *material) missing(sentence int) []string {
 	var words []string
 	p := &m.passages[m.sentences[sentence].passage]
 	for i, t := range m.query.terms {
-		if m.held[i] && t.weight == 1 && p.holds[i] == 0 && !p.titled[i] {
+		if m.held[i] && t.weight == 1 && p.holds[i] == 0 && !p.inTitle[i] {
 			words = append(words, t.word)
 		}
 	}

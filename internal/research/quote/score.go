@@ -13,23 +13,23 @@ import (
 // sentence is ranked first for .788 of the questions and in the first three for .926; the loss of the first number
 // without a part, and of the second where given, is noted. A difference of .01 may be chance.
 const (
-	sentenceK1    = 0.5 // further occurrences count little (the usual 1.2: -.016)
-	sentenceB     = 0.5 // long sentences hold more words by chance
-	passageK1     = 1.2
-	passageB      = 0.75
-	passageWeight = 0.6  // (0: -.008, and -.025 in the first three)
-	titleCount    = 1    // occurrences of a title word in the passage (0: 0, -.004)
-	carried       = 0.35 // weight of words of the preceding sentence (0: -.015)
-	carriedPoint  = 0.5  // the same for a sentence that begins with a pronoun (like others: -.002)
-	carriedFar    = 0.1  // weight of words two sentences back (0: -.013)
-	kindBonus     = 0.8  // (0: 0, -.002)
-	bareBonus     = 4    // the same if the kind is all that the question itself holds
-	matterWeight  = 0.5  // of code and tables
-	titleBonus    = 0.6  // for a title that holds the whole question, relative to the best passage
-	verbatimBonus = 0.1  // for a word in the form of the question (0: -.003)
-	pairBonus     = 0.1  // for adjacent words of the question that are adjacent (0: -.003)
-	knownBonus    = 0.5  // for documents that answered the question that this one refers to
-	titleHolds    = 0.8  // weight of a title word in the coverage of the passage
+	sentenceK1       = 0.5 // further occurrences count little (the usual 1.2: -.016)
+	sentenceB        = 0.5 // long sentences hold more words by chance
+	passageK1        = 1.2
+	passageB         = 0.75
+	passageWeight    = 0.6  // (0: -.008, and -.025 in the first three)
+	titleCount       = 1    // occurrences of a title word in the passage (0: 0, -.004)
+	carried          = 0.35 // weight of words of the preceding sentence (0: -.015)
+	carriedByPronoun = 0.5  // the same for a sentence that begins with a pronoun (like others: -.002)
+	carriedFar       = 0.1  // weight of words two sentences back (0: -.013)
+	kindBonus        = 0.8  // (0: 0, -.002)
+	bareBonus        = 4    // the same if the kind is all that the question itself holds
+	matterWeight     = 0.5  // of code and tables
+	titleBonus       = 0.6  // for a title that holds the whole question, relative to the best passage
+	verbatimBonus    = 0.1  // for a word in the form of the question (0: -.003)
+	pairBonus        = 0.1  // for adjacent words of the question that are adjacent (0: -.003)
+	knownBonus       = 0.5  // for documents that answered the question that this one refers to
+	titleHolds       = 0.8  // weight of a title word in the coverage of the passage
 )
 
 // rank scores the sentences and returns the indexes of the relevant ones, best first.
@@ -46,7 +46,7 @@ func (m *material) rank() []int {
 		m.scoreSentence(i, local, average)
 		// A sentence that only inherits words is not relevant by itself. The beginning of a document whose title is the
 		// subject is, whatever its words.
-		if slices.ContainsFunc(c.holds, func(n float64) bool { return n > 0 }) || m.opens(i) || m.tells(i) {
+		if slices.ContainsFunc(c.holds, func(n float64) bool { return n > 0 }) || m.opens(i) || m.answersBareQuestion(i) {
 			order = append(order, i)
 		}
 	}
@@ -61,7 +61,7 @@ const subject = 0.7
 func (m *material) opens(at int) bool {
 	c := &m.sentences[at]
 	p := &m.passages[c.passage]
-	if c.Kind != Prose || p.Start > 0 || m.entitled(p) < subject {
+	if c.Kind != Prose || p.Start > 0 || m.titleCoverage(p) < subject {
 		return false
 	}
 	for i := p.from; i < at; i++ {
@@ -72,11 +72,11 @@ func (m *material) opens(at int) bool {
 	return true
 }
 
-// tells reports whether a sentence holds the kind of thing that a bare question asks for, in a document that answered
+// answersBareQuestion reports whether a sentence holds the kind of thing that a bare question asks for, in a document that answered
 // the question before: after "What is the memex?", "When?" asks for a date in that document.
-func (m *material) tells(at int) bool {
+func (m *material) answersBareQuestion(at int) bool {
 	c := &m.sentences[at]
-	return m.query.bare && c.fitting && m.known(&m.passages[c.passage]) > 0
+	return m.query.bare && c.rightKind && m.known(&m.passages[c.passage]) > 0
 }
 
 // bm25 returns the term frequency factor of BM25. Length is relative to the average.
@@ -100,7 +100,7 @@ func (m *material) scorePassages() {
 		p := &m.passages[i]
 		for t, weight := range m.weights {
 			count := p.holds[t]
-			if p.titled[t] {
+			if p.inTitle[t] {
 				count += titleCount
 			}
 			p.score += weight * bm25(count, float64(p.length)/max(1, average), passageK1, passageB)
@@ -112,7 +112,7 @@ func (m *material) scorePassages() {
 		if found > 0 {
 			p.score = (2*p.score + best*max(0, p.Score)/found) / 3
 		}
-		p.score += titleBonus * best * m.entitled(p)
+		p.score += titleBonus * best * m.titleCoverage(p)
 		p.score += knownBonus * best * m.known(p)
 	}
 }
@@ -127,12 +127,12 @@ func (m *material) known(p *reading) float64 {
 	return 1 / float64(1+3*at)
 }
 
-// entitled returns how much of the question the title of the passage's document holds, from 0 to 1.
-func (m *material) entitled(p *reading) float64 {
+// titleCoverage returns how much of the question the title of the passage's document holds, from 0 to 1.
+func (m *material) titleCoverage(p *reading) float64 {
 	var held, total float64
 	for t, weight := range m.weights {
 		total += weight
-		if p.titled[t] {
+		if p.inTitle[t] {
 			held += weight
 		}
 	}
@@ -177,8 +177,8 @@ func (m *material) scoreSentence(at int, weights []float64, average float64) {
 	c := &m.sentences[at]
 	p := &m.passages[c.passage]
 	before := carried
-	if c.pointing {
-		before = carriedPoint
+	if c.refersBack {
+		before = carriedByPronoun
 	}
 	length := float64(c.length) / average
 	for t, weight := range weights {
@@ -198,9 +198,9 @@ func (m *material) scoreSentence(at int, weights []float64, average float64) {
 	c.own += pairBonus * pairs
 	c.score = c.own + passageWeight*p.score
 	switch {
-	case m.tells(at):
+	case m.answersBareQuestion(at):
 		c.score += bareBonus * m.known(p)
-	case c.fitting:
+	case c.rightKind:
 		c.score += kindBonus
 	}
 	if c.Kind == Matter {
@@ -220,7 +220,7 @@ func (m *material) coverage(at int) float64 {
 		weight = math.Pow(weight, 1.5)
 		total += weight
 		in := min(1, p.holds[t])
-		if p.titled[t] {
+		if p.inTitle[t] {
 			in = max(in, titleHolds)
 		}
 		passage += weight * in
@@ -230,14 +230,14 @@ func (m *material) coverage(at int) float64 {
 		return 0
 	}
 	pairs, asked := m.pairs(m.weights, p.tokens)
-	if titled, _ := m.pairs(m.weights, p.title); titled > pairs {
-		pairs = titled
+	if inTitle, _ := m.pairs(m.weights, p.title); inTitle > pairs {
+		pairs = inTitle
 	}
 	if asked == 0 {
 		pairs, asked = passage, total
 	}
 	value := passageShare*passage/total + sentenceShare*sentence/total + pairShare*pairs/asked
-	if m.query.kind != anything && !c.fitting {
+	if m.query.kind != anything && !c.rightKind {
 		value -= kindLack
 	}
 	return max(0, min(1, value))

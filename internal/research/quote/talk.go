@@ -40,12 +40,12 @@ func (e *Extractor) complete(q *Query, before Talk, statistics Statistics) {
 	if before.Question == "" {
 		return
 	}
-	pointing := e.pointsBack(q.Question)
-	if !pointing && len(q.terms) >= fewWords {
+	refersBack := e.pointsBack(q.Question)
+	if !refersBack && len(q.terms) >= fewWords {
 		return
 	}
 	asked, _ := e.termsOf(before.Question)
-	added := mostTelling(fresh(asked, q.terms), statistics, fromQuestion)
+	added := mostDistinctive(fresh(asked, q.terms), statistics, fromQuestion)
 	for i := range added {
 		added[i].weight = 1
 	}
@@ -55,10 +55,10 @@ func (e *Extractor) complete(q *Query, before Talk, statistics Statistics) {
 		return
 	}
 	weight := addedWeight
-	if !pointing {
+	if !refersBack {
 		weight = min(weight, addedShare*float64(len(q.terms))/float64(len(added)))
 	}
-	if q.weighty() == 0 {
+	if q.subjectWords() == 0 {
 		weight = 1 // "And what else?" asks for the same again
 		q.bare = true
 	}
@@ -79,7 +79,7 @@ func (e *Extractor) fromTitles(added, own []term, titles []string, statistics St
 			n, weight = 1, laterTitle
 		}
 		terms, _ := e.termsOf(title)
-		for _, t := range mostTelling(fresh(terms, slices.Concat(own, added)), statistics, n) {
+		for _, t := range mostDistinctive(fresh(terms, slices.Concat(own, added)), statistics, n) {
 			t.weight = weight
 			added = append(added, t)
 		}
@@ -111,9 +111,9 @@ func fresh(terms, known []term) []term {
 	})
 }
 
-// mostTelling returns the n most distinctive terms, in their order. Without statistics, names rank before other words
+// mostDistinctive returns the n most distinctive terms, in their order. Without statistics, names rank before other words
 // and long words before short ones.
-func mostTelling(terms []term, statistics Statistics, n int) []term {
+func mostDistinctive(terms []term, statistics Statistics, n int) []term {
 	value := func(t term) float64 {
 		v := float64(utf8.RuneCountInString(t.text)) / 100
 		if t.name {

@@ -42,7 +42,7 @@ func TestWeakWordsCountLittle(t *testing.T) {
 			t.Errorf("%q is answered with %+v, lacking %q and %q", question, got.Quotes, got.Missing, got.Unmatched)
 		}
 	}
-	// Alone, such a word is all there is to go by.
+	// Without other words, such a word decides.
 	e := New("en")
 	if got := e.Answer(e.Ask("important work", Talk{}, nil), passages, nil); len(got.Quotes) == 0 || got.Quotes[0].DocumentID != "other" {
 		t.Errorf("answered with %+v", got.Quotes)

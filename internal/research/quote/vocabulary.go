@@ -20,8 +20,8 @@ type vocabulary struct {
 	kinds     map[string]kind // kind of an answer that each term indicates
 	// Words that refer back: at the beginning of a sentence, and in a question.
 	openers, pronouns map[string]bool
-	idle              map[string]bool // fillers, as terms
-	slight            map[string]bool // terms of language.Vocabulary.Weak
+	fillers           map[string]bool // fillers, as terms
+	weak              map[string]bool // terms of language.Vocabulary.Weak
 }
 
 func newVocabulary(a *analysis.Analyser) *vocabulary {
@@ -30,13 +30,13 @@ func newVocabulary(a *analysis.Analyser) *vocabulary {
 		w = *known
 	}
 	v := &vocabulary{analyser: a, openers: wordSet(w.Subjects), pronouns: wordSet(w.Pronouns), questions: questionsOf(w)}
-	v.idle = make(map[string]bool)
+	v.fillers = make(map[string]bool)
 	for token := range a.Tokens(w.Fillers + " " + w.Pronouns) {
-		v.idle[token.Term] = true
+		v.fillers[token.Term] = true
 	}
-	v.slight = make(map[string]bool)
+	v.weak = make(map[string]bool)
 	for token := range a.Tokens(w.Weak) {
-		v.slight[token.Term] = true
+		v.weak[token.Term] = true
 	}
 	v.kinds = make(map[string]kind)
 	for kind, words := range map[kind]string{number: w.Numbers, date: w.Dates, cause: w.Causes} {

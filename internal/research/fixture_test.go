@@ -35,9 +35,9 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is everything around an agent: a library that finds by words, a conversation, memories, a purse. Tasks are in
-// a real database.
-type world struct {
+// fixture holds the dependencies of an agent: a library that is searched by words, a conversation, memories and a budget.
+// Tasks are stored in a real database.
+type fixture struct {
 	t       testing.TB
 	db      *store.DB
 	agent   agent.Agent
@@ -48,20 +48,20 @@ type world struct {
 	mu       sync.Mutex
 	docs     []source.Document
 	messages []thread.Message // newest first
-	// kept are the documents that were kept for good.
+	// kept are the documents that were made permanent.
 	kept     []string
 	memories []memory.Memory
 	proposed []string
 	purse    purse
-	// searches are what was searched for.
+	// searches are the queries so far.
 	searches []search.Query
 	buyers   []source.Buyer
-	// find, when set, comes before the library.
+	// find replaces the library if it is set.
 	find func(search.Query) (source.Found, error)
-	// nothing, when set, is another kind of task; submitted is the last one.
+	// nothing, if set, is another kind of task; submitted is the last submitted task.
 	nothing   func(context.Context, *task.Run) (task.Outcome, error)
 	submitted string
-	// counted, when set, are the statistics of the library.
+	// counted, if set, are the statistics of the library.
 	counted *search.Statistics
 }
 
@@ -71,7 +71,7 @@ const (
 	question = "msg_question"
 )
 
-// empty is a database that has its tables, which take longer to make than a turn does.
+// empty is a migrated database, copied for each test because migrations take longer than a turn.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "carrel-research-")
 	if err != nil {
@@ -111,8 +111,8 @@ func database(t testing.TB) *store.DB {
 	return db
 }
 
-func newWorld(t testing.TB) *world {
-	return &world{
+func newFixture(t testing.TB) *fixture {
+	return &fixture{
 		t: t, clock: testkit.NewClock(),
 		agent: agent.Agent{ID: core.NewID(core.PrefixAgent), UserID: userID, Name: "Librarian", Sources: []agent.Source{
 			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
@@ -121,7 +121,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // put adds a document to a source of the agent.
-func (w *world) put(d source.Document) source.Document {
+func (w *fixture) put(d source.Document) source.Document {
 	if d.ID == "" {
 		d.ID = core.NewID(core.PrefixDocument)
 	}
@@ -137,8 +137,8 @@ func (w *world) put(d source.Document) source.Document {
 	return d
 }
 
-// landmarks fills the library with the demo's documents.
-func (w *world) landmarks() *world {
+// landmarks fills the library with the documents of the demo.
+func (w *fixture) landmarks() *fixture {
 	w.t.Helper()
 	for line := range strings.Lines(string(demo.Library())) {
 		var d struct {
@@ -157,8 +157,8 @@ func (w *world) landmarks() *world {
 	return w
 }
 
-// fake gives the world a model that answers as the brain says.
-func (w *world) fake(b brain) *modelfake.Server {
+// fake sets a model that answers as the brain defines.
+func (w *fixture) fake(b brain) *modelfake.Server {
 	w.t.Helper()
 	s := modelfake.New(w.t, modelfake.OpenAI)
 	s.Answer(b.answerTo)
@@ -171,36 +171,36 @@ func (w *world) fake(b brain) *modelfake.Server {
 	return s
 }
 
-func (w *world) answerer() *research.Agent {
+func (w *fixture) answerer() *research.Agent {
 	return research.New(research.Deps{
 		Search: w, Documents: w, Conversation: w, Memories: w, Agents: w, Spend: &w.purse,
 		Model: w.model, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	}, w.options)
 }
 
-// reply is how a turn ended.
+// reply is the outcome of a turn.
 type reply struct {
 	thread.Answer
 	task  task.Task
-	steps []string // their labels
-	shown string   // what readers of the stream saw
+	steps []string // labels of the steps
+	shown string   // text shown to readers of the stream
 }
 
-// ask has a question answered in a turn of its own.
-func (w *world) ask(text string) reply {
+// ask answers a question in a new turn.
+func (w *fixture) ask(text string) reply {
 	w.t.Helper()
 	return w.turn(thread.Question{Text: text})
 }
 
-func (w *world) turn(q thread.Question) reply {
+func (w *fixture) turn(q thread.Question) reply {
 	w.t.Helper()
 	e := w.start(nil)
 	id := w.submit(e, q)
 	return w.await(e, id)
 }
 
-// start starts an engine that runs the turns of this world, on a store around its database if there is one.
-func (w *world) start(around func(task.Store) task.Store) *task.Engine {
+// start starts an engine that runs the turns of this fixture, on a store around its database if one is given.
+func (w *fixture) start(around func(task.Store) task.Store) *task.Engine {
 	w.t.Helper()
 	if w.db == nil {
 		w.db = database(w.t)
@@ -212,8 +212,8 @@ func (w *world) start(around func(task.Store) task.Store) *task.Engine {
 	return w.engine(s, w)
 }
 
-// engine runs the turns of worlds, which know theirs by the agent.
-func (w *world) engine(s task.Store, worlds ...*world) *task.Engine {
+// engine runs the turns of all fixtures, which it finds by agent.
+func (w *fixture) engine(s task.Store, worlds ...*fixture) *task.Engine {
 	w.t.Helper()
 	e := task.New(s, w.clock, slog.New(slog.DiscardHandler), task.Options{Alone: true, Poll: 20 * time.Millisecond, Gather: time.Millisecond, Grace: time.Second})
 	answerers := map[string]*research.Agent{}
@@ -248,12 +248,12 @@ func (w *world) engine(s task.Store, worlds ...*world) *task.Engine {
 	return e
 }
 
-func (w *world) submit(e *task.Engine, q thread.Question) string {
+func (w *fixture) submit(e *task.Engine, q thread.Question) string {
 	w.t.Helper()
 	return w.submitAs(e, "turn", q)
 }
 
-func (w *world) submitAs(e *task.Engine, kind string, q thread.Question) string {
+func (w *fixture) submitAs(e *task.Engine, kind string, q thread.Question) string {
 	w.t.Helper()
 	q.UserID, q.AgentID, q.ThreadID, q.MessageID = userID, w.agent.ID, threadID, question
 	input, err := json.Marshal(q)
@@ -268,7 +268,7 @@ func (w *world) submitAs(e *task.Engine, kind string, q thread.Question) string 
 	return id
 }
 
-func (w *world) await(e *task.Engine, id string) reply {
+func (w *fixture) await(e *task.Engine, id string) reply {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
@@ -293,8 +293,8 @@ func (w *world) await(e *task.Engine, id string) reply {
 	return out
 }
 
-// shown is what readers of a turn's stream have seen.
-func (w *world) shown(id string) string {
+// shown returns the text that readers of a turn's stream have seen.
+func (w *fixture) shown(id string) string {
 	w.t.Helper()
 	events, err := w.db.TaskEvents(w.t.Context(), id, 0, 10_000)
 	if err != nil {
@@ -323,16 +323,16 @@ func (w *world) shown(id string) string {
 	return strings.Join(pieces, "")
 }
 
-// holds fails the test unless every citation stands in its document at its place, and the document is kept.
-func (w *world) holds(r reply) {
+// holds fails the test unless every citation is verbatim in its document, and the document is kept.
+func (w *fixture) holds(r reply) {
 	w.t.Helper()
 	if err := w.broken(r); err != nil {
 		w.t.Error(err)
 	}
 }
 
-// broken returns what is wrong with the citations and checks of a reply.
-func (w *world) broken(r reply) error {
+// broken returns the first defect of a reply's citations and checks.
+func (w *fixture) broken(r reply) error {
 	for _, c := range r.Citations {
 		i := slices.IndexFunc(w.docs, func(d source.Document) bool { return d.ID == c.DocumentID })
 		if i < 0 {
@@ -369,8 +369,8 @@ func (w *world) broken(r reply) error {
 	return nil
 }
 
-// Find implements research.Search: by the share of the words, the rarer the better.
-func (w *world) Find(_ context.Context, b source.Buyer, r search.Query) (source.Found, error) {
+// Find implements research.Search. It ranks by the share of matching words, weighted by rarity.
+func (w *fixture) Find(_ context.Context, b source.Buyer, r search.Query) (source.Found, error) {
 	w.mu.Lock()
 	w.searches, w.buyers = append(w.searches, r), append(w.buyers, b)
 	find := w.find
@@ -381,7 +381,7 @@ func (w *world) Find(_ context.Context, b source.Buyer, r search.Query) (source.
 	return w.library(r)
 }
 
-func (w *world) library(r search.Query) (source.Found, error) {
+func (w *fixture) library(r search.Query) (source.Found, error) {
 	a := analysis.New("en")
 	terms := termsOf(a, r.Text)
 	var hits []source.Card
@@ -410,7 +410,7 @@ func (w *world) library(r search.Query) (source.Found, error) {
 	return source.Found{Cards: hits[:min(len(hits), r.Limit)]}, nil
 }
 
-func (w *world) holders(a *analysis.Analyser, term string) int {
+func (w *fixture) holders(a *analysis.Analyser, term string) int {
 	n := 0
 	for _, d := range w.docs {
 		if termsOf(a, d.Title+" "+d.Text)[term] {
@@ -431,7 +431,7 @@ func termsOf(a *analysis.Analyser, text string) map[string]bool {
 }
 
 // Statistics implements research.Search.
-func (w *world) Statistics(_ context.Context, _, terms []string) (search.Statistics, error) {
+func (w *fixture) Statistics(_ context.Context, _, terms []string) (search.Statistics, error) {
 	if w.counted != nil {
 		return *w.counted, nil
 	}
@@ -444,7 +444,7 @@ func (w *world) Statistics(_ context.Context, _, terms []string) (search.Statist
 }
 
 // Keep implements research.Documents.
-func (w *world) Keep(_ context.Context, _, _ string, ids []string) error {
+func (w *fixture) Keep(_ context.Context, _, _ string, ids []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept = append(w.kept, ids...)
@@ -452,7 +452,7 @@ func (w *world) Keep(_ context.Context, _, _ string, ids []string) error {
 }
 
 // DocumentOf implements research.Documents.
-func (w *world) DocumentOf(_ context.Context, user, agentID, id string) (source.Document, error) {
+func (w *fixture) DocumentOf(_ context.Context, user, agentID, id string) (source.Document, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.docs {
@@ -464,14 +464,14 @@ func (w *world) DocumentOf(_ context.Context, user, agentID, id string) (source.
 }
 
 // Messages implements research.Conversation.
-func (w *world) Messages(_ context.Context, _ string, _, n int) ([]thread.Message, error) {
+func (w *fixture) Messages(_ context.Context, _ string, _, n int) ([]thread.Message, error) {
 	asked := thread.Message{ID: question, Role: thread.RoleUser, Text: "the question itself"}
 	all := append([]thread.Message{asked}, w.messages...)
 	return all[:min(n, len(all))], nil
 }
 
 // said adds an exchange to the conversation.
-func (w *world) said(question, answer string, titles ...string) {
+func (w *fixture) said(question, answer string, titles ...string) {
 	turn := fmt.Sprintf("trn_%d", len(w.messages))
 	a := thread.Message{ID: "msg_a" + turn, Role: thread.RoleAssistant, Text: answer, TurnID: turn}
 	for _, title := range titles {
@@ -482,12 +482,12 @@ func (w *world) said(question, answer string, titles ...string) {
 }
 
 // Recall implements research.Memories.
-func (w *world) Recall(context.Context, string, string, string) ([]memory.Memory, error) {
+func (w *fixture) Recall(context.Context, string, string, string) ([]memory.Memory, error) {
 	return w.memories, nil
 }
 
 // Propose implements research.Memories.
-func (w *world) Propose(_ context.Context, _, _, _, _, text string) error {
+func (w *fixture) Propose(_ context.Context, _, _, _, _, text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.proposed = append(w.proposed, text)
@@ -495,9 +495,9 @@ func (w *world) Propose(_ context.Context, _, _, _, _, text string) error {
 }
 
 // Agent implements research.Agents.
-func (w *world) Agent(context.Context, string, string) (agent.Agent, error) { return w.agent, nil }
+func (w *fixture) Agent(context.Context, string, string) (agent.Agent, error) { return w.agent, nil }
 
-// purse is the money of the user.
+// purse is the budget of the user.
 type purse struct {
 	mu                   sync.Mutex
 	capped               bool
@@ -510,7 +510,7 @@ type purse struct {
 func (p *purse) Reserve(_ context.Context, _, _, _ string, micros int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spent += p.reserved // of a call that a crash cut off
+	p.spent += p.reserved // a call interrupted by a crash
 	p.reserved = 0
 	if p.capped && p.spent+micros > p.cap {
 		return core.Spend{Cap: p.cap, Used: p.spent, Capped: true}.Reached()
