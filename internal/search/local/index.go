@@ -50,6 +50,8 @@ type Index struct {
 	closed      bool
 }
 
+var _ search.Engine = (*Index)(nil)
+
 // Open opens the index in the folder, and creates the folder if necessary. Files that are damaged, of another version
 // or of another database are dropped and logged, and their spans are missing.
 func Open(dir string, o Options) (*Index, error) {

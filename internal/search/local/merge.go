@@ -29,15 +29,6 @@ func (ix *Index) mergeSmall(ctx context.Context) (bool, error) {
 	return ix.merge(ctx, func(parts []*part, busy map[uint64]bool) []*part { return ix.policy.choose(parts, busy, 0) })
 }
 
-// Compact merges as many segments as fit together, for an index that is searched often and seldom changed.
-func (ix *Index) Compact(ctx context.Context) error {
-	for {
-		if merged, err := ix.merge(ctx, ix.policy.compact); err != nil || !merged {
-			return err
-		}
-	}
-}
-
 // Purge rewrites the segments that hold documents of deleted sources, so that none of their words stays on the disk. A
 // Follower does the same in the background.
 func (ix *Index) Purge(ctx context.Context) error {

@@ -108,20 +108,6 @@ func (y policy) fitting(parts []*part) int {
 	return len(parts)
 }
 
-// compact returns the next parts to merge so that as few as possible are left, without deleted documents.
-func (y policy) compact(parts []*part, busy map[uint64]bool) []*part {
-	for _, run := range y.runs(parts, busy) {
-		for len(run) > 0 {
-			n := max(1, y.fitting(run))
-			if n > 1 || run[0].deleted.Count() > 0 {
-				return run[:n]
-			}
-			run = run[n:]
-		}
-	}
-	return nil
-}
-
 // runs returns the sequences of adjacent parts that no other merge has claimed.
 func (y policy) runs(parts []*part, busy map[uint64]bool) [][]*part {
 	var out [][]*part
