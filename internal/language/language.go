@@ -19,7 +19,7 @@ type Language struct {
 	// Code is the ISO 639-1 code, and Name the English name.
 	Code, Name string
 	// Script is the script that the language is written in. No two languages share a script other than Latin, so that
-	// the letters of a word tell its language.
+	// the letters of a word identify its language.
 	Script *unicode.RangeTable
 
 	// Stem reduces a word to its stem.

@@ -5,7 +5,7 @@ type Phrases struct {
 	// Answered, Closest and Unanswered introduce the quotes, and Lacking names words of the question they do not hold.
 	Answered, Closest, Lacking string
 	Unanswered                 string
-	// Failed, PartialCap and PartialTime explain why quotes stand in for an answer of the model.
+	// Failed, PartialCap and PartialTime explain why the answer consists of quotes and not of the model's text.
 	Failed, PartialCap, PartialTime string
 	// NoSources, NoDocuments, Nothing, NoSource and TooLittle explain why there is no answer.
 	NoSources, NoDocuments       string

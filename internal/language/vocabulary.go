@@ -1,7 +1,7 @@
 package language
 
-// Vocabulary holds the words of a language, in lower case, that tell the kind of a question and of its answer. German
-// has no Who and Where: all its nouns are capitalized, so that names cannot be told from other words.
+// Vocabulary holds the words of a language, in lower case, that indicate the kind of a question and of its answer.
+// German has no Who and Where: all its nouns are capitalized, so that names cannot be told from other words.
 type Vocabulary struct {
 	// HowMany, When, Who, Where and Why are question phrases without accents, separated by bars.
 	HowMany, When, Who, Where, Why string
@@ -25,7 +25,7 @@ var Unspaced = Vocabulary{
 	Why:     "为什么|為什麼|なぜ|どうして|왜",
 }
 
-// UnspacedFillers are the parts of a question without spaces that are not what it asks about. The analyser cannot tell
+// UnspacedFillers are the parts of a question without spaces that do not describe its subject. The analyser cannot tell
 // them apart, so they are removed first. Longer ones come before their parts.
 var UnspacedFillers = []string{
 	"什么时候", "什麼時候", "是什么", "是什麼", "为什么", "為什麼", "哪一年", "多少", "什么", "什麼",

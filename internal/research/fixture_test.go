@@ -35,8 +35,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fixture holds the dependencies of an agent: a library that is searched by words, a conversation, memories and a budget.
-// Tasks are stored in a real database.
+// fixture holds the dependencies of an agent: a library that is searched by words, a conversation, memories and a
+// budget. Tasks are stored in a real database.
 type fixture struct {
 	t       testing.TB
 	db      *store.DB

@@ -8,7 +8,7 @@ import (
 )
 
 // phrases returns the phrases in the language of the question, or in the language of the sources if the question is too
-// short to tell. English stands in for a language without phrases.
+// short to tell. A language without phrases gets the English ones.
 func (t *turn) phrases() *language.Phrases {
 	code := analysis.Guess(t.text)
 	if code == "" {

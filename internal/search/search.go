@@ -84,7 +84,7 @@ type Result struct {
 	EmbeddingFailed bool
 }
 
-// Statistics say how rare terms are in the searched sources.
+// Statistics hold the frequencies of terms in the searched sources.
 type Statistics struct {
 	// Passages is the number of passages.
 	Passages int

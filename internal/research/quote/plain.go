@@ -16,7 +16,7 @@ const (
 	maxPasses     = 12
 )
 
-// Plain removes from a model's Markdown whatever could lead a reader or browser to other places than the found
+// Plain removes from a model's Markdown everything that could lead a reader or browser elsewhere than to the found
 // documents: images, HTML, and links to addresses that are not allowed. Their texts stay. Text that resembles a link is
 // broken up, so that no Markdown parser takes it for one. Code spans on one line are kept if all parsers agree on them.
 func Plain(markdown string, allowed []string) string {

@@ -229,8 +229,8 @@ func (m *material) named(sentence int, statistics Statistics) bool {
 	return false
 }
 
-// holdsOneOfTwo reports whether the passage of a sentence holds only one word of a two-word question: "Moore's law" is neither
-// about a school of that name nor about any law.
+// holdsOneOfTwo reports whether the passage of a sentence holds only one word of a two-word question: "Moore's law" is
+// neither about a school of that name nor about any law.
 func (m *material) holdsOneOfTwo(sentence int) bool {
 	p := &m.passages[m.sentences[sentence].passage]
 	words, held := 0, 0

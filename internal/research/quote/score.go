@@ -72,8 +72,8 @@ func (m *material) opens(at int) bool {
 	return true
 }
 
-// answersBareQuestion reports whether a sentence holds the kind of thing that a bare question asks for, in a document that answered
-// the question before: after "What is the memex?", "When?" asks for a date in that document.
+// answersBareQuestion reports whether a sentence holds the kind of thing that a bare question asks for, in a document
+// that answered the question before: after "What is the memex?", "When?" asks for a date in that document.
 func (m *material) answersBareQuestion(at int) bool {
 	c := &m.sentences[at]
 	return m.query.bare && c.rightKind && m.known(&m.passages[c.passage]) > 0

@@ -111,8 +111,8 @@ func fresh(terms, known []term) []term {
 	})
 }
 
-// mostDistinctive returns the n most distinctive terms, in their order. Without statistics, names rank before other words
-// and long words before short ones.
+// mostDistinctive returns the n most distinctive terms, in their order. Without statistics, names rank before other
+// words and long words before short ones.
 func mostDistinctive(terms []term, statistics Statistics, n int) []term {
 	value := func(t term) float64 {
 		v := float64(utf8.RuneCountInString(t.text)) / 100

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/search"
 )
 
-// longRun is how many missing changes are worth logging progress for.
+// longRun is the number of missing changes from which progress is logged.
 const longRun = 5000
 
 // catchUpRun is one run that applies everything that is missing.

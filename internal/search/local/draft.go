@@ -13,7 +13,7 @@ import (
 )
 
 // errRemoved means that the folder or the manifest was deleted while the index was open.
-var errRemoved = errors.New("search index was removed from the disk")
+var errRemoved = errors.New("search index was deleted from the disk")
 
 // deletion records a deletion while an earlier span is missing. The changes of that span may have been read before the
 // deletion, and would bring the document back.
@@ -159,7 +159,7 @@ func (d *draft) find(p *part, id string) (uint32, bool, error) {
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("look for a document in segment %d: %w", p.file.number, err)
+		return 0, false, fmt.Errorf("find a document in segment %d: %w", p.file.number, err)
 	}
 	return doc, ok, nil
 }

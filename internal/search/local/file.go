@@ -77,7 +77,7 @@ func openPart(dir string, named manifestPart, fsys disk.FS, log *slog.Logger) (*
 // partOfFile checks an open file against the manifest and returns its part.
 func partOfFile(f *file, span search.Span, named manifestPart, dir string) (*part, error) {
 	if f.print != named.Print {
-		return nil, fmt.Errorf("segment %d is another than was written: %w", f.number, errUntrusted)
+		return nil, fmt.Errorf("segment %d is not the file that was written: %w", f.number, errUntrusted)
 	}
 	var deleted *segment.Bits
 	if named.Tombstones != 0 {

@@ -15,7 +15,7 @@ import (
 func Discard(dir string) error {
 	err := os.Remove(filepath.Join(dir, manifestName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("throw the search index away: %w", err)
+		return fmt.Errorf("discard the search index: %w", err)
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func Covered(dir string) ([]search.Span, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the search index holds: %w", err)
+		return nil, fmt.Errorf("read the search index: %w", err)
 	}
 	spans := make([]search.Span, len(m.Parts))
 	for i, p := range m.Parts {

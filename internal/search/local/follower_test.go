@@ -155,7 +155,8 @@ func flip(t *testing.T, path string) {
 	}
 }
 
-// gatedLog blocks reads of changes while it is shut. A read ends with its context, so that a failing test does not hang.
+// gatedLog blocks reads of changes while it is shut. A read ends with its context, so that a failing test does not
+// hang.
 type gatedLog struct {
 	*memoryLog
 	mu   sync.Mutex

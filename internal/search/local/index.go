@@ -147,7 +147,7 @@ func (ix *Index) reconcile(m manifest, whole bool) error {
 	if !whole {
 		// Not fatal: until it succeeds the old manifest names files that are gone.
 		if err := ix.change(func(*draft) error { return nil }); err != nil {
-			ix.log.Warn("record what the search index has lost", "error", err)
+			ix.log.Warn("record the lost parts of the search index", "error", err)
 		}
 	}
 	for _, name := range stray {

@@ -162,7 +162,7 @@ func tombstonePath(dir string, number uint64) string {
 }
 
 // fingerprint returns a checksum of a file's size and last bytes. A segment ends with the checksums of its pages, so
-// this tells a segment from another one of the same name without reading it.
+// it distinguishes segments of the same name without reading them.
 func fingerprint(path string) (uint32, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {

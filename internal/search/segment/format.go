@@ -103,7 +103,7 @@ const (
 )
 
 // errTooBig means that the documents do not fit into one file.
-var errTooBig = errors.New("too much for one segment")
+var errTooBig = errors.New("too large for one segment")
 
 func (m *meta) check() error {
 	for _, n := range []struct {

@@ -59,7 +59,7 @@ type entry struct{ id, at, length uint64 }
 func readFooter(data []byte) ([numSections]entry, []uint32, error) {
 	var table [numSections]entry
 	if len(data) < headerSize+trailerSize {
-		return table, nil, damaged("%d bytes are no segment", len(data))
+		return table, nil, damaged("%d bytes are too few for a segment", len(data))
 	}
 	if err := checkHeader(data[:headerSize]); err != nil {
 		return table, nil, err

@@ -39,7 +39,7 @@ func (s *Segment) verifyBytes() error {
 		at = align(end)
 		for _, b := range s.data[end:at] {
 			if b != 0 {
-				return damaged("something after %v", sec.id)
+				return damaged("padding after %v", sec.id)
 			}
 		}
 	}

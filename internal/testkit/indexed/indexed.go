@@ -1,5 +1,5 @@
 // Package indexed searches the documents of a test database with a real index, which it brings up to date before every
-// search. A server indexes in the background; a test wants to find a document right after storing it.
+// search. A server indexes in the background; a test has to find a document right after storing it.
 package indexed
 
 import (
