@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -152,10 +153,20 @@ func TestTheLanguageOfATextIsGuessed(t *testing.T) {
 		{"", "図書館は誰でも利用できます。"},
 		{"", "Οι βιβλιοθήκες είναι ανοιχτές για όλους"},
 	}
+	guessed := map[string]bool{}
 	for _, test := range tests {
 		if got := Guess(test.text); got != test.want {
 			t.Errorf("Guess(%q) = %q, want %q", test.text, got, test.want)
 		}
+		if test.want != "" {
+			guessed[test.want] = true
+		}
+	}
+	if codes := slices.Sorted(maps.Keys(guessed)); !slices.Equal(codes, language.Codes()) {
+		t.Errorf("guessing is tested for %q, the known languages are %q", codes, language.Codes())
+	}
+	if n := len(latinLanguages()); n > maxLatin {
+		t.Errorf("there are %d languages in Latin letters; raise maxLatin", n)
 	}
 	if got := Guess(strings.Repeat(abstract, 3)); got != "en" {
 		t.Errorf("an English abstract is guessed to be %q", got)
