@@ -1,8 +1,8 @@
 // Package search is the vocabulary of document search and the interface of its engines.
 //
 // A Query goes to an Engine, which returns a Result: ranked hits, counts by year and source, and a corrected query
-// where the original was misspelt. A Highlighter then cuts snippets from the documents. Service adds query embeddings
-// and answers requests while no engine is open.
+// where the original was misspelt. A Highlighter then cuts snippets from the documents. Service adds query embeddings,
+// and fails as unavailable while no engine is open.
 //
 // Documents live in the database, and an engine holds a copy derived from their change log (Log): Missing returns a
 // span of the log that the engine does not hold yet, and Apply adds it. The engine of this repository is search/local,

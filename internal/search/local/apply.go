@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"carrel/internal/search"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // Apply adds the changes of a missing span; see search.Engine.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // Report is the result of Check.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // TestIndexSurvivesAPowerCutAtEveryStep stops the process at each step that writes to the disk, and loses what was not

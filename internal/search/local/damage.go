@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // catchFaults runs f, which reads segments, and turns a memory fault or a bounds error into segment.ErrDamaged. Pages

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // hookFS reports created files, and does not sync.

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"carrel/internal/search"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // errRemoved means that the folder or the manifest was deleted while the index was open.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/disk"
+	"carrel/internal/search/local/segment"
 )
 
 // file is an open segment, shared by all snapshots that use it. The last release unmaps it, and deletes it if it is

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // Options configure an Index. The zero value is usable.

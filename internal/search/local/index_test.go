@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 var everywhere = []string{"A", "B", "C"}

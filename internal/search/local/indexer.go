@@ -9,8 +9,8 @@ import (
 	"carrel/internal/language"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // indexer converts documents into the form of a segment. It reuses its analysers, which cache stems, and its slices; it

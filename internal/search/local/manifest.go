@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // The files in the index folder: the manifest, and the numbered files it names.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"carrel/internal/search"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // errPartsGone means that the index lost a part while it was being merged.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"carrel/internal/search"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 func TestATrickleOfSingleDocumentsMakesFewSegments(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // TestIndexMatchesTheLogAfterRandomOperations runs random operations on an index in any order and compares it with the

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"carrel/internal/search"
-	"carrel/internal/search/rank"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/rank"
+	"carrel/internal/search/local/segment"
 )
 
 // part is the content of the index for one span. It is immutable: a change makes a new part with the same file.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"carrel/internal/search"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // TestConcurrentChangesSearchesMergesAndDamage changes documents while the index follows and merges, readers search,

@@ -11,9 +11,9 @@ import (
 	"fmt"
 
 	"carrel/internal/search"
+	"carrel/internal/search/local/rank"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/rank"
-	"carrel/internal/search/segment"
 )
 
 // Search returns the documents that match a query.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // snapshot is the index at one moment. Readers hold it while they read, so that its files stay open.

@@ -7,8 +7,8 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
+	"carrel/internal/search/local/rank"
 	"carrel/internal/search/query"
-	"carrel/internal/search/rank"
 )
 
 // maxMisspelt is how many unknown words of a query are corrected. A query with more is not misspelt but about something

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"carrel/internal/search"
-	"carrel/internal/search/rank"
+	"carrel/internal/search/local/rank"
 )
 
 // Statistics counts the passages of the sources that hold each term.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // A tombstone file lists the deleted documents of one segment: the segment's number, its number of documents, and the

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 func TestFileIsWrittenAtPlacesAndInOrder(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sort"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // Deductions are the statistics of a segment's deleted documents, by source. Searches subtract them, so that the

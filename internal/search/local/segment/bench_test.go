@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // abstracts returns documents like those of a library: a title of ten words, an abstract of a hundred, two authors, and

@@ -7,8 +7,8 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // oracle computes the answer by brute force: it scores every unit of every document, with maps and without segments,

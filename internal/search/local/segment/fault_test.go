@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 func TestWriteFailsWhereTheDiskDoes(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // Write writes the documents to a file and syncs it. The file's name is durable after a sync of its folder. A builder

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // fileWriter writes a file whose section lengths are known in advance, except for the last one. Every section therefore

@@ -3,7 +3,7 @@ package rank
 import (
 	"slices"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // named returns the documents of the searched sources with this title or DOI key, best first. It does not check years.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // windowUnits is the number of units in a window. Small windows have sharper bounds, large ones less overhead.

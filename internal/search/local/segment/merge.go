@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // Input is a segment to merge, without its deleted documents.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // plan is a prepared request: the postings of its terms in the searched sources, and the statistics of those sources.

@@ -3,7 +3,7 @@ package rank
 import (
 	"math"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // points is a fixed-point score. Integer sums do not depend on their order, so every node computes the same score to

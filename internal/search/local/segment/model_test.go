@@ -15,7 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
 )
 
 // memory is an in-memory disk that can fail at any step.

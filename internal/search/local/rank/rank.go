@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"carrel/internal/search"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // View is a segment with its deletions. The views of a search are in the order of the change log, so that of

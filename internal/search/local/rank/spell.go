@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // suggestion is a possible correction.

@@ -3,8 +3,8 @@ package rank
 import (
 	"slices"
 
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // applyClauses computes the documents that hold every required clause and those that hold an excluded one. A document

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // denseWeight is the weight of the embedding score, and denseRescan how many of the nearest units by sign bits, a rough

@@ -13,9 +13,9 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // library generates random documents with few different words.

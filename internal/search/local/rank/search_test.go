@@ -11,9 +11,9 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
-	"carrel/internal/search/disk"
+	"carrel/internal/search/local/disk"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
-	"carrel/internal/search/segment"
 )
 
 // write writes documents into one segment, in the source "s". Texts are words separated by spaces; "the" is a stop

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"carrel/internal/search/analysis"
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 )
 
 // Weights of proximity relative to the words themselves: a pair of consecutive query words is adjacent in a unit, or
