@@ -85,7 +85,7 @@ func (f faulty) judge(got reply) {
 		f.t.Errorf("%s: ended %s, %s: %s", f.name, got.task.State, got.task.ErrorDetail, got.Text)
 	case strings.HasPrefix(got.Text, "It was built in 18"):
 	case strings.HasPrefix(got.Text, "The model did not answer; these are quotes from your sources. ("):
-	case strings.HasPrefix(got.Text, "This answer is partial, because the time for it ran out. These are quotes") && got.Partial:
+	case strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes") && got.Partial:
 	default:
 		f.t.Errorf("%s: %s", f.name, got.Text)
 	}

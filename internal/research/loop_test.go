@@ -249,7 +249,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	if !strings.Contains(later, "searched: beta") || !strings.Contains(later, "found: All about") {
 		t.Errorf("the second plan knew %s", later)
 	}
-	if got.Partial || !slices.Contains(got.steps, "Looking for what is missing") {
+	if got.Partial || !slices.Contains(got.steps, "Searching for missing information") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -304,7 +304,7 @@ func TestNoEvidenceIsSaidInTheWordsOfTheSources(t *testing.T) {
 			w.fake(b)
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if !strings.HasPrefix(got.Text, "The model found no answer to this in what was read.\n\nClosest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
+			if !strings.HasPrefix(got.Text, "The model found no answer in the passages it read.\n\nClosest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
 				t.Error(got.Text)
 			}
 			if got.shown != got.Text {
@@ -424,7 +424,7 @@ func TestALongAnswerIsCutAtASentence(t *testing.T) {
 	}})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if !got.Partial || got.Text != "It was built in 1850 [1].\n\nThis answer is partial: it grew longer than an answer may be." {
+	if !got.Partial || got.Text != "It was built in 1850 [1].\n\nThis answer is partial: it reached the maximum length." {
 		t.Error(got.Text)
 	}
 }
@@ -442,9 +442,9 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		brain brain
 		want  string
 	}{
-		"planning": {brain{plan: slow(plans("a b"))}, "This answer is partial, because the time for it ran out. These are quotes from your sources:"},
-		"choosing": {brain{evidence: slow(firstSentences)}, "This answer is partial, because the time for it ran out. These are quotes from your sources:"},
-		"writing":  {brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))}, "It was built in 1850 [1].\n\nThis answer is partial: the time for it ran out."},
+		"planning": {brain{plan: slow(plans("a b"))}, "This answer is partial, because time ran out. These are quotes from your sources:"},
+		"choosing": {brain{evidence: slow(firstSentences)}, "This answer is partial, because time ran out. These are quotes from your sources:"},
+		"writing":  {brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))}, "It was built in 1850 [1].\n\nThis answer is partial: time ran out."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -477,7 +477,7 @@ func TestTheLastThirdOfTheTimeIsForTheAnswer(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if !got.Partial || got.Text != "In 1850 [1].\n\nThis answer is partial: the time for it ran out." {
+	if !got.Partial || got.Text != "In 1850 [1].\n\nThis answer is partial: time ran out." {
 		t.Error(got.Text)
 	}
 }
@@ -496,7 +496,7 @@ func TestModelIsNotCalledAfterTheTimeIsUp(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because the time for it ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
+	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
 		t.Error(got.Text)
 	}
 }
@@ -514,7 +514,7 @@ func TestFourFifthsOfTheTokensEndTheSearch(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if w.holds(got); got.Text != "In 1850 [1].\n\nThis answer is partial: it used up what one turn may take." {
+	if w.holds(got); got.Text != "In 1850 [1].\n\nThis answer is partial: it reached the token limit." {
 		t.Error(got.Text)
 	}
 }

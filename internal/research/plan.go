@@ -39,7 +39,7 @@ func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, erro
 	}
 	label := "Planning the search"
 	if round > 1 {
-		label = "Looking for what is missing"
+		label = "Searching for missing information"
 	}
 	answer, err := t.ask(ctx, "plan", label, r, nil)
 	if err != nil {
