@@ -279,7 +279,7 @@ func TestFilesOfAnotherVersionAreReported(t *testing.T) {
 		{"another version", func(b []byte) []byte { b[12] ^= 3; return b }, "version"},
 		{"other constants", func(b []byte) []byte { b[24]++; return b }, "header"},
 		{"empty", func([]byte) []byte { return nil }, "empty"},
-		{"short", func(b []byte) []byte { return b[:50] }, "no segment"},
+		{"short", func(b []byte) []byte { return b[:50] }, "too few for a segment"},
 		{"torn", func(b []byte) []byte { return b[:len(b)-8] }, "end is missing"},
 		{"zeros at the end", func(b []byte) []byte { clear(b[len(b)/2:]); return b }, "end is missing"},
 	} {
