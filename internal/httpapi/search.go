@@ -13,7 +13,8 @@ import (
 func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.SearchParams) (*oas.SearchReply, error) {
 	start := time.Now()
 	q := search.Query{
-		Text: req.Query, Limit: req.NumResults.Value, FromYear: req.FromYear.Value, ToYear: req.ToYear.Value, Facets: req.Facets.Or(true),
+		Text: req.Query, Limit: req.NumResults.Value, FromYear: req.FromYear.Value, ToYear: req.ToYear.Value,
+		Facets: req.Facets.Or(true),
 	}
 	if id := req.SourceId.Value; id != "" {
 		q.Sources = []string{id}

@@ -64,7 +64,8 @@ type cited struct {
 // prepare reads the agent, the conversation and the memories.
 func (t *turn) prepare(ctx context.Context) error {
 	var err error
-	t.ready, err = step(ctx, t, "prepare", "Reading the question", func(ctx context.Context, _ *task.Step) (prepared, error) {
+	const label = "Reading the question"
+	t.ready, err = step(ctx, t, "prepare", label, func(ctx context.Context, _ *task.Step) (prepared, error) {
 		a, err := t.Agents.Agent(ctx, t.q.UserID, t.q.AgentID)
 		if err != nil {
 			return prepared{}, err

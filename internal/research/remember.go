@@ -92,7 +92,8 @@ func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, e
 	if text == "" || t.isRecalled(text) {
 		return false, thread.Answer{}, nil
 	}
-	noted, err := step(ctx, t, "remember", "Suggesting a memory", func(ctx context.Context, _ *task.Step) (bool, error) {
+	const label = "Suggesting a memory"
+	noted, err := step(ctx, t, "remember", label, func(ctx context.Context, _ *task.Step) (bool, error) {
 		err := t.Memories.Propose(ctx, t.q.UserID, t.q.AgentID, t.q.ThreadID, t.q.MessageID, text)
 		if err != nil && ctx.Err() == nil {
 			t.Log.WarnContext(ctx, "propose a memory", "turn", t.run.Task().ID, "error", err)

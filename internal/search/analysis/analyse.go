@@ -45,7 +45,9 @@ const (
 // New returns an analyser for texts in a language. An unknown code is analysed as the default language.
 func New(code string) *Analyser {
 	l := language.LookupOrDefault(code)
-	a := &Analyser{code: l.Code, latin: readers[l.Code], known: make(map[string]entry), surfaces: make(map[string]string)}
+	a := &Analyser{
+		code: l.Code, latin: readers[l.Code], known: make(map[string]entry), surfaces: make(map[string]string),
+	}
 	a.splitter.dotless = l.DotlessI
 	if !l.Latin() {
 		a.latin = readers[language.Default]

@@ -177,7 +177,8 @@ func (e *evaluation) sum() Report {
 	r := e.report
 	n := float64(max(1, r.Questions))
 	for _, v := range []*float64{
-		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted, &r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
+		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted,
+		&r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
 	} {
 		*v /= n
 	}
@@ -240,7 +241,9 @@ func read(r io.Reader) ([]quote.Passage, []question, error) {
 		for _, paragraph := range article.Paragraphs {
 			id := strconv.Itoa(len(passages))
 			title := strings.ReplaceAll(article.Title, "_", " ")
-			passages = append(passages, quote.Passage{DocumentID: id, SourceID: "xquad", Title: title, Text: paragraph.Context})
+			passages = append(passages, quote.Passage{
+				DocumentID: id, SourceID: "xquad", Title: title, Text: paragraph.Context,
+			})
 			for _, qa := range paragraph.Qas {
 				q := question{text: qa.Question, passage: id}
 				for _, answer := range qa.Answers {

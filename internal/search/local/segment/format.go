@@ -139,7 +139,10 @@ func decodeMeta(b []byte) (meta, error) {
 		return meta{}, damaged("meta is %d bytes short", metaSize-len(b))
 	}
 	n := view[uint64](b[:metaSize])
-	m := meta{docs: n[0], units: n[1], terms: n[2], postings: n[3], titles: n[4], dois: n[5], dims: n[6], model: string(b[metaSize:])}
+	m := meta{
+		docs: n[0], units: n[1], terms: n[2], postings: n[3], titles: n[4], dois: n[5], dims: n[6],
+		model: string(b[metaSize:]),
+	}
 	if err := m.check(); err != nil {
 		return meta{}, damaged("%v", err)
 	}
@@ -243,11 +246,11 @@ type number interface {
 // and mappings start at a page.
 func view[T number](b []byte) []T {
 	var zero T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero))) //nolint:gosec // same memory and length
 }
 
 // bytesOf is the inverse of view.
 func bytesOf[T number](v []T) []byte {
 	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero))) //nolint:gosec // same memory and length
 }

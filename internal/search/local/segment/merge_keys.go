@@ -7,8 +7,14 @@ var keyTables = []struct {
 	hashes, docs sectionID
 }{
 	{func(s *Segment) *keyTable { return &s.idKeys }, nil, secIDHashes, secIDDocs},
-	{func(s *Segment) *keyTable { return &s.titleKeys }, func(m *meta) *uint64 { return &m.titles }, secTitleHashes, secTitleDocs},
-	{func(s *Segment) *keyTable { return &s.doiKeys }, func(m *meta) *uint64 { return &m.dois }, secDOIHashes, secDOIDocs},
+	{
+		func(s *Segment) *keyTable { return &s.titleKeys }, func(m *meta) *uint64 { return &m.titles },
+		secTitleHashes, secTitleDocs,
+	},
+	{
+		func(s *Segment) *keyTable { return &s.doiKeys }, func(m *meta) *uint64 { return &m.dois },
+		secDOIHashes, secDOIDocs,
+	},
 }
 
 // planKeys counts the surviving keys.
