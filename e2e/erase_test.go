@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/search/segment"
+	"carrel/internal/search/local/segment"
 	"carrel/internal/testkit"
 	"carrel/internal/testkit/federatedfake"
 )

@@ -68,7 +68,7 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 	w.sound(t, manyNotes)
 	stop()
 	readers.Wait()
-	if log := w.server.Log(); strings.Count(log, "search index was removed and is built anew") != 3 || strings.Contains(log, `"level":"ERROR"`) {
+	if log := w.server.Log(); strings.Count(log, "search index was deleted and is rebuilt") != 3 || strings.Contains(log, `"level":"ERROR"`) {
 		t.Error("the log does not tell of three rebuilds, or tells of errors")
 	}
 }
@@ -103,9 +103,9 @@ func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
 	for round, pause := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond} {
-		begun := strings.Count(w.server.Log(), "search index is being filled")
+		begun := strings.Count(w.server.Log(), "search index is catching up")
 		removeIndex(t, w.server.Data)
-		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(), "search index is being filled") == begun; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(), "search index is catching up") == begun; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no rebuild has begun in 30 s")
 			}

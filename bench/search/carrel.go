@@ -8,7 +8,8 @@ import (
 	"runtime"
 	"sync"
 
-	search "carrel/internal/search"
+	"carrel/internal/search"
+	"carrel/internal/search/local"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // carrelEngine is Carrel's index, filled like a server without an index: segments are built in parallel and merged
 // meanwhile.
 type carrelEngine struct {
-	index   *search.Index
+	index   *local.Index
 	through uint64 // number of the last indexed change
 	waiting []search.Change
 }
@@ -32,7 +33,7 @@ func makeCarrel(dir string) (engine, error) { return openCarrel(dir) }
 
 func openCarrel(dir string) (engine, error) {
 	// The index logs only damage, which readers of the report should see.
-	index, err := search.Open(dir, search.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	index, err := local.Open(dir, local.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (e *carrelEngine) flush(ctx context.Context) error {
 		n := min(len(e.waiting), spanSize)
 		changes := e.waiting[:n:n]
 		span := search.Span{After: e.through, Through: e.through + uint64(n)}
-		do(func() error { return e.index.Fill(ctx, span, changes) })
+		do(func() error { return e.index.Apply(ctx, span, changes) })
 		e.waiting, e.through = e.waiting[n:], span.Through
 	}
 	work.Wait()

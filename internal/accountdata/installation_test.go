@@ -35,7 +35,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // nothing is a Ranker without results; search is not tested here.
-type nothing struct{ source.Ranker }
+type nothing struct{ source.Engine }
 
 // scripted answers with a function of the test.
 type scripted struct {

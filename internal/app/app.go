@@ -27,6 +27,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
 	"carrel/internal/search"
+	"carrel/internal/search/analysis"
 	"carrel/internal/secretbox"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
@@ -69,7 +70,7 @@ type App struct {
 	threads    *thread.Service
 	webhooks   *webhook.Service
 	exports    *accountdata.Exports
-	engine     *engine
+	search     *search.Service
 	replies    *secretbox.Box // encrypts stored replies that contain a secret
 	closers    []func()
 }
@@ -158,11 +159,11 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 		return nil, err
 	}
 	in.SetupCode = webapp.SetupCode(secret)
-	in.engine = &engine{log: log}
-	in.wireSources(cfg, sealed)
-	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: stems()})
 	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log},
 		task.Options{Version: Version(), SingleNode: cfg.Database == ""})
+	in.wireSearch(cfg, log)
+	in.wireSources(cfg, sealed)
+	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: analysis.Stems})
 	in.threads = thread.NewService(thread.Deps{
 		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.newAnswerer(o, provider),
 	})
@@ -174,18 +175,26 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,
 	})
 	in.wireAccountData(cfg, log)
-	if e := cfg.Embeddings; e.On() {
-		client := model.NewEmbeddingClient(model.EmbeddingOptions{
-			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
-		}, clock)
-		in.closers = append(in.closers, client.Close)
-		in.Embedding = embedding.NewService(embedding.Deps{
-			Store: db, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending}, Clock: clock, Log: log,
-		}, e.Price)
-		in.Tasks.Register(in.Embedding.Kind())
-		in.engine.embedding = in.Embedding
-	}
 	return in, nil
+}
+
+// wireSearch creates the search service, with embeddings if an endpoint for them is configured.
+func (in *App) wireSearch(cfg config.Config, log *slog.Logger) {
+	e := cfg.Embeddings
+	if !e.On() {
+		in.search = search.NewService(nil, log)
+		return
+	}
+	client := model.NewEmbeddingClient(model.EmbeddingOptions{
+		URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
+	}, in.Clock)
+	in.closers = append(in.closers, client.Close)
+	in.Embedding = embedding.NewService(embedding.Deps{
+		Store: in.Store, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending},
+		Clock: in.Clock, Log: log,
+	}, e.Price)
+	in.Tasks.Register(in.Embedding.Kind())
+	in.search = search.NewService(in.Embedding, log)
 }
 
 // Close closes the database and the clients of outside services.
@@ -194,11 +203,6 @@ func (in *App) Close() error {
 		f()
 	}
 	return in.Store.Close()
-}
-
-// changes returns the change log that the search index follows.
-func (in *App) changes() search.Log {
-	return changeLog{Log: in.Store, embedding: in.Embedding}
 }
 
 // flush writes the counters that services keep in memory to the database.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"carrel/internal/search/local"
 	"carrel/internal/task"
 )
 
@@ -79,16 +80,16 @@ func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // indexMetrics shows the search index of this node.
 type indexMetrics struct {
-	x                                            *indexer
+	node                                         *local.Node
 	documents, deleted, segments, bytes, missing *prometheus.Desc
 }
 
-func newIndexMetrics(x *indexer) *indexMetrics {
+func newIndexMetrics(node *local.Node) *indexMetrics {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("carrel_index_"+name, help, nil, nil)
 	}
 	return &indexMetrics{
-		x:         x,
+		node:      node,
 		documents: desc("documents", "Documents that searches on this node find."),
 		deleted:   desc("deleted_documents", "Deleted documents that are still in the files of the index."),
 		segments:  desc("segments", "Files of the index that hold documents."),
@@ -106,10 +107,10 @@ func (m *indexMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect looks at the index now.
 func (m *indexMetrics) Collect(ch chan<- prometheus.Metric) {
-	s := m.x.index.Stats()
+	s := m.node.Index().Status()
 	for d, v := range map[*prometheus.Desc]float64{
 		m.documents: float64(s.Documents), m.deleted: float64(s.Deleted), m.segments: float64(s.Segments),
-		m.bytes: float64(s.Bytes), m.missing: float64(m.x.follower.Progress().Missing),
+		m.bytes: float64(s.Bytes), m.missing: float64(m.node.Progress().Missing),
 	} {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}

@@ -18,6 +18,7 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
+	"carrel/internal/search/local"
 	"carrel/internal/server"
 	"carrel/internal/streamwatch"
 	"carrel/web"
@@ -78,7 +79,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	if err := srv.Listen(ctx); err != nil {
 		return err
 	}
-	x, err := in.newIndexer(ctx, log)
+	index, err := in.openIndex(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -86,10 +87,10 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return x.run(ctx) })
-	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, x, metrics, log); err != nil {
+	g.Go(func() error { return index.Run(ctx) })
+	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, index, metrics, log); err != nil {
 		stop()
-		return errors.Join(err, g.Wait(), x.close())
+		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
 	g.Go(func() error { return srv.Serve(ctx) })
 	g.Go(func() error { return in.runHousekeeping(ctx, log) })
@@ -107,17 +108,19 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	// Runs after the last request, so that its counters are included.
 	last, cancel := context.WithTimeout(base, 5*time.Second)
 	defer cancel()
-	return errors.Join(err, in.flush(last), x.finish(base, cfg.ShutdownTimeout), x.close(), in.Scrub(base, log))
+	err = errors.Join(err, in.flush(last))
+	index.Finish(base, cfg.ShutdownTimeout)
+	return errors.Join(err, in.closeIndex(index), in.Scrub(base, log))
 }
 
 // prepare starts everything that the first request needs.
 func (in *App) prepare(
-	ctx context.Context, listening func() error, x *indexer, metrics *obs.Metrics, log *slog.Logger,
+	ctx context.Context, listening func() error, index *local.Node, metrics *obs.Metrics, log *slog.Logger,
 ) error {
 	if err := listening(); err != nil {
 		return err
 	}
-	for _, m := range []prometheus.Collector{newTaskMetrics(in.Tasks, log), newIndexMetrics(x)} {
+	for _, m := range []prometheus.Collector{newTaskMetrics(in.Tasks, log), newIndexMetrics(index)} {
 		if err := metrics.Register(m); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
@@ -125,7 +128,7 @@ func (in *App) prepare(
 	if err := in.Tasks.Start(ctx); err != nil {
 		return fmt.Errorf("start tasks: %w", err)
 	}
-	return x.settle(ctx)
+	return index.WaitReady(ctx)
 }
 
 // Housekeeping intervals, and how long records are kept.

@@ -3,6 +3,7 @@ package app
 import (
 	"carrel/internal/config"
 	"carrel/internal/federated"
+	"carrel/internal/language"
 	"carrel/internal/outbound"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
@@ -14,8 +15,8 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
-	in.Sources = source.NewService(in.Store, in.Agents, in.engine, in.Clock, source.Options{
-		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
+	in.Sources = source.NewService(in.Store, in.Agents, in.search, in.Clock, source.Options{
+		Guess: analysis.Guess, Languages: language.Codes(), Sealer: sealer,
 		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Payer: payer{in.Billing.Spending, cfg.SearchPrices},
 	})
 }

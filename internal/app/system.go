@@ -34,8 +34,7 @@ func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, err
 		out.Nodes = append(out.Nodes, httpapi.Node(n))
 	}
 	// The index is already closed when a stopping server answers its last requests.
-	if index := s.in.engine.index.Load(); index != nil {
-		i := index.Stats()
+	if i, open := s.in.search.Status(); open {
 		out.Index = httpapi.IndexState{Documents: i.Documents, Segments: i.Segments, Bytes: i.Bytes, Rebuilding: i.Rebuilding}
 	}
 	return out, nil

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"carrel/internal/app"
 	"carrel/internal/search"
+	"carrel/internal/search/local"
 )
 
 type indexCommands struct {
@@ -50,17 +50,17 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 }
 
 // checkIndex verifies the index of this node. An index of another database is reported as a problem.
-func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
+func (a admin) checkIndex(ctx context.Context) (local.Report, error) {
 	if err := a.needFolder(); err != nil {
-		return search.Report{}, err
+		return local.Report{}, err
 	}
-	report, err := search.Check(ctx, app.IndexPath(a.Config))
+	folder, err := a.IndexFolder(ctx)
 	if err != nil {
-		return search.Report{}, err
+		return local.Report{}, err
 	}
-	identity, err := a.IndexIdentity(ctx)
-	if err == nil && report.Identity != "" && report.Identity != identity {
-		report = search.Report{Problems: []string{"the index belongs to another database"}}
+	report, err := local.Check(ctx, folder.Path)
+	if err == nil && report.Identity != "" && report.Identity != folder.Identity {
+		report = local.Report{Problems: []string{"the index belongs to another database"}}
 	}
 	return report, err
 }
@@ -74,7 +74,7 @@ func (a admin) needFolder() error {
 	return err
 }
 
-func (indexCheck) show(a admin, report search.Report, head, missing uint64) error {
+func (indexCheck) show(a admin, report local.Report, head, missing uint64) error {
 	rows := make([][]string, len(report.Segments))
 	for i, s := range report.Segments {
 		state := "ok"
@@ -112,7 +112,7 @@ func missingChanges(covered []search.Span, head uint64) uint64 {
 	return missing
 }
 
-func indexBytes(r search.Report) int64 {
+func indexBytes(r local.Report) int64 {
 	var n int64
 	for _, s := range r.Segments {
 		n += s.Bytes
@@ -134,7 +134,7 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		bar := progressBar(env, 0, "Indexing")
 		err := a.rebuild(ctx, bar.of)
 		bar.finish()
-		if errors.Is(err, app.ErrNotIndexed) {
+		if errors.Is(err, local.ErrNotIndexed) {
 			return errors.New("the index was discarded, but the server of this folder has not started a new one; see its log")
 		}
 		if err != nil {
@@ -150,34 +150,42 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 }
 
 func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) error {
+	folder, err := a.IndexFolder(ctx)
+	if err != nil {
+		return err
+	}
 	discarded := false
 	began := time.Now()
 	return a.waitOrRun(ctx, func(ctx context.Context) error {
 		if !discarded {
-			if err := search.Discard(app.IndexPath(a.Config)); err != nil {
+			if err := local.Discard(folder.Path); err != nil {
 				return err
 			}
 			discarded = true
 		}
-		return a.AwaitFolder(ctx, began, progress)
+		return folder.WaitForRebuild(ctx, began, progress)
 	}, func(ctx context.Context) error {
 		if !discarded {
-			if err := os.RemoveAll(app.IndexPath(a.Config)); err != nil {
+			if err := os.RemoveAll(folder.Path); err != nil {
 				return fmt.Errorf("discard the search index: %w", err)
 			}
 		}
-		return a.CatchUpIndex(ctx, progress)
+		return folder.CatchUp(ctx, progress)
 	})
 }
 
 // indexAll returns when all stored documents can be found. The running servers index them or, if the data folder has
 // none, this process does.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
-	wait := func(ctx context.Context) error { return a.AwaitServers(ctx, progress) }
+	folder, err := a.IndexFolder(ctx)
+	if err != nil {
+		return err
+	}
+	wait := func(ctx context.Context) error { return folder.WaitForNodes(ctx, progress) }
 	if a.Config.Database != "" {
 		return wait(ctx)
 	}
-	return a.waitOrRun(ctx, wait, func(ctx context.Context) error { return a.CatchUpIndex(ctx, progress) })
+	return a.waitOrRun(ctx, wait, func(ctx context.Context) error { return folder.CatchUp(ctx, progress) })
 }
 
 // lockRetry is how often a command that waits for the server of its data folder tries to take the lock itself.

@@ -12,6 +12,7 @@ import (
 	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/format"
+	"carrel/internal/search/local"
 	"carrel/internal/source"
 )
 
@@ -93,7 +94,7 @@ func (a admin) index(ctx context.Context) (bool, error) {
 	bar := progressBar(a.env, 0, "Indexing")
 	err := a.indexAll(ctx, bar.of)
 	bar.finish()
-	if errors.Is(err, app.ErrNotIndexed) {
+	if errors.Is(err, local.ErrNotIndexed) {
 		return false, nil
 	}
 	return err == nil, err

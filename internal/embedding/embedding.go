@@ -13,6 +13,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/model"
+	"carrel/internal/search"
 	"carrel/internal/task"
 )
 
@@ -128,18 +129,9 @@ func (s *Service) Query(ctx context.Context, text string) ([]float32, error) {
 	return out.Vectors[0], nil
 }
 
-// Text is the part of a document that is embedded.
-type Text struct{ ID, Title, Text string }
-
-// Vectors are the vectors of a document's passages, in order; nil for a passage without one.
-type Vectors struct {
-	Space
-	Passages [][]float32
-}
-
 // Vectors returns the stored vectors of documents, by id. Each belongs to exactly the current text of its passage: a
 // changed passage has none until the task has run.
-func (s *Service) Vectors(ctx context.Context, docs []Text) (map[string]Vectors, error) {
+func (s *Service) Vectors(ctx context.Context, docs []search.Document) (map[string]*search.Vectors, error) {
 	space, err := s.space(ctx)
 	if err != nil || space.Dims == 0 || len(docs) == 0 {
 		return nil, err
@@ -152,14 +144,14 @@ func (s *Service) Vectors(ctx context.Context, docs []Text) (map[string]Vectors,
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]Vectors, len(stored))
+	out := make(map[string]*search.Vectors, len(stored))
 	for _, d := range docs {
 		packed := stored[d.ID]
 		if len(packed) == 0 {
 			continue
 		}
 		texts := passageTexts(d.Title, d.Text)
-		v := Vectors{Space: space, Passages: make([][]float32, len(texts))}
+		v := &search.Vectors{Model: space.Model, Dims: space.Dims, Passages: make([][]float32, len(texts))}
 		for i, text := range texts {
 			v.Passages[i] = Unpack(packed[hashOf(text)])
 		}

@@ -17,6 +17,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 	"carrel/internal/model"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -207,26 +208,27 @@ func (n *node) found() map[string]string {
 	w.must(err)
 	changes, err := w.db.Changes(w.t.Context(), 0, head, 1000)
 	w.must(err)
-	var texts []embedding.Text
+	var docs []search.Document
 	for _, c := range changes {
 		if c.Document.ID != "" {
-			texts = append(texts, embedding.Text{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text})
+			docs = append(docs, c.Document)
 		}
 	}
-	vectors, err := n.Vectors(w.t.Context(), texts)
+	vectors, err := n.Vectors(w.t.Context(), docs)
 	w.must(err)
 	out := map[string]string{}
-	for _, d := range texts {
+	for _, d := range docs {
 		v, have := vectors[d.ID]
+		if !have {
+			continue
+		}
 		made := 0
 		for _, p := range v.Passages {
 			if p != nil {
 				made++
 			}
 		}
-		if have {
-			out[d.Title] = fmt.Sprintf("%d/%d", made, len(v.Passages))
-		}
+		out[d.Title] = fmt.Sprintf("%d/%d", made, len(v.Passages))
 	}
 	return out
 }
@@ -255,12 +257,11 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		w.must(err)
 		score := map[string]float64{}
 		for _, c := range changes {
-			v, err := n.Vectors(
-				t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}},
-			)
+			v, err := n.Vectors(t.Context(), []search.Document{c.Document})
 			w.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
-				w.same("space", v[c.ID].Space, embedding.Space{Model: "words-64", Dims: 64})
+				w.same("model", v[c.ID].Model, "words-64")
+				w.same("dimensions", v[c.ID].Dims, 64)
 				for i := range p {
 					score[c.Document.Title] += float64(p[i] * query[i])
 				}

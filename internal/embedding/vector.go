@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"carrel/internal/search/analysis"
 )
@@ -46,30 +45,13 @@ func Unpack(packed []byte) []float32 {
 // refused is stored for a text that the model does not accept, so that it is not sent again.
 var refused = []byte{}
 
-// passageTexts returns the texts to embed: the passages of a document, each preceded by its title for context.
+// passageTexts returns the texts to embed: the document's passages, each preceded by its title.
 func passageTexts(title, text string) []string {
-	passages := analysis.Passages(text)
-	out := make([]string, len(passages))
-	place, from := 0, 0 // code point and byte offset of the previous passage
-	for i, p := range passages {
-		if p.Start < place {
-			place, from = 0, 0
-		}
-		from += bytesOf(text[from:], p.Start-place)
-		place = p.Start
-		out[i] = title + "\n" + text[from:from+bytesOf(text[from:], p.End-p.Start)]
+	out := analysis.PassageTexts(text)
+	for i := range out {
+		out[i] = title + "\n" + out[i]
 	}
 	return out
-}
-
-// bytesOf returns the number of bytes of the first n code points of text.
-func bytesOf(text string, n int) int {
-	i := 0
-	for ; n > 0 && i < len(text); n-- {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-	}
-	return i
 }
 
 // hashOf identifies a text. The hash must resist collisions, else an attacker could give a text the vector of

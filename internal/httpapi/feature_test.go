@@ -11,6 +11,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/memory"
+	"carrel/internal/search"
 	"carrel/internal/source"
 )
 
@@ -315,26 +316,23 @@ func searches(t *testing.T, w *testServer) {
 func wholeCards(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	cited := 0
+	pages := []string{strings.Repeat("First page. ", 150), strings.Repeat("Second page. ", 150), "## 1.2 Models\n\nA relational model. " + strings.Repeat("The end. ", 50)}
 	p.load(p.agent, source.Document{
-		ExternalID: "whole-" + p.id, Title: "Relational", Text: "x", PublishedAt: "1970-06-01", CitationCount: &cited, OpenAccessURL: "https://example.org/free.pdf",
+		ExternalID: "whole-" + p.id, Title: "Relational", PublishedAt: "1970-06-01", CitationCount: &cited, OpenAccessURL: "https://example.org/free.pdf",
+		Text: strings.Join(pages, "\f"),
 	}, source.Document{ExternalID: "bare-" + p.id, Title: "Relational relational"})
-	w.ranker.shown.Store("whole-"+p.id, source.Snippet{
-		Text: "a relational", Highlights: []source.Span{{Start: 2, End: 12}}, Page: 3, Start: 100, End: 200, Heading: "1.2 Models",
-	})
-	w.ranker.scripts.Store("relatoinal "+p.id, func(r *source.Ranking) {
-		r.Corrected = "relational"
-		r.Warnings = []source.Warning{{Code: source.WarnEmbeddingsUnavailable, Detail: "Words alone were compared."}}
-	})
+	w.engine.overrides.Store("relatoinal "+p.id, func(r *search.Result) { r.Corrected, r.EmbeddingFailed = "relational", true })
 	a := p.post(p.at("/search"), object{"query": "relational"}).ok(t)
 	cards := map[any]object{}
 	for _, c := range a.value("results").([]any) {
 		cards[c.(object)["externalId"]] = c.(object)
 	}
 	whole, bare := cards["whole-"+p.id], cards["bare-"+p.id]
+	start := float64(len(pages[0]) + len(pages[1]) + 2)
 	for field, want := range map[string]any{
 		"publishedAt": "1970-06-01", "citationCount": 0.0, "openAccessUrl": "https://example.org/free.pdf", "page": 3.0,
-		"passage": object{"start": 100.0, "end": 200.0, "heading": "1.2 Models"}, "snippet": "a relational",
-		"highlights": []any{object{"start": 2.0, "end": 12.0}},
+		"passage":    object{"start": start, "end": start + float64(len(pages[2])), "heading": "1.2 Models"},
+		"highlights": []any{object{"start": 16.0, "end": 26.0}},
 	} {
 		if !reflect.DeepEqual(whole[field], want) {
 			t.Errorf("%s is %v, want %v", field, whole[field], want)
@@ -349,7 +347,9 @@ func wholeCards(t *testing.T, w *testServer) {
 		t.Errorf("nothing is corrected or missing: %s", a.body)
 	}
 	a = p.post(p.at("/search"), object{"query": "relatoinal " + p.id}).ok(t)
-	warnings := []any{object{"code": "embeddings_unavailable", "detail": "Words alone were compared."}}
+	warnings := []any{object{
+		"code": "embeddings_unavailable", "detail": "The embeddings endpoint did not answer; results are ranked by words alone.",
+	}}
 	if a.value("query", "corrected") != "relational" || !reflect.DeepEqual(a.value("warnings"), any(warnings)) {
 		t.Errorf("corrected: %s", a.body)
 	}
@@ -362,13 +362,13 @@ func partialIndex(t *testing.T, w *testServer) {
 		s := p.get(p.at("")).ok(t).value("agent", "sources").([]any)[0].(object)
 		return fmt.Sprint(s["status"], " ", s["indexed"], " of ", s["documents"])
 	}
-	w.ranker.indexed.Store(src, 1)
+	w.engine.indexed.Store(src, 1)
 	a := p.post(p.at("/search"), object{"query": "one"}).ok(t)
 	want := []any{object{"sourceId": src, "code": "index_incomplete", "detail": "1 of 2 documents are indexed so far; results are partial."}}
 	if got := state(); got != "indexing 1 of 2" || !reflect.DeepEqual(a.value("warnings"), any(want)) {
 		t.Errorf("half way the source is %s, and a search answers %s", got, a.body)
 	}
-	w.ranker.indexed.Store(src, 2)
+	w.engine.indexed.Store(src, 2)
 	a = p.post(p.at("/search"), object{"query": "one"}).ok(t)
 	if got := state(); got != "ready 2 of 2" || len(a.value("warnings").([]any)) != 0 {
 		t.Errorf("at the end the source is %s, and a search answers %s", got, a.body)

@@ -2,37 +2,44 @@ package httpapi
 
 import (
 	"context"
+	"time"
 
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/search"
 	"carrel/internal/source"
 )
 
 // Search answers POST …/search.
 func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.SearchParams) (*oas.SearchReply, error) {
-	found, err := h.Sources.Search(ctx, actor(ctx), p.AgentId, source.SearchRequest{
-		Query: req.Query, NumResults: req.NumResults.Value, SourceID: req.SourceId.Value,
-		FromYear: req.FromYear.Value, ToYear: req.ToYear.Value, SkipCounts: !req.Facets.Or(true),
-	})
+	start := time.Now()
+	q := search.Query{
+		Text: req.Query, Limit: req.NumResults.Value, FromYear: req.FromYear.Value, ToYear: req.ToYear.Value,
+		Facets: req.Facets.Or(true),
+	}
+	if id := req.SourceId.Value; id != "" {
+		q.Sources = []string{id}
+	}
+	found, err := h.Sources.Search(ctx, actor(ctx), p.AgentId, q)
 	if err != nil {
 		return nil, err
 	}
 	out := &oas.SearchReply{
-		Results: make([]oas.Card, len(found.Results)), SourceId: found.SourceID,
-		TookMs:          float64(found.Took.Microseconds()) / 1000,
+		Results: make([]oas.Card, len(found.Cards)), SourceId: found.Searched[0].ID,
+		TookMs:          float64(time.Since(start).Microseconds()) / 1000,
 		UndatedExcluded: found.UndatedExcluded, Query: oas.QueryInfo{Corrected: optional(found.Corrected)},
 		Warnings: make([]oas.SearchWarning, len(found.Warnings)),
 	}
 	for i, w := range found.Warnings {
 		out.Warnings[i] = oas.SearchWarning{SourceId: optional(w.SourceID), Code: w.Code, Detail: w.Detail}
 	}
-	if found.Counted {
+	if q.Facets {
 		out.Total = oas.NewOptInt(found.Total)
 		out.Years = make([]oas.YearCount, len(found.Years))
 		for i, y := range found.Years {
 			out.Years[i] = oas.YearCount{Year: y.Year, Count: y.Count}
 		}
 	}
-	for i, c := range found.Results {
+	for i, c := range found.Cards {
 		out.Results[i] = cardOf(c)
 	}
 	return out, nil

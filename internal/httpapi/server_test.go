@@ -132,7 +132,7 @@ type testServer struct {
 	tokens      oauth.Prefixes
 	agents      *agent.Service
 	sources     *source.Service
-	ranker      *scanner
+	engine      *engine
 	threads     *thread.Service
 	memories    *memory.Service
 	deletions   *accountdata.Deletions
@@ -180,8 +180,8 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 			return server.ClientAddr(ctx).String(), server.Program(ctx)
 		},
 	})
-	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
-	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
+	w.engine = &engine{Engine: indexed.Open(t, db)}
+	w.sources = source.NewService(db, w.agents, w.engine, w.clock, source.Options{})
 	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
 	w.threads = thread.NewService(thread.Deps{Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer})
 	tasks.Register(w.threads.Kind())

@@ -45,8 +45,8 @@ type world struct {
 	clock    *testkit.Clock
 }
 
-// nothing is a search engine without results.
-type nothing struct{ source.Ranker }
+// nothing is an engine for tests that do not search.
+type nothing struct{ source.Engine }
 
 // newWorld returns a world whose client may fetch from this machine.
 func newWorld(t *testing.T) *world {

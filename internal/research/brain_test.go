@@ -9,12 +9,12 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// brain is how a fake model answers each kind of request; what is nil gets a sensible answer.
+// brain defines the answers of a fake model for each stage; nil fields get a sensible default.
 type brain struct {
 	plan, evidence, answer, repair func(modelfake.Request) modelfake.Reply
 }
 
-// stage tells which stage a request is of.
+// stage returns the stage of a request.
 func stage(r modelfake.Request) string {
 	switch {
 	case strings.Contains(string(r.Schema), `"queries"`):
@@ -64,7 +64,7 @@ func plans(queries ...string) func(modelfake.Request) modelfake.Reply {
 	for _, q := range queries {
 		out.Queries = append(out.Queries, query{Query: q})
 	}
-	b, _ := json.Marshal(out) // strings always marshal
+	b, _ := json.Marshal(out) // never fails
 	return says(string(b))
 }
 
@@ -79,7 +79,7 @@ func quotes(list ...quote) func(modelfake.Request) modelfake.Reply {
 	if list == nil {
 		list = []quote{}
 	}
-	b, _ := json.Marshal(map[string][]quote{"evidence": list}) // strings always marshal
+	b, _ := json.Marshal(map[string][]quote{"evidence": list}) // never fails
 	return says(string(b))
 }
 
@@ -88,13 +88,13 @@ var (
 	sentence = regexp.MustCompile(`(?s)^.*?[.!?](\s|$)`)
 )
 
-// passage is a passage as the model sees it.
+// passage is a passage in a request.
 type passage struct {
 	number int
 	text   string
 }
 
-// passagesOf reads the fenced texts of a kind from a request.
+// passagesOf returns the fenced texts of a kind in a request.
 func passagesOf(r modelfake.Request, kind string) []passage {
 	var out []passage
 	for _, m := range fenced.FindAllStringSubmatch(r.Last(), -1) {
@@ -102,7 +102,7 @@ func passagesOf(r modelfake.Request, kind string) []passage {
 			continue
 		}
 		_, text, _ := strings.Cut(m[4], "\n\n")
-		n, _ := strconv.Atoi(m[3]) // those without a number are 0
+		n, _ := strconv.Atoi(m[3]) // 0 without a number
 		out = append(out, passage{n, text})
 	}
 	return out

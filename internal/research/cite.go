@@ -12,13 +12,13 @@ import (
 	"carrel/internal/thread"
 )
 
-// cite makes citations of quotes; the number of each is its place among them, from 1. Each is compared once more with its document as it
-// is stored now; what does not stand there, letter by letter, at its place, is left out.
+// cite converts quotes to citations, numbered by their index from 1. Each quote is compared once more with the stored
+// document, and left out if the document does not hold it verbatim at its offsets.
 func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citation, error) {
 	if err := t.keep(ctx, quotes); err != nil {
 		return nil, err
 	}
-	documents := map[string]source.Document{} // not those at hand, which may have changed since they were read
+	documents := map[string]source.Document{} // not the cached ones, which may have changed since
 	var out []thread.Citation
 	for i, q := range quotes {
 		d, ok := documents[q.DocumentID]
@@ -30,7 +30,7 @@ func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citatio
 			}
 			documents[q.DocumentID] = d
 		}
-		if !stands(d.Text, q) {
+		if !isVerbatim(d.Text, q) {
 			continue
 		}
 		out = append(out, thread.Citation{
@@ -41,7 +41,8 @@ func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citatio
 	return out, nil
 }
 
-// keep lets the documents of quotes stay. It comes before they are compared: a document that is kept changes no more.
+// keep makes the documents of quotes permanent. It must run before they are compared, because a kept document does not
+// change any more.
 func (t *turn) keep(ctx context.Context, quotes []quote.Quote) error {
 	ids := make([]string, len(quotes))
 	for i, q := range quotes {
@@ -53,18 +54,18 @@ func (t *turn) keep(ctx context.Context, quotes []quote.Quote) error {
 	return t.Documents.Keep(ctx, t.q.UserID, t.q.AgentID, ids)
 }
 
-// stands reports whether a quote stands in a text at its place.
-func stands(text string, q quote.Quote) bool {
+// isVerbatim reports whether the text holds the quote at its offsets.
+func isVerbatim(text string, q quote.Quote) bool {
 	return q.Text != "" && q.Start >= 0 && q.End > q.Start &&
 		utf8.RuneCountInString(q.Text) == q.End-q.Start && slice(text, q.Start, q.End) == q.Text
 }
 
-// slice returns a part of a text, by code points.
+// slice returns a part of a text by code point offsets.
 func slice(text string, start, end int) string {
 	return analysis.Passage{Start: start, End: end}.Of(text)
 }
 
-// pageAt returns the page on which a code point stands, or 0 where form feeds part no pages.
+// pageAt returns the page of a code point, or 0 if the text has no form feeds.
 func pageAt(text string, at int) int {
 	if !strings.Contains(text, "\f") {
 		return 0

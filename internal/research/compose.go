@@ -1,23 +1,24 @@
 package research
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"carrel/internal/core"
 	"carrel/internal/model"
 	"carrel/internal/research/quote"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
-// compose has the model write the answer from quotes, checks it, has it corrected once, and falls back on the quotes
-// themselves where nothing of it can be held to them.
+// compose has the model write the answer from the quotes, checks it and has it corrected once. If nothing of it is
+// supported, the quotes themselves are the answer.
 func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) {
 	quotes := g.best(t.limits.Quotes)
-	draft, err := t.ask(ctx, "answer", "Writing the answer", t.answerRequest(g, quotes), &live{say: t.run.Delta, quotes: keyed(quotes)})
+	live := &answerStream{say: t.run.Delta, quotes: quotesByNumber(quotes)}
+	draft, err := t.ask(ctx, "answer", "Writing the answer", t.answerRequest(g, quotes), live)
 	if err != nil {
 		return thread.Answer{}, err
 	}
@@ -27,15 +28,15 @@ func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) 
 	}
 	switch {
 	case text == "" && draft.Failure == nil:
-		draft.Failure = &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model answered with nothing. Try again."}
+		draft.Failure = modelFailed("The model returned an empty answer. Try again.")
 		fallthrough
 	case text == "":
-		return t.quote(ctx, g.passages, quotes, why{Failure: draft.Failure, Shown: draft.Shown})
-	case declines(text):
-		t.told = true
-		return t.quote(ctx, g.passages, nil, why{Unanswered: true, Shown: draft.Shown})
+		return t.quote(ctx, g.passages, quotes, quoteReason{Failure: draft.Failure, Shown: draft.Shown})
+	case declinesToAnswer(text):
+		t.memoriesShown = true
+		return t.quote(ctx, g.passages, nil, quoteReason{Unanswered: true, Shown: draft.Shown})
 	}
-	t.told = true
+	t.memoriesShown = true
 	checked, err := t.check(ctx, g, text, quotes)
 	if err != nil {
 		return thread.Answer{}, err
@@ -51,54 +52,45 @@ func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) 
 		}
 	}
 	if checked.Supported == 0 {
-		f := cmpFailure(draft.Failure, &failure{
-			Kind: core.KindUpstream, Code: "model_failed", Detail: "What the model wrote could not be held to your sources.",
-		})
-		return t.quote(ctx, g.passages, quotes, why{Failure: f, Shown: draft.Shown})
+		f := cmp.Or(draft.Failure, modelFailed("The model's answer could not be verified against your sources."))
+		return t.quote(ctx, g.passages, quotes, quoteReason{Failure: f, Shown: draft.Shown})
 	}
 	return t.reply(g, draft, checked), nil
 }
 
-func cmpFailure(f, or *failure) *failure {
-	if f != nil {
-		return f
-	}
-	return or
-}
-
-// reply is the answer, and why it is not all that it could be.
-func (t *turn) reply(g *gathered, draft said, c checked) thread.Answer {
+// reply returns the answer, with the reason if it is partial.
+func (t *turn) reply(g *gathered, draft modelAnswer, c checked) thread.Answer {
 	answer := thread.Answer{Text: c.Text, Citations: c.Citations, Checks: c.Checks, FollowUps: c.FollowUps}
 	own, reason := t.phrases(), ""
 	switch {
 	case draft.Failure != nil && draft.Failure.Code == codeTime:
-		reason = own.ranOut
+		reason = own.RanOut
 	case draft.Failure != nil:
-		reason = own.brokeOff
+		reason = own.BrokeOff
 	case draft.Cut:
-		reason = own.tooLong
+		reason = own.TooLong
 	case g.failure != nil && g.failure.Code == codeCap:
-		reason = own.capReached
-	case g.late || g.failure != nil && g.failure.Code == codeTime:
-		reason = own.ranOut
+		reason = own.CapReached
+	case g.timeShort || g.failure != nil && g.failure.Code == codeTime:
+		reason = own.RanOut
 	case g.failure != nil:
-		reason = own.failedEarly
+		reason = own.FailedEarly
 	case g.exhausted:
-		reason = own.usedUp
+		reason = own.UsedUp
 	}
 	if reason != "" {
 		answer.Partial = true
-		answer.Text += "\n\n" + fill(own.partial, reason)
+		answer.Text += "\n\n" + fill(own.Partial, reason)
 	}
-	p := page{phrases: own}
-	if p.problems(t.found.Problems); p.length > 0 {
+	p := replyWriter{Phrases: own}
+	if p.writeProblems(t.found.Problems); p.length > 0 {
 		answer.Text += "\n\n" + p.String()
 	}
 	return answer
 }
 
-// keyed are the quotes by their keys, which count from 1.
-func keyed(quotes []quote.Quote) map[int][]string {
+// quotesByNumber maps the numbers of quotes, from 1, to their texts.
+func quotesByNumber(quotes []quote.Quote) map[int][]string {
 	out := make(map[int][]string, len(quotes))
 	for i, q := range quotes {
 		out[i+1] = []string{q.Text}
@@ -106,9 +98,9 @@ func keyed(quotes []quote.Quote) map[int][]string {
 	return out
 }
 
-// answerRequest is what the model answers from: quotes with their keys, and nothing else of the sources.
+// answerRequest returns the request for the answer. Of the sources it contains only the numbered quotes.
 func (t *turn) answerRequest(g *gathered, quotes []quote.Quote) model.Request {
-	text := t.ready.conversation() + t.ready.notes() + t.quotesText(quotes) + t.asked(g)
+	text := t.ready.conversation() + t.ready.notes() + t.quotesText(quotes) + t.questionText(g)
 	return model.Request{
 		System: t.ready.system(answerPrompt), MaxTokens: t.limits.AnswerTokens,
 		Messages: []model.Message{{Role: model.RoleUser, Text: text}},
@@ -127,18 +119,18 @@ func (t *turn) quotesText(quotes []quote.Quote) string {
 	return b.String()
 }
 
-// checked is an answer that was held to its quotes.
+// checked is an answer after the check against its quotes.
 type checked struct {
 	Text      string            `json:"text"`
 	Citations []thread.Citation `json:"citations,omitempty"`
 	Checks    []thread.Check    `json:"checks,omitempty"`
 	FollowUps []string          `json:"followUps,omitempty"`
-	// Supported and Unsupported count the sentences that cite.
+	// Supported and Unsupported count the sentences with citations.
 	Supported   int `json:"supported"`
 	Unsupported int `json:"unsupported"`
 }
 
-// check holds an answer to its quotes, and the quotes once more to their documents.
+// check checks an answer against its quotes, and the quotes against their documents.
 func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []quote.Quote) (checked, error) {
 	return step(ctx, t, "check", "Checking citations", func(ctx context.Context, _ *task.Step) (checked, error) {
 		citations, err := t.cite(ctx, quotes)
@@ -149,7 +141,7 @@ func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []quo
 		for _, c := range citations {
 			known[c.N] = []string{c.Quote}
 		}
-		checks := tidy(strings.TrimSpace(text), known)
+		checks := sanitize(strings.TrimSpace(text), known)
 		out := checked{Text: strings.TrimRight(checks.Text, " \n\t")}
 		used := map[int]bool{}
 		for _, s := range checks.Sentences {
@@ -162,31 +154,33 @@ func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []quo
 				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Supported})
 			case quote.Unsupported:
 				out.Unsupported++
-				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s)})
+				out.Checks = append(out.Checks, thread.Check{
+					Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s),
+				})
 			}
 		}
 		out.Citations = slices.DeleteFunc(citations, func(c thread.Citation) bool { return !used[c.N] })
-		t.extract(func(x *quote.Extractor, q quote.Query) {
+		t.withExtractor(func(x *quote.Extractor, q quote.Query) {
 			out.FollowUps = x.Answer(q, g.passages, t.statistics()).FollowUps
 		})
 		return out, nil
 	})
 }
 
-// reasonOf says to a person why a sentence is not supported.
+// reasonOf explains to the user why a sentence is not supported.
 func reasonOf(s quote.Checked) string {
 	switch s.Reason {
 	case quote.NumberAbsent:
-		return "No quote that it cites has " + list(s.Absent, "or") + "."
+		return "The quotes it cites do not contain " + list(s.Absent, "or") + "."
 	case quote.WordsAbsent:
-		return "It puts words in quotation marks that no quote that it cites has."
+		return "It quotes words that are not in the quotes it cites."
 	case quote.NoSuchSource:
-		return "It cited a source that is not there."
+		return "It cites a source that does not exist."
 	}
-	return "There is no quote behind it."
+	return "It is not backed by a quote."
 }
 
-// repair has the model correct an answer once, and returns the better of the two.
+// repair has the model correct an answer once, and returns the better one.
 func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []quote.Quote) (checked, error) {
 	var wrong strings.Builder
 	for _, c := range first.Checks {
@@ -197,12 +191,14 @@ func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []
 	if first.Supported+first.Unsupported == 0 {
 		wrong.WriteString("- Nothing in it cites a quote.\n")
 	}
-	text := t.quotesText(quotes) + t.ready.fence(`kind="answer"`, first.Text) + t.ready.fence(`kind="sentences to correct"`, wrong.String()) + t.asked(g)
+	text := t.quotesText(quotes) + t.ready.fence(`kind="answer"`, first.Text) +
+		t.ready.fence(`kind="sentences to correct"`, wrong.String()) + t.questionText(g)
 	draft, err := t.ask(ctx, "repair", "Correcting the answer", model.Request{
 		System: t.ready.system(repairPrompt), MaxTokens: t.limits.AnswerTokens, Temperature: new(float64),
 		Messages: []model.Message{{Role: model.RoleUser, Text: text}},
 	}, nil)
-	if err != nil || draft.Failure != nil || draft.Cut || strings.TrimSpace(draft.Text) == "" || declines(draft.Text) {
+	if err != nil || draft.Failure != nil || draft.Cut ||
+		strings.TrimSpace(draft.Text) == "" || declinesToAnswer(draft.Text) {
 		return first, err
 	}
 	second, err := t.check(ctx, g, draft.Text, quotes)
@@ -215,8 +211,8 @@ func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []
 	return first, nil
 }
 
-// wholeSentences cuts a text that broke off after its last whole sentence.
+// wholeSentences removes an incomplete last sentence.
 func wholeSentences(text string) string {
-	end := wholeUpTo(text + " ")
+	end := lastSentenceEnd(text + " ")
 	return strings.TrimSpace(text[:min(end, len(text))])
 }

@@ -14,7 +14,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// dying is a store whose process is killed right after the write that makes so many ends of steps durable.
+// dying is a store whose process is killed right after a number of steps have been made durable.
 type dying struct {
 	task.Store
 	after int
@@ -37,7 +37,7 @@ func (d *dying) RecordTask(ctx context.Context, f task.Fence, e task.Entry) erro
 	}
 	if len(d.ended) >= d.after {
 		d.dead.Store(true)
-		return task.ErrLost // it is written, but nobody is left to know
+		return task.ErrLost // written, but the process does not learn of it
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func (d *dying) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) er
 	return d.Store.FinishTask(ctx, f, o)
 }
 
-// killed runs a turn that is killed after so many steps, and then resumed.
-func (w *world) killed(after int, q thread.Question) reply {
+// killed runs a turn that is killed after a number of steps and then resumed.
+func (w *fixture) killed(after int, q thread.Question) reply {
 	w.t.Helper()
 	d := &dying{after: after, ended: map[int]bool{}}
 	first := w.start(func(s task.Store) task.Store {
@@ -73,10 +73,10 @@ func (w *world) killed(after int, q thread.Question) reply {
 	return w.await(w.start(nil), id)
 }
 
-func TestAKillBetweenAnyTwoStagesPaysForNothingTwice(t *testing.T) {
+func TestKillBetweenStagesRepeatsNoPaidCall(t *testing.T) {
 	t.Parallel()
-	// A turn with everything in it: something to remember, two rounds, a repair.
-	start := func(t *testing.T) (*world, *modelfake.Server) {
+	// A turn with all stages: a memory, two rounds, a repair.
+	start := func(t *testing.T) (*fixture, *modelfake.Server) {
 		w := bridges(t)
 		round := 0
 		return w, w.fake(brain{
@@ -132,7 +132,7 @@ func TestAKillBetweenAnyTwoStagesPaysForNothingTwice(t *testing.T) {
 	}
 }
 
-func TestWithoutAModelAKilledTurnGoesOn(t *testing.T) {
+func TestKilledTurnWithoutAModelResumes(t *testing.T) {
 	t.Parallel()
 	for after := 1; after <= 3; after++ {
 		w := bridges(t)
@@ -143,7 +143,7 @@ func TestWithoutAModelAKilledTurnGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledCallCostIsCountedByEstimate(t *testing.T) {
+func TestCostOfAnInterruptedCallIsEstimated(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	calls := 0
@@ -152,7 +152,7 @@ func TestWhatAKilledCallCostIsCountedByEstimate(t *testing.T) {
 			return modelfake.Say("It was built in 1850 [1].")
 		}
 		r := modelfake.Say("It was built in 1850 [1]. And th")
-		r.End, r.Pause = modelfake.Hangs, 10*time.Millisecond // a step that is over in no time is not written down at once
+		r.End, r.Pause = modelfake.Hangs, 10*time.Millisecond // a very short step is not journaled at once
 		return r
 	}})
 	first := w.start(nil)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// batchPassages are shown to the model at once, and evidenceTokens is how long its choice may be.
+	// batchPassages is how many passages the model is shown at once, and evidenceTokens the limit of its reply.
 	batchPassages  = 12
 	evidenceTokens = 2000
-	// Quotes have at least shortestQuote code points, else they could stand anywhere, and at most longestQuote.
+	// shortestQuote and longestQuote limit a quote in code points. A shorter one could occur anywhere.
 	shortestQuote, longestQuote = 12, 1200
-	// leastRelevance is what a quote must have, of 10.
+	// leastRelevance is the relevance, out of 10, that a quote must have.
 	leastRelevance = 3
 )
 
@@ -29,14 +29,14 @@ var evidenceSchema = &model.Schema{Name: "evidence", JSON: json.RawMessage(`{"ty
 	`"required":["passage","quote","relevance"],"additionalProperties":false}}},` +
 	`"required":["evidence"],"additionalProperties":false}`)}
 
-// evidence is a quote that stands in its document, and how much it helps.
+// evidence is a verified quote with its relevance.
 type evidence struct {
 	quote.Quote
 	relevance int
 }
 
-// weigh has the model choose quotes of passages, and keeps those that really stand there.
-func (t *turn) weigh(ctx context.Context, g *gathered, passages []quote.Passage) error {
+// chooseEvidence has the model choose quotes from passages, and keeps those that are verbatim.
+func (t *turn) chooseEvidence(ctx context.Context, g *gathered, passages []quote.Passage) error {
 	batches := slices.Collect(slices.Chunk(passages, batchPassages))
 	for i, batch := range batches {
 		label := "Choosing quotes"
@@ -58,21 +58,21 @@ func (t *turn) weigh(ctx context.Context, g *gathered, passages []quote.Passage)
 		}
 		chosen, read := readEvidence(answer.Text, batch)
 		if !read {
-			// The model does not know the form; the words of the question choose as well.
+			// The model did not follow the format, so the words of the question choose.
 			chosen = t.chooseByWords(batch)
 		}
 		g.add(chosen)
 		if !g.enough(t.limits) {
-			g.late, g.exhausted = answer.Late, t.exhausted()
+			g.timeShort, g.exhausted = answer.MustAnswerNow, t.exhausted()
 		}
-		if g.late || g.exhausted {
+		if g.timeShort || g.exhausted {
 			return nil
 		}
 	}
 	return nil
 }
 
-// evidenceText is what the model chooses from.
+// evidenceText returns the passages and the question for the model.
 func (t *turn) evidenceText(g *gathered, passages []quote.Passage) string {
 	var b strings.Builder
 	for i, p := range passages {
@@ -82,12 +82,13 @@ func (t *turn) evidenceText(g *gathered, passages []quote.Passage) string {
 		}
 		b.WriteString(t.ready.fence(fmt.Sprintf(`kind="passage" number="%d"`, i+1), title+"\n\n"+p.Text))
 	}
-	b.WriteString(t.asked(g))
+	b.WriteString(t.questionText(g))
 	return b.String()
 }
 
-// asked is the question, and in other words if it needs them: a model's, which has read what others wrote.
-func (t *turn) asked(g *gathered) string {
+// questionText returns the question, with the model's rewording of it if there is one. The rewording is fenced, because
+// the model that wrote it has read untrusted text.
+func (t *turn) questionText(g *gathered) string {
 	text := "Question: " + t.ready.defuse(t.q.Text)
 	if g.question != "" && g.question != t.q.Text {
 		text = t.ready.fence(`kind="question in other words"`, g.question) + text
@@ -95,16 +96,16 @@ func (t *turn) asked(g *gathered) string {
 	return text
 }
 
-// readEvidence reads the choice of the model, whatever form it has, and keeps the quotes that stand in their passages.
-// It reports whether there was a choice at all, which may be none.
+// readEvidence parses the model's choice leniently and keeps the quotes that are verbatim in their passages. It reports
+// whether the reply had the form of a choice, which may be empty.
 func readEvidence(text string, passages []quote.Passage) (chosen []evidence, read bool) {
 	type item struct {
-		Passage   loose  `json:"passage"`
-		Quote     string `json:"quote"`
-		Relevance loose  `json:"relevance"`
+		Passage   lenientInt `json:"passage"`
+		Quote     string     `json:"quote"`
+		Relevance lenientInt `json:"relevance"`
 	}
 	var items []item
-	for _, raw := range objects(text) {
+	for _, raw := range jsonObjects(text) {
 		var all struct {
 			Evidence *[]item `json:"evidence"`
 		}
@@ -125,7 +126,7 @@ func readEvidence(text string, passages []quote.Passage) (chosen []evidence, rea
 		if it.Relevance < leastRelevance || length < shortestQuote || length > longestQuote {
 			continue
 		}
-		// The number may be wrong where the words are not: then the passage that holds them is the right one.
+		// The passage number may be wrong although the words are right, so the other passages are tried as well.
 		named := int(it.Passage) - 1
 		for _, at := range order(named, len(passages)) {
 			if start, end, ok := texts[at].Find(it.Quote); ok {
@@ -137,7 +138,7 @@ func readEvidence(text string, passages []quote.Passage) (chosen []evidence, rea
 	return chosen, read
 }
 
-// order returns the places 0..n-1, the first one first if it is one.
+// order returns the indexes 0..n-1, with first in front if it is one of them.
 func order(first, n int) []int {
 	var out []int
 	if first >= 0 && first < n {
@@ -151,7 +152,7 @@ func order(first, n int) []int {
 	return out
 }
 
-// quoteOf is a part of a passage as a quote of its document.
+// quoteOf returns a part of a passage as a quote of its document.
 func quoteOf(p quote.Passage, start, end int) quote.Quote {
 	return quote.Quote{
 		DocumentID: p.DocumentID, SourceID: p.SourceID, Title: p.Title, Year: p.Year, Page: p.Page, Heading: p.Heading,
@@ -162,7 +163,7 @@ func quoteOf(p quote.Passage, start, end int) quote.Quote {
 // chooseByWords chooses quotes without a model.
 func (t *turn) chooseByWords(passages []quote.Passage) []evidence {
 	var out []evidence
-	t.extract(func(x *quote.Extractor, q quote.Query) {
+	t.withExtractor(func(x *quote.Extractor, q quote.Query) {
 		for _, quote := range x.Answer(q, passages, t.statistics()).Quotes {
 			out = append(out, evidence{quote, leastRelevance})
 		}
@@ -170,20 +171,20 @@ func (t *turn) chooseByWords(passages []quote.Passage) []evidence {
 	return out
 }
 
-// gathered is what a turn with a model has found out so far.
+// gathered is the state of a turn with a model.
 type gathered struct {
-	question string // in words that need no conversation
+	question string // understandable without the conversation
 	lookups  []lookup
 	unread   []place
 	passages []quote.Passage
 	evidence []evidence
 	failure  *failure
-	// late and exhausted say that the search ended before there was enough, for the time or the tokens that were left.
-	late, exhausted bool
+	// timeShort and exhausted are set if the search ended early for lack of time or tokens.
+	timeShort, exhausted bool
 }
 
-// next returns up to n places to read: the new ones, then those that there was no time for before. Only research
-// goes back to these; for a quick answer what was not among the first is not worth a call.
+// next returns up to n passages to read: new ones, then with goBack those skipped in earlier rounds. Only research
+// turns go back; for a quick answer a passage that was not among the first is not worth a call.
 func (g *gathered) next(fresh []place, n int, goBack bool) []place {
 	if goBack {
 		fresh = slices.Concat(fresh, g.unread)
@@ -193,7 +194,7 @@ func (g *gathered) next(fresh []place, n int, goBack bool) []place {
 	return fresh[:n]
 }
 
-// add takes quotes to those that are there. Of two that overlap the more relevant one stays.
+// add adds quotes. Of two overlapping ones it keeps the more relevant.
 func (g *gathered) add(chosen []evidence) {
 	for _, e := range chosen {
 		at := slices.IndexFunc(g.evidence, func(o evidence) bool {
@@ -208,7 +209,7 @@ func (g *gathered) add(chosen []evidence) {
 	}
 }
 
-// best returns the n quotes to write from, the most relevant first.
+// best returns the n most relevant quotes.
 func (g *gathered) best(n int) []quote.Quote {
 	sorted := slices.Clone(g.evidence)
 	slices.SortStableFunc(sorted, func(a, b evidence) int { return cmp.Compare(b.relevance, a.relevance) })
@@ -219,7 +220,7 @@ func (g *gathered) best(n int) []quote.Quote {
 	return out
 }
 
-// enough reports whether there are as many quotes, of as many documents, as an answer needs.
+// enough reports whether there are enough quotes from enough documents for an answer.
 func (g *gathered) enough(l Limits) bool {
 	documents := map[string]bool{}
 	for _, e := range g.evidence {

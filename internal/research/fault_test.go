@@ -12,7 +12,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// faults are all that can go wrong with an answer.
+// faults are all possible defects of a model's answer.
 func faults() map[string]func(modelfake.Reply) modelfake.Reply {
 	out := map[string]func(modelfake.Reply) modelfake.Reply{
 		"no usage":    func(r modelfake.Reply) modelfake.Reply { r.NoUsage = true; return r },
@@ -49,9 +49,9 @@ func faults() map[string]func(modelfake.Reply) modelfake.Reply {
 	return out
 }
 
-// faulty is a world whose model has a fault at a stage.
+// faulty is a fixture whose model has a fault at one stage.
 type faulty struct {
-	*world
+	*fixture
 	name string
 }
 
@@ -77,7 +77,7 @@ func newFaulty(t *testing.T, name, at string, fault func(modelfake.Reply) modelf
 	return faulty{w, name + " in the " + at}
 }
 
-// judge holds a reply to what may become of a fault.
+// judge checks the reply to a fault.
 func (f faulty) judge(got reply) {
 	f.holds(got)
 	switch {
@@ -85,7 +85,7 @@ func (f faulty) judge(got reply) {
 		f.t.Errorf("%s: ended %s, %s: %s", f.name, got.task.State, got.task.ErrorDetail, got.Text)
 	case strings.HasPrefix(got.Text, "It was built in 18"):
 	case strings.HasPrefix(got.Text, "The model did not answer; these are quotes from your sources. ("):
-	case strings.HasPrefix(got.Text, "This answer is partial, because the time for it ran out. These are quotes") && got.Partial:
+	case strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes") && got.Partial:
 	default:
 		f.t.Errorf("%s: %s", f.name, got.Text)
 	}
@@ -100,16 +100,16 @@ func (f faulty) judge(got reply) {
 func TestEveryFaultOfAModelEndsInAnHonestReply(t *testing.T) {
 	t.Parallel()
 	var all []faulty
-	var worlds []*world
+	var worlds []*fixture
 	db := database(t)
 	for name, fault := range faults() {
 		for _, at := range []string{"plan", "evidence", "answer", "repair"} {
 			f := newFaulty(t, name, at, fault)
 			f.db = db
-			all, worlds = append(all, f), append(worlds, f.world)
+			all, worlds = append(all, f), append(worlds, f.fixture)
 		}
 	}
-	// Most of them wait before they try again: all at once they take no longer than one.
+	// Most of them wait before they retry, so they run concurrently.
 	e := worlds[0].engine(db, worlds...)
 	ids := make([]string, len(all))
 	for i, f := range all {
@@ -120,7 +120,7 @@ func TestEveryFaultOfAModelEndsInAnHonestReply(t *testing.T) {
 	}
 }
 
-func TestWhatTakesThePlaceOfAStreamedAnswerIsStreamedToo(t *testing.T) {
+func TestReplacementOfAStreamedAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	invented := "It was built in 1999 by nobody [1]. Really. "
 	for name, b := range map[string]brain{

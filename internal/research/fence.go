@@ -2,25 +2,26 @@ package research
 
 import "strings"
 
-// fence puts what others wrote between marks that they can't have known, so that it can't end where it says it does.
-// The marks themselves are taken out of it, should somebody have guessed them after all. The head names it and is ours.
+// fence encloses untrusted text in tags with the turn's nonce, which its author cannot know and so cannot close.
+// Occurrences of the nonce in the text are removed. The head is trusted.
 func (p prepared) fence(head, text string) string {
 	return "<" + p.mark() + " " + head + ">\n" + p.defuse(text) + "\n</" + p.mark() + ">\n"
 }
 
-// defuse leaves no mark of ours in a text.
+// defuse removes the nonce from a text.
 func (p prepared) defuse(text string) string {
-	return strings.ReplaceAll(text, p.Nonce, strings.Repeat("·", 3)) // not nothing: what is left must not join to one
+	// Not replaced by nothing, because the remaining parts could form the nonce.
+	return strings.ReplaceAll(text, p.Nonce, strings.Repeat("·", 3))
 }
 
 func (p prepared) mark() string { return "text-" + p.Nonce }
 
-// rules returns a text of ours for the role of the system, with the mark of the turn's fences.
+// rules returns a system prompt with the tag of the turn's fences.
 func (p prepared) rules(prompt string) string {
 	return strings.ReplaceAll(strings.TrimSpace(prompt), "{{mark}}", p.mark())
 }
 
-// system returns the rules, then what the owner of the agent says.
+// system returns the rules followed by the instructions of the agent's owner.
 func (p prepared) system(prompt string) string {
 	s := p.rules(prompt)
 	if p.Instructions != "" {
@@ -29,7 +30,7 @@ func (p prepared) system(prompt string) string {
 	return s
 }
 
-// conversation is what was said before, for the model to understand the question by.
+// conversation returns the earlier exchanges, as context for the question.
 func (p prepared) conversation() string {
 	if len(p.Talk) == 0 {
 		return ""
@@ -44,7 +45,7 @@ func (p prepared) conversation() string {
 	return p.fence(`kind="conversation so far"`, b.String())
 }
 
-// notes are the memories, which a model may go by and never cites.
+// notes returns the memories, which the model may use but not cite.
 func (p prepared) notes() string {
 	if len(p.Memories) == 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// instant is a model without a wire, for tests that ask often.
+// instant is a model without a network, for tests with many calls.
 type instant func(modelfake.Request) modelfake.Reply
 
 // Models implements model.Provider.

@@ -6,14 +6,14 @@ import (
 	"carrel/internal/thread"
 )
 
-// answerWithModel gathers quotes round by round, and has the answer written from them.
+// answerWithModel gathers quotes in rounds and has the model write the answer from them.
 func (t *turn) answerWithModel(ctx context.Context) (thread.Answer, error) {
 	g := &gathered{}
 	if err := t.gather(ctx, g); err != nil {
 		return thread.Answer{}, err
 	}
 	answer, err := t.conclude(ctx, g)
-	if t.told {
+	if t.memoriesShown {
 		answer.MemoriesUsed = t.ready.Memories
 	}
 	if g.question != "" && len(t.ready.Talk) > 0 && g.question != t.q.Text {
@@ -22,7 +22,7 @@ func (t *turn) answerWithModel(ctx context.Context) (thread.Answer, error) {
 	return answer, err
 }
 
-// conclude answers with what was gathered.
+// conclude answers from what was gathered.
 func (t *turn) conclude(ctx context.Context, g *gathered) (thread.Answer, error) {
 	switch {
 	case t.found.Searches > 0 && t.found.Failed == t.found.Searches:
@@ -30,13 +30,13 @@ func (t *turn) conclude(ctx context.Context, g *gathered) (thread.Answer, error)
 	case len(g.evidence) > 0:
 		return t.compose(ctx, g)
 	case g.failure != nil:
-		return t.quote(ctx, g.passages, nil, why{Failure: g.failure})
+		return t.quote(ctx, g.passages, nil, quoteReason{Failure: g.failure})
 	}
-	return t.quote(ctx, g.passages, nil, why{Unanswered: len(g.passages) > 0})
+	return t.quote(ctx, g.passages, nil, quoteReason{Unanswered: len(g.passages) > 0})
 }
 
-// gather plans, searches, reads and chooses quotes until there are enough, nothing new comes, or a limit is reached.
-// What decides is in the journal, so that every attempt does the same.
+// gather plans, searches, reads and chooses quotes until there are enough, no new passages are found, or a limit is
+// reached. All decisions depend on the journal, so that a resumed turn repeats them.
 func (t *turn) gather(ctx context.Context, g *gathered) error {
 	for round := 1; round <= t.limits.Rounds; round++ {
 		lookups, err := t.plan(ctx, g, round)
@@ -60,12 +60,12 @@ func (t *turn) gather(ctx context.Context, g *gathered) error {
 		}
 		g.passages = append(g.passages, passages...)
 		if g.failure != nil || len(passages) == 0 {
-			return nil // the model failed to plan: what there is will be quoted
+			return nil // the model failed to plan; the passages are quoted instead
 		}
-		if err := t.weigh(ctx, g, passages); err != nil {
+		if err := t.chooseEvidence(ctx, g, passages); err != nil {
 			return err
 		}
-		if g.failure != nil || g.late || g.exhausted || g.enough(t.limits) {
+		if g.failure != nil || g.timeShort || g.exhausted || g.enough(t.limits) {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"carrel/internal/memory"
 	"carrel/internal/model"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
@@ -18,9 +19,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// bridges is a library in which two documents answer.
-func bridges(t testing.TB) *world {
-	w := newWorld(t)
+// bridges returns a library in which two documents answer.
+func bridges(t testing.TB) *fixture {
+	w := newFixture(t)
 	w.put(source.Document{Title: "The old bridge", Year: 1900, DOI: "10.1/a", Text: "The old bridge was built of stone in 1850. It has three arches."})
 	w.put(source.Document{Title: "Masons", URL: "https://example.org/m", Text: "Masons from Bergen built the old bridge. They were paid in fish."})
 	w.put(source.Document{Title: "Ferries", SourceID: "src_a", Text: "Before the old bridge, a ferry crossed the river. It was slow."})
@@ -87,15 +88,15 @@ func TestAPlanIsTakenInAnyForm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan string
-		want []source.FindRequest
+		want []search.Query
 	}{
-		"a code fence":       {"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900,\"toYear\":1850}]}\n```", []source.FindRequest{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}}},
-		"texts alone":        {`{"queries":["ferry"," river \n boats "]}`, []source.FindRequest{{Text: "ferry"}, {Text: "river boats"}}},
-		"numbers as texts":   {`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`, []source.FindRequest{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}}},
-		"broken off":         {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []source.FindRequest{{Text: "ferry"}}},
+		"a code fence":       {"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900,\"toYear\":1850}]}\n```", []search.Query{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}}},
+		"texts alone":        {`{"queries":["ferry"," river \n boats "]}`, []search.Query{{Text: "ferry"}, {Text: "river boats"}}},
+		"numbers as texts":   {`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`, []search.Query{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}}},
+		"broken off":         {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []search.Query{{Text: "ferry"}}},
 		"no JSON":            {"I would search for the ferry.", nil},
-		"nonsense":           {`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`, []source.FindRequest{{Text: "ferry"}}},
-		"far too many":       {`{"queries":["a1","b2","c3","d4","e5","f6"]}`, []source.FindRequest{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}}},
+		"nonsense":           {`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`, []search.Query{{Text: "ferry"}}},
+		"far too many":       {`{"queries":["a1","b2","c3","d4","e5","f6"]}`, []search.Query{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}}},
 		"the question again": {`{"queries":["when WAS the  old bridge built?"]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestAPlanIsTakenInAnyForm(t *testing.T) {
 
 func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i, d := range []source.Document{
 		{Title: "One", DOI: "10.1/A"},
 		{Title: "One again", DOI: "https://doi.org/10.1/a"},
@@ -139,7 +140,7 @@ func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 	}
 	var together sync.WaitGroup
 	together.Add(3)
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		together.Done()
 		together.Wait() // each waits for the others
 		return w.library(r)
@@ -156,7 +157,7 @@ func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 func TestAFailedSearchIsSaidAndTheOthersCount(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		if r.Text == "ferry" {
 			return source.Found{}, context.DeadlineExceeded
 		}
@@ -168,7 +169,7 @@ func TestAFailedSearchIsSaidAndTheOthersCount(t *testing.T) {
 	if got.task.State != task.StateComplete || !strings.Contains(got.Text, "Not everything could be searched:\n- The search took longer than 8 seconds.") {
 		t.Errorf("ended %s with %s", got.task.State, got.Text)
 	}
-	w.find = func(source.FindRequest) (source.Found, error) { return source.Found{}, context.DeadlineExceeded }
+	w.find = func(search.Query) (source.Found, error) { return source.Found{}, context.DeadlineExceeded }
 	if got := w.ask(aboutBridge); got.task.State != task.StateFailed || got.task.ErrorCode != "unavailable" {
 		t.Errorf("ended %s, %s", got.task.State, got.task.ErrorCode)
 	}
@@ -179,11 +180,11 @@ func TestQuotesThatAreNotThereAreDropped(t *testing.T) {
 	w := bridges(t)
 	s := w.fake(brain{
 		evidence: quotes(
-			quote{1, "The old bridge was built of stone in 1851.", 10}, // another year
+			quote{1, "The old bridge was built of stone in 1851.", 10}, // wrong year
 			quote{1, "The old bridge was built of wood in 1850.", 10},
-			quote{1, "built", 10}, // could stand anywhere
+			quote{1, "built", 10}, // too short to be unique
 			quote{2, "the old   bridge was built of stone in 1850.", 10},
-			quote{9, "Masons from Bergen built the old bridge.", 7}, // a wrong number
+			quote{9, "Masons from Bergen built the old bridge.", 7}, // wrong passage number
 			quote{3, "It was slow.", 1},
 			quote{1, "The old\nbridge was built of ‘stone’ in 1850.", 9},
 			quote{1, "The old  bridge was built of stone in 1850.", 8},
@@ -218,7 +219,7 @@ func TestAModelThatDoesNotKnowTheFormGetsQuotesByWords(t *testing.T) {
 
 func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, topic := range []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"} {
 		w.put(source.Document{Title: topic, Text: "All about " + topic + " is written here."})
 	}
@@ -232,7 +233,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 		round++
 		return plans(names[round-1])(r)
 	}, evidence: one})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		if r.Text == "Tell me of alpha" {
 			r.Text = "alpha"
 		}
@@ -240,7 +241,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	}
 	got := w.ask("Tell me of alpha")
 	w.holds(got)
-	// The first round finds two documents, of which one is quoted; then one each.
+	// The first round finds two documents, one of which is quoted; later rounds find one each.
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
@@ -248,7 +249,7 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	if !strings.Contains(later, "searched: beta") || !strings.Contains(later, "found: All about") {
 		t.Errorf("the second plan knew %s", later)
 	}
-	if got.Partial || !slices.Contains(got.steps, "Looking for what is missing") {
+	if got.Partial || !slices.Contains(got.steps, "Searching for missing information") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -268,7 +269,7 @@ func TestTheSearchEndsWhenNothingNewComes(t *testing.T) {
 
 func TestResearchMayLookFurther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 40 {
 		w.put(source.Document{Title: fmt.Sprint("Bridge ", i), Text: fmt.Sprintf("The old bridge number %d was built of stone. %s", i, strings.Repeat("It is long. ", 5))})
 	}
@@ -303,7 +304,7 @@ func TestNoEvidenceIsSaidInTheWordsOfTheSources(t *testing.T) {
 			w.fake(b)
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if !strings.HasPrefix(got.Text, "The model found no answer to this in what was read.\n\nClosest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
+			if !strings.HasPrefix(got.Text, "The model found no answer in the passages it read.\n\nClosest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
 				t.Error(got.Text)
 			}
 			if got.shown != got.Text {
@@ -423,7 +424,7 @@ func TestALongAnswerIsCutAtASentence(t *testing.T) {
 	}})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if !got.Partial || got.Text != "It was built in 1850 [1].\n\nThis answer is partial: it grew longer than an answer may be." {
+	if !got.Partial || got.Text != "It was built in 1850 [1].\n\nThis answer is partial: it reached the maximum length." {
 		t.Error(got.Text)
 	}
 }
@@ -441,14 +442,14 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		brain brain
 		want  string
 	}{
-		"planning": {brain{plan: slow(plans("a b"))}, "This answer is partial, because the time for it ran out. These are quotes from your sources:"},
-		"choosing": {brain{evidence: slow(firstSentences)}, "This answer is partial, because the time for it ran out. These are quotes from your sources:"},
-		"writing":  {brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))}, "It was built in 1850 [1].\n\nThis answer is partial: the time for it ran out."},
+		"planning": {brain{plan: slow(plans("a b"))}, "This answer is partial, because time ran out. These are quotes from your sources:"},
+		"choosing": {brain{evidence: slow(firstSentences)}, "This answer is partial, because time ran out. These are quotes from your sources:"},
+		"writing":  {brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))}, "It was built in 1850 [1].\n\nThis answer is partial: time ran out."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := bridges(t)
-			w.options.Ordinary.Time = 2 * time.Second // for each call, as the clock stands still
+			w.options.Ordinary.Time = 2 * time.Second // per call, because the clock stands still
 			w.fake(c.brain)
 			got := w.ask(aboutBridge)
 			w.holds(got)
@@ -476,12 +477,12 @@ func TestTheLastThirdOfTheTimeIsForTheAnswer(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if !got.Partial || got.Text != "In 1850 [1].\n\nThis answer is partial: the time for it ran out." {
+	if !got.Partial || got.Text != "In 1850 [1].\n\nThis answer is partial: time ran out." {
 		t.Error(got.Text)
 	}
 }
 
-func TestAfterTheTimeNothingMoreIsAsked(t *testing.T) {
+func TestModelIsNotCalledAfterTheTimeIsUp(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	clock := testkit.NewClock()
@@ -495,7 +496,7 @@ func TestAfterTheTimeNothingMoreIsAsked(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because the time for it ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
+	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
 		t.Error(got.Text)
 	}
 }
@@ -513,7 +514,7 @@ func TestFourFifthsOfTheTokensEndTheSearch(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if w.holds(got); got.Text != "In 1850 [1].\n\nThis answer is partial: it used up what one turn may take." {
+	if w.holds(got); got.Text != "In 1850 [1].\n\nThis answer is partial: it reached the token limit." {
 		t.Error(got.Text)
 	}
 }

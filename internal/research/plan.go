@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// planQueries are taken of a plan, and planTokens is how long one may be.
+	// planQueries is how many queries of a plan are used, and planTokens the limit of its length.
 	planQueries = 4
 	planTokens  = 600
-	// longestQuery is as long as a search may be, in code points.
+	// longestQuery is the maximum length of a query in code points.
 	longestQuery = 300
 )
 
-// planSchema has every field required and none besides: some providers take no other.
+// planSchema requires every field and allows no others, because some providers accept nothing else.
 var planSchema = &model.Schema{Name: "plan", JSON: json.RawMessage(`{"type":"object","properties":{` +
 	`"question":{"type":"string"},` +
 	`"queries":{"type":"array","items":{"type":"object","properties":{` +
@@ -29,8 +29,8 @@ var planSchema = &model.Schema{Name: "plan", JSON: json.RawMessage(`{"type":"obj
 	`"required":["query","source","fromYear","toYear"],"additionalProperties":false}}},` +
 	`"required":["question","queries"],"additionalProperties":false}`)}
 
-// plan asks the model what to search for. What it answers is advice: a plan that can't be read is the question itself.
-// In later rounds no lookups mean that nothing more is needed.
+// plan asks the model what to search for. If the reply cannot be parsed, the question itself is searched. In later
+// rounds an empty plan means that nothing more is needed.
 func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, error) {
 	own := lookup{Text: clip(t.query.Text, longestQuery)}
 	r := model.Request{
@@ -39,7 +39,7 @@ func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, erro
 	}
 	label := "Planning the search"
 	if round > 1 {
-		label = "Looking for what is missing"
+		label = "Searching for missing information"
 	}
 	answer, err := t.ask(ctx, "plan", label, r, nil)
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, erro
 		}
 		return []lookup{own}, nil
 	}
-	t.told = true
+	t.memoriesShown = true
 	question, lookups := readPlan(answer.Text, t.ready.Sources)
 	if round == 1 {
 		g.question = question
@@ -64,20 +64,20 @@ func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, erro
 	fresh = fresh[:min(len(fresh), planQueries)]
 	g.lookups = append(g.lookups, fresh...)
 	if round == 1 {
-		// Its own words are searched for as well: it costs nothing, and whoever plans may be wrong.
+		// The question itself is searched as well, in case the plan is wrong.
 		return slices.Clone(g.lookups), nil
 	}
 	return fresh, nil
 }
 
-// same reports whether two lookups would find the same.
+// same reports whether two lookups are equivalent.
 func (l lookup) same(other lookup) bool {
 	folded := core.Fold(l.Text) == core.Fold(other.Text)
 	l.Text, other.Text = "", ""
 	return folded && l == other
 }
 
-// planText is what the model plans from.
+// planText returns the context that the model plans from.
 func (t *turn) planText(g *gathered) string {
 	var b strings.Builder
 	b.WriteString(t.ready.conversation())
@@ -101,10 +101,10 @@ func (t *turn) planText(g *gathered) string {
 	return b.String()
 }
 
-// readPlan reads a plan, whatever form the model gave it.
+// readPlan parses a plan leniently.
 func readPlan(text string, sources []knownSource) (question string, lookups []lookup) {
 	var queries []plannedQuery
-	for _, raw := range objects(text) {
+	for _, raw := range jsonObjects(text) {
 		var p struct {
 			Question string         `json:"question"`
 			Queries  []plannedQuery `json:"queries"`
@@ -127,23 +127,23 @@ func readPlan(text string, sources []knownSource) (question string, lookups []lo
 	return clip(question, longestQuery), lookups
 }
 
-// plannedQuery is a query of a plan. Models write numbers as text, and leave the object out.
+// plannedQuery is a query of a plan. Models write numbers as strings, or a string instead of the object.
 type plannedQuery struct {
 	Query            string
-	Source           loose
-	FromYear, ToYear loose
+	Source           lenientInt
+	FromYear, ToYear lenientInt
 }
 
-// UnmarshalJSON reads an object, or a text alone.
+// UnmarshalJSON accepts an object or a string.
 func (q *plannedQuery) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte(`"`)) {
 		return json.Unmarshal(b, &q.Query)
 	}
 	var o struct {
-		Query    string `json:"query"`
-		Source   loose  `json:"source"`
-		FromYear loose  `json:"fromYear"`
-		ToYear   loose  `json:"toYear"`
+		Query    string     `json:"query"`
+		Source   lenientInt `json:"source"`
+		FromYear lenientInt `json:"fromYear"`
+		ToYear   lenientInt `json:"toYear"`
 	}
 	if err := json.Unmarshal(b, &o); err != nil {
 		return err
@@ -152,13 +152,13 @@ func (q *plannedQuery) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// lookup makes a search of a planned one, within what there is to search.
+// lookup converts a planned query, and drops invalid sources and years.
 func (q plannedQuery) lookup(sources []knownSource) (lookup, bool) {
 	l := lookup{Text: clip(strings.Join(strings.Fields(strings.ReplaceAll(q.Query, "\x00", " ")), " "), longestQuery)}
 	if n := int(q.Source); n >= 1 && n <= len(sources) {
 		l.Source = sources[n-1].ID
 	}
-	year := func(n loose) int {
+	year := func(n lenientInt) int {
 		if n < 1 || n > 9999 {
 			return 0
 		}
@@ -171,26 +171,26 @@ func (q plannedQuery) lookup(sources []knownSource) (lookup, bool) {
 	return l, l.Text != ""
 }
 
-// loose is a whole number in any form that models give it; what is none is 0.
-type loose int
+// lenientInt is an integer in any form that models write; anything else is 0.
+type lenientInt int
 
 // UnmarshalJSON never fails.
-func (n *loose) UnmarshalJSON(b []byte) error {
+func (n *lenientInt) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
 	if err == nil && f > -1e9 && f < 1e9 {
-		*n = loose(f)
+		*n = lenientInt(f)
 	}
 	return nil
 }
 
-// unreadable bounds how many braces are tried that open no whole object.
-const unreadable = 25
+// maxUnreadable limits how many unmatched braces are tried.
+const maxUnreadable = 25
 
-// objects returns the JSON objects in an answer, however they are wrapped: models put code fences around them, or
-// sentences, or break off within the outer one.
-func objects(text string) []json.RawMessage {
+// jsonObjects returns the JSON objects in a reply. Models wrap them in code fences or sentences, or break off within
+// the outer object.
+func jsonObjects(text string) []json.RawMessage {
 	var out []json.RawMessage
-	for tries := 0; tries < unreadable; {
+	for tries := 0; tries < maxUnreadable; {
 		from := strings.IndexByte(text, '{')
 		if from < 0 {
 			break

@@ -8,32 +8,32 @@ import (
 	"strings"
 
 	"carrel/internal/research/quote"
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
-	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
 const (
-	// recentMessages are looked at of the conversation before a question.
+	// recentMessages is how many earlier messages of the conversation are considered.
 	recentMessages = 8
-	// shownAnswer is how much of an earlier answer a model is shown, in code points.
+	// shownAnswer is how many code points of an earlier answer a model is shown.
 	shownAnswer = 600
 )
 
-// prepared is what a turn starts from.
+// prepared is the input of a turn.
 type prepared struct {
 	Instructions string `json:"instructions,omitempty"`
-	// Model is the one to ask: the agent's own choice, or the installation's; empty where there is none.
+	// Model is the model to use: the agent's choice or the installation's default; empty without a model.
 	Model   string        `json:"model,omitempty"`
 	Limits  Limits        `json:"limits"`
 	Sources []knownSource `json:"sources"`
 	Talk    []exchange    `json:"talk,omitempty"`
-	// Alone says that the question needs nothing of the talk to be searched for.
+	// Alone is set if the question can be searched without the conversation.
 	Alone    bool                `json:"alone,omitempty"`
 	Memories []thread.UsedMemory `json:"memories,omitempty"`
-	// Nonce is in the fences around what others wrote. Nobody who wrote it can have known it.
+	// Nonce is part of the tags around untrusted text, whose authors cannot know it.
 	Nonce string `json:"nonce"`
 }
 
@@ -45,28 +45,27 @@ type knownSource struct {
 	Documents int    `json:"documents"`
 }
 
-// exchange is a question and its answer, earlier in the thread.
+// exchange is an earlier question of the thread and its answer.
 type exchange struct {
 	Question string   `json:"question"`
 	Answer   string   `json:"answer,omitempty"`
 	Titles   []string `json:"titles,omitempty"`
-	// Searched is what the question was completed to, where it pointed back itself.
+	// Searched is the completed question, if the conversation completed it.
 	Searched string `json:"searched,omitempty"`
-	// Cited are the documents of the titles, in the same order.
+	// Cited are the documents of Titles, in the same order.
 	Cited []cited `json:"cited,omitempty"`
 }
 
-// cited is a document that an answer cited.
 type cited struct {
 	DocumentID string `json:"documentId"`
 	SourceID   string `json:"sourceId"`
 }
 
-// prepare gathers what is known before anything is searched: the agent, the conversation, and what the user lets it
-// remember.
+// prepare reads the agent, the conversation and the memories.
 func (t *turn) prepare(ctx context.Context) error {
 	var err error
-	t.ready, err = step(ctx, t, "prepare", "Reading the question", func(ctx context.Context, _ *task.Step) (prepared, error) {
+	const label = "Reading the question"
+	t.ready, err = step(ctx, t, "prepare", label, func(ctx context.Context, _ *task.Step) (prepared, error) {
 		a, err := t.Agents.Agent(ctx, t.q.UserID, t.q.AgentID)
 		if err != nil {
 			return prepared{}, err
@@ -90,7 +89,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		out.Talk = t.exchanges(messages)
 		out.Alone = len(out.Talk) > 0 && t.standsAlone(ctx, out)
 		if out.Model != "" {
-			// Quotes are chosen by the question's own words alone: what nobody reads is not asked for.
+			// Without a model, quotes are chosen by the words of the question, and memories are not used.
 			out.Memories = t.recall(ctx)
 		}
 		return out, nil
@@ -103,7 +102,8 @@ func (t *turn) prepare(ctx context.Context) error {
 	return nil
 }
 
-// exchanges pairs the messages before the question, which come newest first, and returns them in order of time.
+// exchanges pairs the messages before the question, which are sorted newest first, and returns them in chronological
+// order.
 func (t *turn) exchanges(messages []thread.Message) []exchange {
 	var out []exchange
 	var answer *thread.Message
@@ -131,11 +131,11 @@ func (t *turn) exchanges(messages []thread.Message) []exchange {
 	return out
 }
 
-// recall returns the memories that matter for the question. An answer without them is better than none.
+// recall returns the memories relevant to the question. If they cannot be read, the turn continues without them.
 func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
 	memories, err := t.Memories.Recall(ctx, t.q.UserID, t.q.AgentID, t.q.Text)
 	if err != nil {
-		t.Log.WarnContext(ctx, "memories could not be recalled", "error", err)
+		t.Log.WarnContext(ctx, "recall memories", "error", err)
 		return nil
 	}
 	var out []thread.UsedMemory
@@ -145,7 +145,7 @@ func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
 	return out
 }
 
-// before is what a question without a subject of its own is about: the last one, and what answered it.
+// before returns the last exchange, which completes a question without a subject.
 func (p prepared) before() quote.Talk {
 	if len(p.Talk) == 0 || p.Alone {
 		return quote.Talk{}
@@ -158,8 +158,7 @@ func (p prepared) before() quote.Talk {
 	return talk
 }
 
-// language returns the language to read the question in: that of the passages that were found, or of the source with
-// the most documents.
+// language returns the language to analyse the question in: the language of most found passages, or of most documents.
 func (p prepared) language(places []place) string {
 	votes := map[string]int{}
 	for _, s := range p.Sources {
@@ -172,7 +171,7 @@ func (p prepared) language(places []place) string {
 		}
 	}
 	best := ""
-	for _, s := range p.Sources { // in order, so that a draw is always won by the same
+	for _, s := range p.Sources { // in order, so that ties are resolved the same way
 		if s.Language != "" && (best == "" || votes[s.Language] > votes[best]) {
 			best = s.Language
 		}
@@ -180,36 +179,36 @@ func (p prepared) language(places []place) string {
 	return best
 }
 
-// standsAlone reports whether a question has a subject of its own: no pronoun that points back, and a word that few
-// passages hold, or none. Few words alone make no follow-up ("What is the memex?"), and words of another question would
-// only lead it astray.
+// standsAlone reports whether a question has a subject of its own: no pronoun that refers back, and a word that is rare
+// or unknown. A short question is not always a follow-up ("What is the memex?"), and words of another question would
+// mislead the search.
 func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 	pointing := false
 	var own []string
 	t.extractors.use(p.language(nil), func(x *quote.Extractor) {
-		// With words enough of its own, only a pronoun has a question completed.
+		// A question with this many words is completed only if it has a pronoun that refers back.
 		pointing = len(x.Ask(t.text+" lorem ipsum dolor", quote.Talk{Question: "amet"}, nil).Added) > 0
-		// Among no passages, all that it asks for is unmatched.
+		// Without passages, every word of the question is unmatched.
 		own = x.Answer(x.Ask(t.text, quote.Talk{}, nil), nil, nil).Unmatched
 	})
 	if pointing || len(own) == 0 {
 		return false
 	}
-	s, err := t.rarity(ctx, p, strings.Join(own, " "), nil)
+	s, err := t.termStatistics(ctx, p, strings.Join(own, " "), nil)
 	if err != nil {
-		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
+		t.Log.WarnContext(ctx, "count the words of a question", "turn", t.run.Task().ID, "error", err)
 		return false
 	}
 	for _, holders := range s.Holders {
-		if holders == 0 || holders*10 <= s.Units && (holders <= 5 || holders*100 <= s.Units) {
+		if holders == 0 || holders*10 <= s.Passages && (holders <= 5 || holders*100 <= s.Passages) {
 			return true
 		}
 	}
 	return false
 }
 
-// rarity counts the words of a text among all that the agent can search.
-func (t *turn) rarity(ctx context.Context, p prepared, text string, places []place) (source.Statistics, error) {
+// termStatistics counts the passages that hold each word of a text, over all sources of the agent.
+func (t *turn) termStatistics(ctx context.Context, p prepared, text string, places []place) (search.Statistics, error) {
 	var ids, terms []string
 	for _, s := range p.Sources {
 		ids = append(ids, s.ID)
@@ -219,12 +218,12 @@ func (t *turn) rarity(ctx context.Context, p prepared, text string, places []pla
 		terms = append(terms, term.Text)
 	}
 	if len(ids) == 0 || len(terms) == 0 || parsed.Stops {
-		return source.Statistics{}, nil
+		return search.Statistics{}, nil
 	}
 	return t.Search.Statistics(ctx, ids, terms)
 }
 
-// source returns what is known of a source.
+// source returns a source by its id.
 func (p prepared) source(id string) knownSource {
 	for _, s := range p.Sources {
 		if s.ID == id {
@@ -234,7 +233,7 @@ func (p prepared) source(id string) knownSource {
 	return knownSource{ID: id}
 }
 
-// clip cuts a text to so many code points.
+// clip truncates a text to n code points.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text

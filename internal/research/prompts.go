@@ -1,9 +1,8 @@
 package research
 
-import _ "embed" // the texts
+import _ "embed"
 
-// What models are told to do, in the role of the system: one file each, so that a change can be read. {{mark}} stands
-// for the mark of a turn's fences.
+// The system prompts. {{mark}} is replaced by the tag of the turn's fences.
 var (
 	//go:embed prompts/plan.txt
 	planPrompt string

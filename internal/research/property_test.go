@@ -14,7 +14,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// words are what documents and models are made of: all that makes quotes hard to find.
+// words are the vocabulary of documents and models, including everything that makes quotes hard to find.
 var words = []string{
 	"bridge", "old", "stone", "built", "in", "1850", "18", "50", "re-\nbuilt", "well-known", "ﬁnal", "naïve", "nai\u0308ve", "CO₂", "10²", "“quoted”",
 	"it's", "—", "…", "橋は古い。", "мост", "🏗️", "[1]", "[2]", "[1, 3]", "[99]", "(x)", "<b>", "&amp;", "`code`", "https://evil.test/x", "![a](https://evil.test/b)",
@@ -32,7 +32,7 @@ func sentences(rt *rapid.T, label string, least int) string {
 	return b.String() + "."
 }
 
-// adversary draws what a model says to a request: something like the truth, or anything.
+// adversary draws the answer of a model: similar to the truth, or arbitrary.
 func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 	return func(r modelfake.Request) modelfake.Reply {
 		switch stage(r) {
@@ -51,7 +51,7 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 				number := rapid.IntRange(-1, 4).Draw(rt, "number")
 				list = append(list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")}, quote{p.number, strings.TrimSpace(p.text), 9})
 			}
-			b, _ := json.Marshal(map[string]any{"evidence": list}) // strings always marshal
+			b, _ := json.Marshal(map[string]any{"evidence": list}) // never fails
 			cut := rapid.IntRange(len(b)/2, len(b)).Draw(rt, "cut")
 			return modelfake.Reply{Text: []string{string(b[:cut])}}
 		}
@@ -61,10 +61,10 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 
 func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	plain := w.start(nil)
 	var say func(modelfake.Request) modelfake.Reply
-	second := newWorld(t)
+	second := newFixture(t)
 	second.model = instant(func(r modelfake.Request) modelfake.Reply { return say(r) })
 	asked := second.start(nil)
 	cited := 0
@@ -77,16 +77,16 @@ func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 			})
 		}
 		w.docs, second.docs = docs, docs
-		for _, world := range []*world{w, second} {
+		for _, fixture := range []*fixture{w, second} {
 			e := plain
-			if world == second {
+			if fixture == second {
 				e = asked
 			}
-			got := world.await(e, world.submit(e, thread.Question{Text: "Was the old bridge built of stone in 1850?"}))
+			got := fixture.await(e, fixture.submit(e, thread.Question{Text: "Was the old bridge built of stone in 1850?"}))
 			if got.task.State != task.StateComplete {
 				rt.Fatalf("ended %s: %s", got.task.State, got.task.ErrorDetail)
 			}
-			if err := world.broken(got); err != nil {
+			if err := fixture.broken(got); err != nil {
 				rt.Fatal(err)
 			}
 			if strings.Contains(got.Text+got.shown, "evil.test") || strings.Contains(got.Text, "![") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -13,7 +14,7 @@ import (
 
 func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).landmarks()
+	w := newFixture(t).landmarks()
 	for _, c := range []struct{ question, holds, title string }{
 		{"Who proved that no machine can decide whether a machine ever prints a symbol?", "no machine can decide", "On Computable Numbers, with an Application to the Entscheidungsproblem"},
 		{"When was the report on the EDVAC dated?", "30 June 1945", "First Draft of a Report on the EDVAC"},
@@ -46,9 +47,9 @@ func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 	}
 }
 
-func TestWhatNoSourceHoldsIsNotAnswered(t *testing.T) {
+func TestQuestionsBeyondTheSourcesAreNotAnswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).landmarks()
+	w := newFixture(t).landmarks()
 	got := w.ask("How do penguins incubate their eggs in Antarctica?")
 	if got.task.State != task.StateComplete || len(got.Citations) > 0 {
 		t.Fatalf("ended %s with %s", got.task.State, got.Text)
@@ -62,7 +63,7 @@ func TestWhatNoSourceHoldsIsNotAnswered(t *testing.T) {
 
 func TestAnAgentWithoutDocumentsSaysSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if got := w.ask("What is the memex?"); !strings.Contains(got.Text, "no documents in 2 sources yet") {
 		t.Error(got.Text)
 	}
@@ -72,9 +73,9 @@ func TestAnAgentWithoutDocumentsSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyTouchesTheQuestionIsCalledClosest(t *testing.T) {
+func TestPartialMatchesAreCalledClosest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.put(source.Document{Title: "Bridges", Text: "The old bridge over the river was built of stone. It has three arches."})
 	w.put(source.Document{Title: "Boats", Text: "The ferry crosses every hour. The captain sells tickets."})
 	got := w.ask("Which engineer built the old suspension bridge?")
@@ -84,9 +85,9 @@ func TestWhatOnlyTouchesTheQuestionIsCalledClosest(t *testing.T) {
 	}
 }
 
-func TestAFollowUpIsUnderstoodByWhatWasSaidBefore(t *testing.T) {
+func TestFollowUpUsesTheConversation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).landmarks()
+	w := newFixture(t).landmarks()
 	w.said("What is the memex of Vannevar Bush?", "Quotes from your sources: …", "As We May Think")
 	got := w.ask("When did it appear?")
 	w.holds(got)
@@ -107,8 +108,8 @@ func TestAFollowUpIsUnderstoodByWhatWasSaidBefore(t *testing.T) {
 
 func TestAMisspeltQuestionIsAnsweredAsItWasMeant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).landmarks()
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w := newFixture(t).landmarks()
+	w.find = func(r search.Query) (source.Found, error) {
 		r.Text = "What is the memex?"
 		found, err := w.library(r)
 		found.Corrected = r.Text
@@ -122,9 +123,9 @@ func TestAMisspeltQuestionIsAnsweredAsItWasMeant(t *testing.T) {
 
 func TestADocumentThatChangedIsNotQuoted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	d := w.put(source.Document{Title: "Bridges", Text: "The old bridge was built of stone in 1850."})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		found, err := w.library(r)
 		w.docs[0].Text = "It was built of wood."
 		return found, err
@@ -137,9 +138,9 @@ func TestADocumentThatChangedIsNotQuoted(t *testing.T) {
 
 func TestWarningsAndPagesAreSaid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.put(source.Document{Title: "Bridges", Year: 1900, Text: "The ferry crosses every hour.\fThe old bridge was built of stone in 1850."})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(r search.Query) (source.Found, error) {
 		found, err := w.library(r)
 		found.Warnings = []source.Warning{{SourceID: "src_a", Code: source.WarnIndexIncomplete, Detail: "3 of 9 documents are indexed so far; results are partial."}}
 		return found, err
@@ -158,8 +159,8 @@ func TestWarningsAndPagesAreSaid(t *testing.T) {
 
 func TestASearchThatFailsFailsTheTurn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).landmarks()
-	w.find = func(source.FindRequest) (source.Found, error) {
+	w := newFixture(t).landmarks()
+	w.find = func(search.Query) (source.Found, error) {
 		return source.Found{}, errors.New("the disk is on fire")
 	}
 	got := w.ask("What is the memex?")
@@ -170,7 +171,7 @@ func TestASearchThatFailsFailsTheTurn(t *testing.T) {
 
 func TestQuotesInTheTextLeadNowhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.put(source.Document{Title: "![x](https://evil.test/t.png)", Text: "The old bridge ![pixel](https://evil.test/p.png) was built of [stone](https://evil.test/a) in 1850 [7] <img src=//evil.test/i>."})
 	got := w.ask("When was the old bridge built of stone?")
 	if w.holds(got); len(got.Citations) != 1 {
@@ -183,11 +184,11 @@ func TestQuotesInTheTextLeadNowhere(t *testing.T) {
 
 func TestALongDocumentIsReadBeyondItsBestPassage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	filler := strings.Repeat("The harbour is wide and the ferry crosses it every hour of the day, in any weather. ", 60)
 	w.put(source.Document{Title: "A history of the harbour", Text: "The harbour lighthouse is old.\n\n" + filler + "\n\nThe harbour lighthouse keeper was called Ingrid Solheim until 1912."})
-	w.find = func(source.FindRequest) (source.Found, error) {
-		return source.Found{Hits: []source.Card{{Document: w.docs[0], Snippet: source.Snippet{Start: 0, End: 1600}, Score: 1}}}, nil
+	w.find = func(search.Query) (source.Found, error) {
+		return source.Found{Cards: []source.Card{{Document: w.docs[0], Snippet: search.Snippet{Start: 0, End: 1600}, Score: 1}}}, nil
 	}
 	got := w.ask("What was the name of the harbour lighthouse keeper?")
 	if w.holds(got); !strings.Contains(got.Text, "Ingrid Solheim") {

@@ -13,29 +13,30 @@ import (
 )
 
 const (
-	// longestRead is how much of a document is read, around the passage that was found, in code points.
+	// longestRead is how much of a document around the found passage is read, in code points.
 	longestRead = 50_000
-	// quotePassages are read without a model, and quoteDocuments looked through for further passages.
+	// quotePassages is how many passages are read without a model, and quoteDocuments how many documents are read for
+	// further passages.
 	quotePassages  = 20
 	quoteDocuments = 5
 )
 
-// reading is what was read in a round.
 type reading struct {
 	Passages []quote.Passage `json:"passages,omitempty"`
 }
 
-// read reads the documents of the places and chooses the passages that say the most to the question.
+// read reads the found documents and chooses the passages that are most relevant to the question.
 func (t *turn) read(ctx context.Context, places []place) ([]quote.Passage, error) {
-	out, err := step(ctx, t, "read", "Reading "+count(len(places), "document"), func(ctx context.Context, _ *task.Step) (reading, error) {
+	label := "Reading " + count(len(places), "document")
+	out, err := step(ctx, t, "read", label, func(ctx context.Context, _ *task.Step) (reading, error) {
 		passages, err := t.passages(ctx, places, len(places), t.limits.Passages)
 		return reading{passages}, err
 	})
 	return out.Passages, err
 }
 
-// passages returns up to n passages: first those that the search found, in its order, then further ones of the first
-// documents, as far as their sentences speak of the question. Documents that went away meanwhile are left out.
+// passages returns up to n passages: those that the search found, in its order, then the most relevant others of the
+// first documents. Documents deleted since the search are left out.
 func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]quote.Passage, error) {
 	var first, further []quote.Passage
 	for i, p := range places {
@@ -59,7 +60,7 @@ func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]
 	return first, nil
 }
 
-// cut returns the passage of a place, and those around it if they are wanted.
+// cut returns the found passage of a document, and with around its neighbours.
 func cut(d source.Document, p place, around bool) (at quote.Passage, others []quote.Passage) {
 	for _, part := range analysis.Passages(d.Text) {
 		here := part.Start <= p.Start && p.Start < part.End || at.Text == "" && part.End >= p.End
@@ -81,10 +82,10 @@ func cut(d source.Document, p place, around bool) (at quote.Passage, others []qu
 	return at, others
 }
 
-// best returns the n passages that hold the best sentences.
+// best returns the n passages with the highest-ranked sentences.
 func (t *turn) best(passages []quote.Passage, n int) []quote.Passage {
 	var chosen []int
-	t.extract(func(x *quote.Extractor, q quote.Query) {
+	t.withExtractor(func(x *quote.Extractor, q quote.Query) {
 		for _, r := range x.Rank(q, passages, t.statistics()) {
 			if len(chosen) == n {
 				return
@@ -101,13 +102,15 @@ func (t *turn) best(passages []quote.Passage, n int) []quote.Passage {
 	return out
 }
 
-// extract lends an extractor in the language of what was found, with the question read by it.
-func (t *turn) extract(do func(x *quote.Extractor, q quote.Query)) {
+// withExtractor calls do with an extractor for the language of the found passages and the parsed question.
+func (t *turn) withExtractor(do func(x *quote.Extractor, q quote.Query)) {
 	question := cmp.Or(t.found.Corrected, t.text)
-	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
+	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) {
+		do(x, x.Ask(question, t.ready.before(), nil))
+	})
 }
 
-// statistics are those of the index, or nil when it gave none.
+// statistics returns the term statistics of the index, or nil if they are not known.
 func (t *turn) statistics() quote.Statistics {
 	if t.found.Total == 0 {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// wishes are the ways in which a user asks in so many words to be remembered by. What else may be worth remembering is
-// not guessed at: extractors that do remember mostly junk, and cost a call on every message.
-var wishes = []*regexp.Regexp{
+// memoryPatterns match explicit requests to remember something. Memories are not inferred from other messages:
+// extractors that do so mostly store junk, and cost a model call per message.
+var memoryPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^(?:please\s+)?(?:remember|keep in mind|note)(?:\s+that|\s*:)\s+(.+)$`),
 	regexp.MustCompile(`(?i)^((?:please\s+)?call me\s+.+)$`),
 	regexp.MustCompile(`(?i)^(my name is\s+.+)$`),
@@ -22,19 +22,19 @@ var wishes = []*regexp.Regexp{
 }
 
 const (
-	// longestWish is how long a message may be in which wishes are looked for: longer ones are mostly pasted, and what
-	// is pasted is not the user's own words. A memory is at most longestMemory.
-	longestWish, longestMemory = 600, 300
+	// longestRequest is the maximum length of a message that is matched, because longer ones are mostly pasted text and
+	// not the user's own words. longestMemory is the maximum length of a memory.
+	longestRequest, longestMemory = 600, 300
 )
 
-// wish returns what a message asks to remember, and what it says besides.
-func wish(text string) (memory, rest string) {
-	if utf8.RuneCountInString(text) > longestWish || strings.ContainsAny(text, "“”\"`>") {
+// memoryRequest returns the memory that a message asks to store, and the rest of the message.
+func memoryRequest(text string) (memory, rest string) {
+	if utf8.RuneCountInString(text) > longestRequest || strings.ContainsAny(text, "“”\"`>") {
 		return "", text
 	}
 	var others []string
 	for _, s := range sentencesOf(text) {
-		if found := wished(s); found != "" && memory == "" && utf8.RuneCountInString(found) <= longestMemory {
+		if found := memoryIn(s); found != "" && memory == "" && utf8.RuneCountInString(found) <= longestMemory {
 			memory = upperFirst(found)
 		} else {
 			others = append(others, s)
@@ -46,12 +46,12 @@ func wish(text string) (memory, rest string) {
 	return memory, strings.Join(others, " ")
 }
 
-// wished returns what a sentence asks to remember, or nothing.
-func wished(s string) string {
+// memoryIn returns the memory that a sentence asks to store, or "".
+func memoryIn(s string) string {
 	if strings.HasSuffix(s, "?") {
 		return ""
 	}
-	for _, w := range wishes {
+	for _, w := range memoryPatterns {
 		if m := w.FindStringSubmatch(strings.TrimRight(s, ".! ")); m != nil {
 			return m[1]
 		}
@@ -59,7 +59,7 @@ func wished(s string) string {
 	return ""
 }
 
-// sentencesOf splits a short message: roughly is enough to find a wish.
+// sentencesOf splits a short message roughly into sentences.
 func sentencesOf(text string) []string {
 	var out []string
 	from := 0
@@ -84,20 +84,21 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// remember proposes what the user asks to remember, in the user's own words; it counts only once the user confirms it.
-// A message that asks for nothing else is answered with that.
+// remember proposes the memory that the user asks for, in the user's words; the user must confirm it. If the message
+// asks for nothing else, that is the answer.
 func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, err error) {
-	text, rest := wish(t.q.Text)
+	text, rest := memoryRequest(t.q.Text)
 	only := rest == ""
-	if text == "" || t.knows(text) {
+	if text == "" || t.isRecalled(text) {
 		return false, thread.Answer{}, nil
 	}
-	noted, err := step(ctx, t, "remember", "Noting what to remember", func(ctx context.Context, _ *task.Step) (bool, error) {
+	const label = "Suggesting a memory"
+	noted, err := step(ctx, t, "remember", label, func(ctx context.Context, _ *task.Step) (bool, error) {
 		err := t.Memories.Propose(ctx, t.q.UserID, t.q.AgentID, t.q.ThreadID, t.q.MessageID, text)
 		if err != nil && ctx.Err() == nil {
-			t.Log.WarnContext(ctx, "a memory could not be proposed", "turn", t.run.Task().ID, "error", err)
+			t.Log.WarnContext(ctx, "propose a memory", "turn", t.run.Task().ID, "error", err)
 		}
-		reply := noteReply(text, err == nil)
+		reply := memoryReply(text, err == nil)
 		if only {
 			t.run.Delta(reply)
 		}
@@ -106,18 +107,18 @@ func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, e
 	if err != nil || !only {
 		return false, thread.Answer{}, err
 	}
-	return true, thread.Answer{Text: noteReply(text, noted)}, nil
+	return true, thread.Answer{Text: memoryReply(text, noted)}, nil
 }
 
-func noteReply(text string, noted bool) string {
+func memoryReply(text string, noted bool) string {
 	if !noted {
-		return "That could not be noted just now. Ask again, or add it to the memories yourself."
+		return "The memory could not be saved. Try again, or add it on the Memories page."
 	}
-	return "Shall I remember this? “" + text + "” It waits among the memories for your yes."
+	return "Suggested memory: “" + text + "” Save or dismiss it on the Memories page."
 }
 
-// knows reports whether a text was recalled: what is remembered is never proposed again.
-func (t *turn) knows(text string) bool {
+// isRecalled reports whether a text is among the recalled memories, and so need not be proposed.
+func (t *turn) isRecalled(text string) bool {
 	for _, m := range t.ready.Memories {
 		if strings.Contains(core.Fold(m.Text), core.Fold(text)) {
 			return true

@@ -1,18 +1,17 @@
-// Package research answers one question of a conversation from the sources of an agent: the loop around a model, or
-// around none.
+// Package research answers a question of a conversation from the sources of an agent, with or without a model.
 //
-// One promise holds either way: whatever carries a mark [n] is backed by words that really stand in document n, and
-// code has checked it. Without a model the answer is those words themselves. With one it is written from quotes that
-// were found in their documents letter by letter, and held to them afterwards; where the model fails, the quotes are
-// the answer.
+// Every citation [n] is backed by words that are in document n, which code has verified. Without a model the answer
+// consists of these words. With a model it is written from verbatim quotes and checked against them; if the model
+// fails, the quotes are the answer.
 //
-// Every stage is a step of the turn's task. A crash resumes at the stage, and what was paid for is in the journal.
+// Every stage is a step of the turn's task, so that a turn resumes after a crash without repeating paid calls.
 //
-// What sources say is never believed to be anything but text: it reaches a model only between fences that it cannot
-// close, the model has no tools, and no link leaves it that is not a document's own.
+// Text from sources is untrusted: it reaches a model only in fences that it cannot close, the model has no tools, and
+// replies contain only links to documents.
 package research
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -23,46 +22,47 @@ import (
 	"carrel/internal/thread"
 )
 
-// Deps are what an agent works with.
+// Deps are the dependencies of an Agent.
 type Deps struct {
 	Search       Search
 	Documents    Documents
 	Conversation Conversation
 	Memories     Memories
 	Agents       Agents
-	// Spend may be nil where nothing is capped.
+	// Spend may be nil if there are no spending caps.
 	Spend Spend
-	// Model may be nil, or one without models: answers are quotes then.
+	// Model may be nil or have no models; answers are then quotes.
 	Model model.Provider
 	Clock core.Clock
 	Log   *slog.Logger
 }
 
-// Options are what an operator may set.
+// Options are the settings of an Agent.
 type Options struct {
-	// Prices say what the calls of models cost.
+	// Prices are the costs of model calls.
 	Prices model.Prices
-	// Ordinary and Research bound a turn of each kind; what is zero gets its default.
+	// Ordinary and Research limit the two kinds of turns; zero fields get their defaults.
 	Ordinary, Research Limits
 }
 
-// Limits bound a turn.
+// Limits limit a turn.
 type Limits struct {
-	// Time is how long the loop may take before it answers with what it has.
+	// Time is how long the turn may take; then it answers with what it has.
 	Time time.Duration
 	// Rounds of planning, searching and reading, and Searches in all of them.
 	Rounds, Searches int
-	// Documents are read in a round, and Passages of them shown to the model.
+	// Documents is how many documents a round reads, and Passages how many passages the model is shown.
 	Documents, Passages int
-	// Quotes are kept to write from. Enough of them from EnoughDocuments end the search.
+	// Quotes is how many quotes the answer is written from. Enough quotes from EnoughDocuments documents end the
+	// search.
 	Quotes, Enough, EnoughDocuments int
-	// Tokens are what all calls together may take; at four fifths of it the answer is written.
+	// Tokens is the budget of all calls; after four fifths of it the answer is written.
 	Tokens int
-	// AnswerTokens bounds the answer.
+	// AnswerTokens limits the answer.
 	AnswerTokens int
 }
 
-// Defaults of the limits.
+// Default limits.
 var (
 	ordinaryLimits = Limits{
 		Time: 90 * time.Second, Rounds: 3, Searches: 12, Documents: 8, Passages: 12,
@@ -74,29 +74,22 @@ var (
 	}
 )
 
-func (l Limits) or(d Limits) Limits {
-	if l.Time == 0 {
-		l.Time = d.Time
+func (l Limits) orDefaults(d Limits) Limits {
+	return Limits{
+		Time:            cmp.Or(l.Time, d.Time),
+		Rounds:          cmp.Or(l.Rounds, d.Rounds),
+		Searches:        cmp.Or(l.Searches, d.Searches),
+		Documents:       cmp.Or(l.Documents, d.Documents),
+		Passages:        cmp.Or(l.Passages, d.Passages),
+		Quotes:          cmp.Or(l.Quotes, d.Quotes),
+		Enough:          cmp.Or(l.Enough, d.Enough),
+		EnoughDocuments: cmp.Or(l.EnoughDocuments, d.EnoughDocuments),
+		Tokens:          cmp.Or(l.Tokens, d.Tokens),
+		AnswerTokens:    cmp.Or(l.AnswerTokens, d.AnswerTokens),
 	}
-	for _, n := range []struct{ have, want *int }{
-		{&l.Rounds, &d.Rounds},
-		{&l.Searches, &d.Searches},
-		{&l.Documents, &d.Documents},
-		{&l.Passages, &d.Passages},
-		{&l.Quotes, &d.Quotes},
-		{&l.Enough, &d.Enough},
-		{&l.EnoughDocuments, &d.EnoughDocuments},
-		{&l.Tokens, &d.Tokens},
-		{&l.AnswerTokens, &d.AnswerTokens},
-	} {
-		if *n.have == 0 {
-			*n.have = *n.want
-		}
-	}
-	return l
 }
 
-// Agent answers questions. It implements thread.Answerer, and may be used from many goroutines.
+// Agent answers questions. It implements thread.Answerer and is safe for concurrent use.
 type Agent struct {
 	Deps
 	options    Options
@@ -107,12 +100,12 @@ var _ thread.Answerer = (*Agent)(nil)
 
 // New returns an agent.
 func New(d Deps, o Options) *Agent {
-	o.Ordinary, o.Research = o.Ordinary.or(ordinaryLimits), o.Research.or(researchLimits)
+	o.Ordinary, o.Research = o.Ordinary.orDefaults(ordinaryLimits), o.Research.orDefaults(researchLimits)
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	if d.Model == nil {
-		d.Model, _ = model.New(model.Options{API: model.None}, d.Clock) // which can't fail
+		d.Model, _ = model.New(model.Options{API: model.None}, d.Clock) // never fails
 	}
 	return &Agent{Deps: d, options: o}
 }
@@ -125,7 +118,6 @@ func (a *Agent) Answer(ctx context.Context, r *task.Run, q thread.Question) (thr
 	return answer, err
 }
 
-// answer chooses the way.
 func (t *turn) answer(ctx context.Context) (thread.Answer, error) {
 	if err := t.prepare(ctx); err != nil {
 		return thread.Answer{}, err

@@ -13,16 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 )
 
 const (
-	// searchTime is how long one search may take.
-	searchTime = 8 * time.Second
-	// hitsOfSearch are asked for of each search.
-	hitsOfSearch = 20
-	// fusion is the constant of reciprocal rank fusion: how little the first places of a list count more than the next.
+	// searchTimeout is the timeout of one search.
+	searchTimeout = 8 * time.Second
+	// hitsPerSearch is the number of results requested from each search.
+	hitsPerSearch = 20
+	// fusion is the constant of reciprocal rank fusion: the higher, the smaller the lead of the first places.
 	fusion = 60
 )
 
@@ -35,49 +36,50 @@ type lookup struct {
 	ToYear   int    `json:"toYear,omitempty"`
 }
 
-// place is a passage of a document that a search found.
+// place is a found passage.
 type place struct {
 	DocumentID string  `json:"documentId"`
 	SourceID   string  `json:"sourceId"`
 	Start      int     `json:"start"`
 	End        int     `json:"end"`
 	Score      float64 `json:"score"`
-	// Keys are what the same work is known by in other records of it.
+	// Keys identify the work across records of it; see keysOf.
 	Keys []string `json:"keys,omitempty"`
 }
 
-// problem is something that keeps an answer from being all that it could be. Source is a name, or empty.
+// problem describes an incomplete search. Source is a name, or empty.
 type problem struct {
 	Source string `json:"source,omitempty"`
 	Detail string `json:"detail"`
 }
 
-// found is what the searches of a turn came to, the best first. It implements extract.Statistics.
+// found is the result of the searches of a turn, best first. It implements quote.Statistics.
 type found struct {
 	Places   []place   `json:"places,omitempty"`
 	Problems []problem `json:"problems,omitempty"`
-	// Total and Held are of the words of the question.
+	// Total and Held are the term statistics of the question.
 	Total int            `json:"total,omitempty"`
 	Held  map[string]int `json:"held,omitempty"`
-	// Corrected is what was searched for in place of a misspelt question.
+	// Corrected is the text that was searched instead of a misspelt question.
 	Corrected string `json:"corrected,omitempty"`
-	// Searches is how many there were, and Failed how many of them found nothing because they failed.
+	// Searches counts the searches, and Failed those that failed.
 	Searches int `json:"searches"`
 	Failed   int `json:"failed,omitempty"`
-	// Error is of the last that failed.
+	// Error is the failure of the last failed search.
 	Error *failure `json:"error,omitempty"`
 }
 
-// Units implements extract.Statistics.
+// Units implements quote.Statistics.
 func (f *found) Units() int { return f.Total }
 
-// Holders implements extract.Statistics.
+// Holders implements quote.Statistics.
 func (f *found) Holders(term string) int { return f.Held[term] }
 
-// search carries out the lookups of a round, at the same time, and adds what is new to what was found before. It
-// returns the new places.
+// search runs the lookups of a round concurrently, adds the results to earlier rounds and returns the new
+// places.
 func (t *turn) search(ctx context.Context, lookups []lookup) ([]place, error) {
-	round, err := step(ctx, t, "search", searchLabel(t.ready.Sources, lookups), func(ctx context.Context, _ *task.Step) (found, error) {
+	label := searchLabel(t.ready.Sources, lookups)
+	round, err := step(ctx, t, "search", label, func(ctx context.Context, _ *task.Step) (found, error) {
 		return t.find(ctx, lookups)
 	})
 	if err != nil {
@@ -97,39 +99,38 @@ func searchLabel(sources []knownSource, lookups []lookup) string {
 	return "Searching " + count(len(n), "source")
 }
 
-// find asks all lookups at once and puts their answers together.
+// find runs all lookups concurrently and merges their results.
 func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 	answers := make([]source.Found, len(lookups))
 	failures := make([]error, len(lookups))
+	buyer := source.Buyer{UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID}
 	var group errgroup.Group
 	for i, l := range lookups {
 		group.Go(func() error {
-			limited, cancel := context.WithTimeout(ctx, searchTime)
+			limited, cancel := context.WithTimeout(ctx, searchTimeout)
 			defer cancel()
-			r := source.FindRequest{
-				UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID, Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch,
-			}
+			q := search.Query{Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsPerSearch}
 			if l.Source != "" {
-				r.Sources = []string{l.Source}
+				q.Sources = []string{l.Source}
 			}
-			answers[i], failures[i] = t.Search.Find(limited, r)
+			answers[i], failures[i] = t.Search.Find(limited, buyer, q)
 			return nil
 		})
 	}
-	_ = group.Wait() // none returns an error
+	_ = group.Wait() // the goroutines return no errors
 	if ctx.Err() != nil {
 		return found{}, context.Cause(ctx)
 	}
 	out := found{Searches: len(lookups)}
-	ranks := newFusion(len(lookups) > 1)
+	ranks := newRankFusion(len(lookups) > 1)
 	for i, l := range lookups {
 		if err := failures[i]; err != nil {
-			t.Log.WarnContext(ctx, "a search of a turn failed", "turn", t.run.Task().ID, "error", err)
+			t.Log.WarnContext(ctx, "search failed", "turn", t.run.Task().ID, "error", err)
 			out.fail(t.ready.source(l.Source).Name, err)
 			continue
 		}
 		out.note(t.ready, answers[i])
-		for rank, h := range answers[i].Hits {
+		for rank, h := range answers[i].Cards {
 			ranks.add(rank, h)
 			if h.Document.Text != "" {
 				t.documents[h.Document.ID] = h.Document
@@ -145,8 +146,8 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 	return out, nil
 }
 
-// known returns the places that a question which points back is about, as far as the search did not find them: the
-// documents that answered before. Their words may be none of the question's.
+// known returns the documents cited in the previous answer, if the question refers back to it, unless the search found
+// them. They may not contain any word of the question.
 func (t *turn) known(places []place) []place {
 	var out []place
 	if !t.query.PointsBack() {
@@ -161,28 +162,31 @@ func (t *turn) known(places []place) []place {
 	return out
 }
 
-// count adds how rare the words of the question are. Without it the passages that were found have to do.
+// count adds the term statistics of the question. Without them, the found passages serve as statistics.
 func (t *turn) count(ctx context.Context, f *found) {
-	s, err := t.rarity(ctx, t.ready, f.Corrected+" "+t.query.Text, f.Places)
+	s, err := t.termStatistics(ctx, t.ready, f.Corrected+" "+t.query.Text, f.Places)
 	if err != nil {
-		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
+		t.Log.WarnContext(ctx, "count the words of a question", "turn", t.run.Task().ID, "error", err)
 		return
 	}
-	f.Total, f.Held = s.Units, s.Holders
+	f.Total, f.Held = s.Passages, s.Holders
 }
 
-// fail notes a search that found nothing because it failed.
+// fail records a failed search.
 func (f *found) fail(name string, err error) {
 	f.Failed++
 	e := failureOf(err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		e = failure{Kind: core.KindTimeout, Code: "unavailable", Detail: fmt.Sprintf("The search took longer than %d seconds.", int(searchTime.Seconds()))}
+		e = failure{
+			Kind: core.KindTimeout, Code: "unavailable",
+			Detail: fmt.Sprintf("The search took longer than %d seconds.", int(searchTimeout.Seconds())),
+		}
 	}
 	f.Error = &e
 	f.warn(problem{Source: name, Detail: e.Detail})
 }
 
-// note takes over what a search tells besides its hits.
+// note records the warnings of a search.
 func (f *found) note(known prepared, answer source.Found) {
 	for _, w := range answer.Warnings {
 		name := ""
@@ -199,7 +203,7 @@ func (f *found) warn(p problem) {
 	}
 }
 
-// add takes what a round found to what is there, and returns the places that are new.
+// add adds the results of a round, and returns the places that are new.
 func (f *found) add(round found) []place {
 	var fresh []place
 	for _, p := range round.Places {
@@ -222,18 +226,19 @@ func (f *found) add(round found) []place {
 	return fresh
 }
 
-// fusionOf puts several ranked lists together: a document counts by its places in all of them.
-type fusionOf struct {
+// rankFusion merges ranked lists: the score of a document is the sum over its ranks in all lists.
+type rankFusion struct {
 	several bool
 	merged  []place
 }
 
-func newFusion(several bool) *fusionOf { return &fusionOf{several: several} }
+func newRankFusion(several bool) *rankFusion { return &rankFusion{several: several} }
 
-// add takes the hit at a rank of a list. The first list that has a document says where in it to look.
-func (f *fusionOf) add(rank int, h source.Card) {
+// add adds the hit at a rank of a list. The first list with a document determines its passage.
+func (f *rankFusion) add(rank int, h source.Card) {
 	p := place{
-		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End, Score: h.Score, Keys: keysOf(h.Document),
+		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End,
+		Score: h.Score, Keys: keysOf(h.Document),
 	}
 	if f.several {
 		p.Score = 1 / float64(fusion+rank+1)
@@ -247,21 +252,24 @@ func (f *fusionOf) add(rank int, h source.Card) {
 	f.merged = append(f.merged, p)
 }
 
-func (f *fusionOf) places() []place {
+func (f *rankFusion) places() []place {
 	slices.SortStableFunc(f.merged, func(a, b place) int { return cmp.Compare(b.Score, a.Score) })
 	return f.merged
 }
 
-// same reports whether two places are of the same work.
+// same reports whether two places belong to the same work.
 func (p place) same(other place) bool {
-	return p.DocumentID == other.DocumentID || slices.ContainsFunc(p.Keys, func(k string) bool { return slices.Contains(other.Keys, k) })
+	return p.DocumentID == other.DocumentID ||
+		slices.ContainsFunc(p.Keys, func(k string) bool { return slices.Contains(other.Keys, k) })
 }
 
-// keysOf returns what tells that two records are of the same work: the DOI, the address, the hash of all they say.
+// keysOf returns keys that records of the same work share: DOI, URL and content hash.
 func keysOf(d source.Document) []string {
 	var keys []string
 	if doi := strings.ToLower(strings.TrimSpace(d.DOI)); doi != "" {
-		for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
+		for _, prefix := range []string{
+			"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:",
+		} {
 			doi = strings.TrimPrefix(doi, prefix)
 		}
 		keys = append(keys, "doi:"+strings.TrimSpace(doi))

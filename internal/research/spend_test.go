@@ -10,7 +10,7 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// costs answers as the brain would, at a price.
+// costs answers like the brain, at a price.
 func costs(in int, f func(modelfake.Request) modelfake.Reply) func(modelfake.Request) modelfake.Reply {
 	return func(r modelfake.Request) modelfake.Reply {
 		reply := f(r)
@@ -21,8 +21,8 @@ func costs(in int, f func(modelfake.Request) modelfake.Reply) func(modelfake.Req
 
 func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 	t.Parallel()
-	// A call may cost its MaxTokens, in micros: 600 for the plan, 2000 for the quotes, 1500 for the answer. Reading is
-	// free but for what the fake says.
+	// The reserved cost of a call is its MaxTokens in micros: 600 for the plan, 2000 for the quotes, 1500 for the
+	// answer. Input costs only what the fake reports.
 	for name, c := range map[string]struct {
 		cap    int64
 		asked  []string
@@ -54,7 +54,7 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 			if w.purse.spent > c.cap || w.purse.reserved != 0 {
 				t.Errorf("the purse is at %+v", &w.purse)
 			}
-			// With nothing to say it fails.
+			// Without any result it fails.
 			w.purse.cap = 0
 			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" || !strings.Contains(got.task.ErrorDetail, "resets at") {
 				t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)

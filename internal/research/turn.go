@@ -14,16 +14,16 @@ import (
 	"carrel/internal/thread"
 )
 
-// turn is one attempt at an answer. All that it knows comes from the journal, or is made anew from what is there, so
-// that every attempt takes the same way.
+// turn is one attempt to answer. Its state comes from the journal or is recomputed from it, so that every attempt takes
+// the same steps.
 type turn struct {
 	*Agent
 	run *task.Run
 	q   thread.Question
-	// text is the question without what it asks to remember besides.
+	// text is the question without a request to remember something.
 	text string
-	// ends is when this attempt answers with what it has. A turn that was resumed gets its time again: what it waited
-	// for a node is not its own doing, and the task has a deadline of its own.
+	// ends is when this attempt answers with what it has. A resumed turn gets its full time again, because waiting for
+	// a node is not its fault, and the task has a deadline.
 	ends time.Time
 
 	ready     prepared
@@ -31,9 +31,9 @@ type turn struct {
 	found     found
 	documents map[string]source.Document
 	spent     spent
-	// told says that a model was told the memories.
-	told bool
-	// limits are the turn's own; the journal has them, so that new settings do not lead a resumed turn astray.
+	// memoriesShown is set once a model has been shown the memories.
+	memoriesShown bool
+	// limits are read from the journal, so that changed settings do not affect a resumed turn.
 	limits Limits
 }
 
@@ -42,26 +42,29 @@ func newTurn(a *Agent, r *task.Run, q thread.Question) *turn {
 	if q.Research {
 		limits = a.options.Research
 	}
-	_, text := wish(q.Text)
+	_, text := memoryRequest(q.Text)
 	return &turn{
-		text: cmp.Or(text, q.Text), Agent: a, run: r, q: q, limits: limits, ends: a.Clock.Now().Add(limits.Time), documents: map[string]source.Document{},
+		text: cmp.Or(text, q.Text), Agent: a, run: r, q: q, limits: limits, ends: a.Clock.Now().Add(limits.Time),
+		documents: map[string]source.Document{},
 	}
 }
 
-// left returns how much of the turn's time there is.
+// left returns the remaining time.
 func (t *turn) left() time.Duration { return t.ends.Sub(t.Clock.Now()) }
 
-// late reports whether what is left of the time is needed for the answer.
-func (t *turn) late() bool { return t.left() < t.limits.Time/3 }
+// mustAnswerNow reports whether less than a third of the time is left, which is needed for the answer.
+func (t *turn) mustAnswerNow() bool { return t.left() < t.limits.Time/3 }
 
-// step runs a stage and journals what it comes to. What it returns was read from the journal's form also when it
-// has just been written, so that no attempt sees more than another.
-func step[T any](ctx context.Context, t *turn, kind, label string, fn func(ctx context.Context, s *task.Step) (T, error)) (T, error) {
+// step runs a stage and journals its result. The result is always decoded from its journaled form, so that a first and
+// a resumed attempt see the same.
+func step[T any](
+	ctx context.Context, t *turn, kind, label string, fn func(ctx context.Context, s *task.Step) (T, error),
+) (T, error) {
 	var out T
 	raw, err := t.run.Step(ctx, kind, label, func(ctx context.Context, s *task.Step) ([]byte, error) {
 		v, err := fn(ctx, s)
 		if ctx.Err() != nil {
-			// Stopped from outside: what was made of it meanwhile is no outcome of the stage.
+			// Cancelled: a result computed meanwhile does not count.
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
@@ -78,7 +81,7 @@ func step[T any](ctx context.Context, t *turn, kind, label string, fn func(ctx c
 	return out, nil
 }
 
-// document returns a document of the agent's sources; ones that were read stay at hand for the attempt.
+// document returns a document of the agent's sources, and caches it for this attempt.
 func (t *turn) document(ctx context.Context, id string) (source.Document, error) {
 	if d, ok := t.documents[id]; ok {
 		return d, nil
@@ -90,10 +93,10 @@ func (t *turn) document(ctx context.Context, id string) (source.Document, error)
 	return d, err
 }
 
-// extractors are kept by language, since one remembers the words that it has read.
+// extractors pools extractors by language, because an extractor caches stems.
 type extractors struct{ pools sync.Map }
 
-// use lends an extractor.
+// use calls do with a pooled extractor.
 func (e *extractors) use(language string, do func(*quote.Extractor)) {
 	pool, ok := e.pools.Load(language)
 	if !ok {

@@ -1,38 +1,45 @@
-// Package search finds and ranks documents.
+// Package search is the vocabulary of document search and the interface of its engines.
 //
-// An Index is a folder of immutable segments, each of which covers a span of the documents' change log; a Follower
-// keeps it in step with the log. The documents in the database are the truth. Whatever the index does not hold, for
-// being new, deleted or damaged, is Missing and filled in again from the log, while searches are answered from the
-// rest.
+// A Query goes to an Engine, which returns a Result: ranked hits, counts by year and source, and a corrected query
+// where the original was misspelt. A Highlighter then cuts snippets from the documents. Service adds query embeddings,
+// and fails as unavailable while no engine is open.
+//
+// Documents live in the database, and an engine holds a copy derived from their change log (Log): Missing returns a
+// span of the log that the engine does not hold yet, and Apply adds it. The engine of this repository is search/local,
+// an index in the data folder. Package searchtest is the acceptance suite for engines.
 package search
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 
 	"carrel/internal/search/query"
-	"carrel/internal/search/rank"
-	"carrel/internal/search/segment"
 )
 
-// Query is what is asked. A year of 0 leaves that side open; the bounds belong to the range.
+// Query is a search request. A year of 0 leaves that side of the range open; both bounds are inclusive.
 type Query struct {
-	Text     string
+	Text string
+	// Language is the ISO 639-1 code by which Text is analysed; English if it is empty or unknown.
 	Language string
-	// Sources are those to search: none finds nothing.
-	Sources  []string
-	Limit    int
-	FromYear int
-	ToYear   int
-	// Facets asks for Total, Years and Sources.
+	// Sources are the ids of the sources to search. An engine searches no others, so none finds nothing.
+	Sources          []string
+	Limit            int
+	FromYear, ToYear int
+	// Facets requests Total, Years and Sources, which cost a second pass over the matches.
 	Facets bool
-	// Vector is the query's embedding by Model, nil for none.
+	// Vector is the embedding of Text by Model, or nil.
 	Vector []float32
 	Model  string
 }
 
-// Hit is a document that answers the query, and which of its passages does so best.
+// Bounded reports whether the query limits the years.
+func (q Query) Bounded() bool { return q.FromYear != 0 || q.ToYear != 0 }
+
+// Covers reports whether a document of this year, 0 for undated, is within the bounds.
+func (q Query) Covers(year int) bool {
+	return !q.Bounded() || year != 0 && year >= q.FromYear && year <= cmp.Or(q.ToYear, year)
+}
+
+// Hit is a matching document and its best passage, as an index into analysis.Passages of its text.
 type Hit struct {
 	ID       string
 	SourceID string
@@ -40,125 +47,47 @@ type Hit struct {
 	Score    float64
 }
 
-// YearCount is how many of the results are of one year.
-type YearCount struct {
-	Year  int
-	Count int
-}
+// YearCount is the number of counted documents of one year.
+type YearCount struct{ Year, Count int }
 
-// SourceCount is how many of the results are of one source.
+// SourceCount is the number of counted documents in one source.
 type SourceCount struct {
 	SourceID string
 	Count    int
 }
 
-// Result is the answer to a query: see rank.Answer for what is counted.
-type Result struct {
-	Hits    []Hit
-	Total   int
-	Years   []YearCount
+// Facets count the documents that match a query. Without Query.Facets only UndatedExcluded is set.
+type Facets struct {
+	// Total is the number of documents that hold at least half of the query's IDF weight, and of those in the hits; it
+	// is never less than the number of hits.
+	Total int
+	// Years splits Total by year, ascending, without undated documents.
+	Years []YearCount
+	// Sources splits Total by source.
 	Sources []SourceCount
-	// UndatedExcluded is how many documents worth counting were left out because a year bound was given and they
-	// have no year.
+	// UndatedExcluded counts the documents that matched but were left out because the query is bounded and they have
+	// no year.
 	UndatedExcluded int
-	// Corrected is the query that was answered in place of a misspelt one, "" when it is the one asked.
+}
+
+// Result is the answer to a query.
+type Result struct {
+	// Hits are the best documents with at least one term of the query, so that a long question still finds a document
+	// that answers part of it.
+	Hits []Hit
+	Facets
+	// Corrected is the text that was searched instead of a misspelt one, "" if there was no correction.
 	Corrected string
+	// Parsed is the query that was searched, for NewHighlighter.
+	Parsed query.Parsed
+	// EmbeddingFailed is set when the query should have had an embedding but was ranked by words alone.
+	EmbeddingFailed bool
 }
 
-// Search answers a query from what the index holds at this moment. A segment that turns out to be damaged is
-// dropped, and the rest answers.
-func (ix *Index) Search(ctx context.Context, q Query) (Result, error) {
-	for {
-		s, err := ix.acquire()
-		if err != nil {
-			return Result{}, err
-		}
-		var result Result
-		err = guard(func() (err error) {
-			result, err = ix.search(ctx, s, q)
-			return err
-		})
-		again := isDamage(err) && ix.dropDamaged(ctx, s)
-		s.release()
-		if err == nil {
-			return result, nil
-		}
-		if !again {
-			return Result{}, fmt.Errorf("search: %w", err)
-		}
-	}
+// Statistics hold the frequencies of terms in the searched sources.
+type Statistics struct {
+	// Passages is the number of passages.
+	Passages int
+	// Holders is the number of passages that hold each term.
+	Holders map[string]int
 }
-
-// search answers a query from a snapshot, and where that finds little for being misspelt, what was likely meant.
-func (ix *Index) search(ctx context.Context, s *snapshot, q Query) (Result, error) {
-	parts := s.files()
-	views := make([]rank.View, len(parts))
-	for i, p := range parts {
-		var err error
-		if views[i], err = p.view(); err != nil {
-			return Result{}, err
-		}
-	}
-	parsed := ix.parse(q)
-	answer, err := rank.Search(ctx, views, q.request(parsed))
-	if err != nil {
-		return Result{}, err
-	}
-	if len(answer.Hits) == 0 || answer.Weak {
-		corrected, err := correct(ctx, views, q, parsed, answer.Unknown)
-		if err != nil {
-			return Result{}, err
-		}
-		if corrected != "" {
-			meant := q
-			meant.Text = corrected
-			better, err := rank.Search(ctx, views, meant.request(ix.parse(meant)))
-			if err != nil {
-				return Result{}, err
-			}
-			// Something in place of nothing, or something good in place of something weak.
-			if len(better.Hits) > 0 && (len(answer.Hits) == 0 || !better.Weak) {
-				result, err := newResult(parts, better)
-				result.Corrected = corrected
-				return result, err
-			}
-		}
-	}
-	return newResult(parts, answer)
-}
-
-func (ix *Index) parse(q Query) query.Query {
-	in := ix.indexers.take()
-	defer ix.indexers.give(in)
-	return query.Parse(in.analyser(q.Language), q.Text)
-}
-
-func (q Query) request(parsed query.Query) rank.Request {
-	return rank.Request{
-		Query: parsed, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Facets,
-		Vector: q.Vector, Model: q.Model,
-	}
-}
-
-func newResult(parts []*part, answer rank.Answer) (Result, error) {
-	out := Result{Total: answer.Total, UndatedExcluded: answer.UndatedExcluded}
-	for _, h := range answer.Hits {
-		f := parts[h.View].file
-		id, err := f.ID(h.Doc)
-		if err != nil {
-			return Result{}, err
-		}
-		out.Hits = append(out.Hits, Hit{
-			ID: id, SourceID: sourceOf(f.Sources(), h.Doc), Passage: int(h.Unit - f.FirstUnits()[h.Doc]), Score: h.Score,
-		})
-	}
-	for _, y := range answer.Years {
-		out.Years = append(out.Years, YearCount(y))
-	}
-	for _, s := range answer.Sources {
-		out.Sources = append(out.Sources, SourceCount{SourceID: s.Source, Count: s.Count})
-	}
-	return out, nil
-}
-
-func isDamage(err error) bool { return errors.Is(err, segment.ErrDamaged) }

@@ -1,289 +1,134 @@
-package search
+package search_test
 
 import (
-	"math"
-	"slices"
-	"strconv"
+	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"carrel/internal/core"
+	"carrel/internal/search"
 )
 
-// library returns an index of the documents, all in the source "s" unless they say otherwise.
-func library(t testing.TB, documents ...Document) *Index {
-	t.Helper()
-	ix, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := ix.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	changes := make([]Change, len(documents))
-	for i, d := range documents {
-		if d.SourceID == "" {
-			d.SourceID = "s"
-		}
-		changes[i] = Change{Seq: uint64(i + 1), Op: Put, ID: d.ID, Document: d}
-	}
-	if err := ix.Fill(t.Context(), Span{Through: uint64(len(documents))}, changes); err != nil {
-		t.Fatal(err)
-	}
-	return ix
+// fakeEngine records the last query.
+type fakeEngine struct {
+	search.Engine
+	query search.Query
 }
 
-func find(t testing.TB, ix *Index, q Query) Result {
-	t.Helper()
-	if q.Sources == nil {
-		q.Sources = []string{"s"}
-	}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
-	q.Facets = true
-	result, err := ix.Search(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+func (e *fakeEngine) Search(_ context.Context, q search.Query) (search.Result, error) {
+	e.query = q
+	return search.Result{}, nil
 }
 
-func ids(r Result) []string {
-	var out []string
-	for _, h := range r.Hits {
-		out = append(out, h.ID)
-	}
-	return out
-}
+func (*fakeEngine) Status() search.Status { return search.Status{Sources: map[string]int{"a": 3}} }
 
-// Lengths are 8 (3×2+2, "the" not counted), 6 (3×1+3) and 4 (3×1+1); their average is 6.
-var tiny = []Document{
-	{ID: "a", Title: "Red fox", Text: "the fox runs"},
-	{ID: "b", Title: "Blue", Text: "red, red sky"},
-	{ID: "c", Title: "Green", Text: "grass", Authors: []string{"Ada Lovelace"}},
-}
+// embedder returns a vector, or an error.
+type embedder struct{ err error }
 
-func TestScoresAreBM25FAsComputedByHand(t *testing.T) {
+func (e embedder) Query(context.Context, string) ([]float32, error) { return []float32{1}, e.err }
+
+func (embedder) Model() string { return "m" }
+
+func TestServiceIsUnavailableWithoutAnEngine(t *testing.T) {
 	t.Parallel()
-	ln16, ln83 := 0.47000362924573563, 0.9808292530117262 // idf of a term in two of three documents, and in one
-	tests := map[string]struct {
-		query string
-		want  []Hit
-	}{
-		// a: frequency 3, norm 1.2×(0.25+0.75×8/6) = 1.5; b: frequency 2, norm 1.2.
-		"title weighs three": {"red", []Hit{{ID: "a", Score: ln16 * 6.6 / 4.5}, {ID: "b", Score: ln16 * 4.4 / 3.2}}},
-		// a: "fox" 3+1 times, asked for twice.
-		"query frequency kept": {"fox foxes", []Hit{{ID: "a", Score: 2 * ln83 * 8.8 / 5.5}}},
-		// c: frequency 1, norm 1.2×(0.25+0.75×4/6) = 0.9: authors are no part of the length.
-		"authors weigh one": {"lovelace", []Hit{{ID: "c", Score: ln83 * 2.2 / 1.9}}},
-		// a by its words (norm 1.5), and 0.4 × the mean idf × (0.67 for being adjacent, once; 0.33 for being near, twice).
-		"nearness counts": {"red fox", []Hit{
-			{ID: "a", Score: ln16*6.6/4.5 + ln83*8.8/5.5 + 0.4*(ln16+ln83)/2*2.2*(0.67*1/2.5+0.33*2/3.5)},
-			{ID: "b", Score: ln16 * 4.4 / 3.2},
-		}},
-		"unknown words": {"zebra", nil},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := find(t, library(t, tiny...), Query{Text: test.query})
-			if !slices.Equal(ids(got), ids(Result{Hits: test.want})) {
-				t.Fatalf("hits %v, want %v", got.Hits, test.want)
+	s := search.NewService(nil, slog.New(slog.DiscardHandler))
+	check := func() {
+		t.Helper()
+		_, searchErr := s.Search(t.Context(), search.Query{})
+		_, statisticsErr := s.Statistics(t.Context(), nil, nil)
+		for _, err := range []error{searchErr, statisticsErr} {
+			if e := core.AsError(err); e.Kind != core.KindUnavailable || e.RetryAfter == 0 {
+				t.Errorf("the error is %v", err)
 			}
-			for i, h := range got.Hits {
-				if math.Abs(h.Score-test.want[i].Score) > 1e-8 {
-					t.Errorf("score of %s is %v, want %v", h.ID, h.Score, test.want[i].Score)
-				}
-			}
-		})
+		}
+		if _, known := s.Indexed("a"); known {
+			t.Error("the number of indexed documents is known")
+		}
+	}
+	check()
+	s.Open(&fakeEngine{})
+	if _, err := s.Search(t.Context(), search.Query{}); err != nil {
+		t.Error(err)
+	}
+	if n, known := s.Indexed("a"); n != 3 || !known {
+		t.Errorf("%d documents are indexed (%t)", n, known)
+	}
+	s.Shut()
+	check()
+}
+
+func TestServiceAddsTheEmbeddingOfTheQuery(t *testing.T) {
+	t.Parallel()
+	engine := &fakeEngine{}
+	for name, err := range map[string]error{"answers": nil, "fails": errors.New("no")} {
+		s := search.NewService(embedder{err}, slog.New(slog.DiscardHandler))
+		s.Open(engine)
+		got, searchErr := s.Search(t.Context(), search.Query{Text: "q"})
+		if searchErr != nil || got.EmbeddingFailed != (err != nil) || (engine.query.Vector == nil) != (err != nil) {
+			t.Errorf("an embedder that %s: %+v for %+v, %v", name, got, engine.query, searchErr)
+		}
 	}
 }
 
-func TestYearBoundsAreInclusiveAndLeaveOutTheUndated(t *testing.T) {
+func TestQueryCoversTheYearsWithinItsBounds(t *testing.T) {
 	t.Parallel()
-	ix := library(t,
-		Document{ID: "1990", Title: "alpha", Year: 1990}, Document{ID: "1995", Title: "alpha", Year: 1995},
-		Document{ID: "1995b", Title: "alpha", Year: 1995}, Document{ID: "2000", Title: "alpha", Year: 2000},
-		Document{ID: "undated", Title: "alpha"}, Document{ID: "other", Title: "beta"})
-	all := []YearCount{{1990, 1}, {1995, 2}, {2000, 1}}
-	tests := map[string]struct {
-		from, to int
-		want     []string
-		years    []YearCount
-		undated  int
+	for _, c := range []struct {
+		q    search.Query
+		year int
+		want bool
 	}{
-		"open":          {0, 0, []string{"1990", "1995", "1995b", "2000", "undated"}, all, 0},
-		"from":          {1995, 0, []string{"1995", "1995b", "2000"}, all[1:], 1},
-		"to":            {0, 1995, []string{"1990", "1995", "1995b"}, all[:2], 1},
-		"both":          {1991, 1999, []string{"1995", "1995b"}, all[1:2], 1},
-		"one year":      {2000, 2000, []string{"2000"}, all[2:], 1},
-		"wide as can":   {1, 9999, []string{"1990", "1995", "1995b", "2000"}, all, 1},
-		"no such year":  {1991, 1994, nil, nil, 1},
-		"crossed bound": {2000, 1990, nil, nil, 1},
-	}
-	for name, test := range tests {
-		got := find(t, ix, Query{Text: "alpha", FromYear: test.from, ToYear: test.to})
-		if !slices.Equal(ids(got), test.want) || got.Total != len(test.want) {
-			t.Errorf("%s: hits %v of %d, want %v", name, ids(got), got.Total, test.want)
-		}
-		if !slices.Equal(got.Years, test.years) || got.UndatedExcluded != test.undated {
-			t.Errorf("%s: years %v, undated %d, want %v, %d", name, got.Years, got.UndatedExcluded, test.years, test.undated)
-		}
-	}
-}
-
-func TestTotalCountsHalfTheMassAndWhatIsListed(t *testing.T) {
-	t.Parallel()
-	documents := []Document{{ID: "both", Text: "rare common", Year: 2001}, {ID: "rare", Text: "rare", Year: 2002}}
-	for i := range 20 {
-		documents = append(documents, Document{ID: "common" + strconv.Itoa(i), Text: "common", Year: 2003})
-	}
-	ix := library(t, documents...)
-	q := Query{Text: "rare common", Limit: 1}
-	// "rare" alone is more than half of the mass, "common" is not.
-	if got, want := find(t, ix, q), []YearCount{{2001, 1}, {2002, 1}}; got.Total != 2 || !slices.Equal(got.Years, want) {
-		t.Errorf("one listed: total %d, years %v, want 2, %v", got.Total, got.Years, want)
-	}
-	q.Limit = 5
-	if got, want := find(t, ix, q), []YearCount{{2001, 1}, {2002, 1}, {2003, 3}}; got.Total != 5 || !slices.Equal(got.Years, want) {
-		t.Errorf("five listed: total %d, years %v, want 5, %v", got.Total, got.Years, want)
-	}
-}
-
-func TestNamesComeFirst(t *testing.T) {
-	t.Parallel()
-	ix := library(t,
-		Document{ID: "chatter", Title: "War art, art war", Text: strings.Repeat("art war ", 50)},
-		Document{ID: "sequel", Title: "The Art of War II", Text: "art war"},
-		Document{ID: "work", Title: "The Art of War", Text: strings.Repeat("strategy and terrain ", 200), DOI: "10.1000/ABC"},
-		Document{ID: "cites", Text: "see 10.1000/abc"},
-		Document{ID: "band", Title: "My Generation: The Who"})
-	for query, want := range map[string]string{
-		"the art of war": "work", "THE ÁRT OF WAR!": "work", "https://doi.org/10.1000/abc": "work", "the who": "band",
+		{search.Query{}, 0, true},
+		{search.Query{}, 1970, true},
+		{search.Query{FromYear: 1970}, 0, false},
+		{search.Query{FromYear: 1970}, 1969, false},
+		{search.Query{FromYear: 1970}, 1970, true},
+		{search.Query{ToYear: 1970}, 1970, true},
+		{search.Query{ToYear: 1970}, 1971, false},
+		{search.Query{FromYear: 1960, ToYear: 1970}, 1965, true},
 	} {
-		if got := find(t, ix, Query{Text: query}); len(got.Hits) == 0 || got.Hits[0].ID != want {
-			t.Errorf("%q finds %v, want %s first", query, ids(got), want)
-		}
-	}
-	if got := find(t, ix, Query{Text: "10.1000/abc"}); len(got.Hits) != 1 {
-		t.Errorf("a DOI finds %v, want the work alone", ids(got))
-	}
-}
-
-func TestOperatorsChooseDocuments(t *testing.T) {
-	t.Parallel()
-	ix := library(t,
-		Document{ID: "knuth", Title: "Sorting and searching", Text: "An art of computer programming.", Authors: []string{"Donald E. Knuth"}},
-		Document{ID: "other", Title: "Searching", Text: "Sorting by Knuth is art. State of the art in computers.", Authors: []string{"Donald Duck", "Ada Knuth"}},
-		Document{ID: "plain", Title: "Sorting", Text: "computer science"})
-	for query, want := range map[string][]string{
-		`sorting`:                      {"knuth", "other", "plain"},
-		`sorting author:knuth`:         {"knuth", "other"},
-		`author:"donald knuth"`:        {"knuth"},
-		`author:"knuth donald"`:        {"knuth"},
-		`sorting -author:duck`:         {"knuth", "plain"},
-		`"state of the art" computers`: {"other"},
-		`"computer programming"`:       {"knuth"},
-		`title:searching sorting`:      {"knuth", "other"},
-		`sorting -searching`:           {"plain"},
-		`text:sorting`:                 {"other"},
-		`-sorting`:                     nil,
-	} {
-		got := ids(find(t, ix, Query{Text: query}))
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s finds %v, want %v", query, got, want)
+		if got := c.q.Covers(c.year); got != c.want {
+			t.Errorf("%+v covers %d: %t", c.q, c.year, got)
 		}
 	}
 }
 
-func TestALongDocumentIsOneHitWithItsBestPassage(t *testing.T) {
+func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
 	t.Parallel()
-	filler := strings.Repeat("Nothing of note happens in this paragraph of the long report. ", 60)
-	ix := library(t,
-		Document{ID: "long", Title: "Report", Text: filler + "\n\nA zebra crosses the savanna.\n\n" + filler},
-		Document{ID: "short", Title: "Note", Text: "zebra"})
-	got := find(t, ix, Query{Text: "zebra"})
-	if len(got.Hits) != 2 || got.Total != 2 {
-		t.Fatalf("hits %v of %d, want two", ids(got), got.Total)
+	filler := strings.Repeat("Nothing of interest. ", 150)
+	text := filler + "\n\n" + "A ferry crosses the river by the bridge.\n\n" + filler
+	q := search.Query{Text: "ferry bridge", Language: "en"}
+	h := search.NewHighlighter(q.Language, search.Parse(q))
+	if s := h.Snippet("Title", text, search.BestPassage); len(s.Highlights) != 2 || !strings.Contains(s.Text, "A ferry crosses") {
+		t.Errorf("the snippet is %+v", s)
 	}
-	for _, h := range got.Hits {
-		if h.ID == "long" && h.Passage == 0 {
-			t.Error("the best passage of the long document is its first, want one in the middle")
-		}
-	}
-	// A word of the title is in every passage, and still one hit.
-	if got := find(t, ix, Query{Text: "report"}); len(got.Hits) != 1 || got.Total != 1 {
-		t.Errorf("hits %v of %d, want one", ids(got), got.Total)
+	if s := h.Snippet("Title", "A short text.", 7); s.Text != "A short text." {
+		t.Errorf("the snippet of a document that became shorter is %+v", s)
 	}
 }
 
-func TestOtherSourcesNeitherShowNorCount(t *testing.T) {
-	t.Parallel()
-	documents := slices.Clone(tiny)
-	alone := find(t, library(t, documents...), Query{Text: "red fox"})
-	for i := range 50 {
-		documents = append(documents, Document{ID: "x" + strconv.Itoa(i), SourceID: "other", Title: "red red fox", Text: "fox"})
-	}
-	ix := library(t, documents...)
-	beside := find(t, ix, Query{Text: "red fox"})
-	if !slices.Equal(alone.Hits, beside.Hits) || alone.Total != beside.Total {
-		t.Errorf("beside another source: %+v, alone: %+v", beside, alone)
-	}
-	both := find(t, ix, Query{Text: "red fox", Sources: []string{"s", "other"}})
-	if want := []SourceCount{{"other", 50}, {"s", 1}}; !slices.Equal(both.Sources, want) {
-		t.Errorf("counts by source %v, want %v", both.Sources, want)
-	}
+// fakeLog has one put and one deletion.
+type fakeLog struct{ search.Log }
+
+func (fakeLog) Changes(context.Context, uint64, uint64, int) ([]search.Change, error) {
+	return []search.Change{{Op: search.Put, ID: "1", Document: search.Document{ID: "1"}}, {Op: search.Delete, ID: "2"}}, nil
 }
 
-func TestAMisspeltQueryIsCorrectedWhenItsHitsAreWeak(t *testing.T) {
-	t.Parallel()
-	documents := []Document{
-		{ID: "ir", Title: "Information retrieval", Text: "retrieving documents"},
-		{ID: "ml", Title: "Neural networks", Text: "learning representations"},
+type vectorSource map[string]*search.Vectors
+
+func (v vectorSource) Vectors(_ context.Context, docs []search.Document) (map[string]*search.Vectors, error) {
+	if len(docs) != 1 {
+		return nil, errors.New("vectors of deleted documents were requested")
 	}
-	for i := range 20 {
-		documents = append(documents, Document{ID: "d" + strconv.Itoa(i), Text: "documents about nothing"})
-	}
-	ix := library(t, documents...)
-	for query, want := range map[string]struct {
-		first, corrected string
-	}{
-		"Infromation retreival!":    {"ir", "information retrieval!"},
-		"nueral networks":           {"ml", "neural networks"},
-		"retreival of documents":    {"ir", "retrieval of documents"},
-		"neural networks zzqxj":     {"ml", ""}, // strong without it
-		"information retrieval":     {"ir", ""},
-		"xylophonists":              {"", ""},
-		`neural -netwroks networks`: {"ml", ""}, // what is excluded is not looked for
-	} {
-		got := find(t, ix, Query{Text: query})
-		first := ""
-		if len(got.Hits) > 0 {
-			first = got.Hits[0].ID
-		}
-		if first != want.first || got.Corrected != want.corrected {
-			t.Errorf("%q finds %q, corrected %q, want %q, %q", query, first, got.Corrected, want.first, want.corrected)
-		}
-	}
+	return v, nil
 }
 
-func TestEachLanguageIsReadItsOwnWay(t *testing.T) {
+func TestChangesCarryTheVectorsOfTheirDocuments(t *testing.T) {
 	t.Parallel()
-	for language, test := range map[string]struct{ text, query string }{
-		"en": {"indexed documents", "indexing document"},
-		"de": {"Die Häuser der Städte", "haus stadt"},
-		"fr": {"les chevaux étaient mangés", "cheval mangé"},
-		"ru": {"поисковые системы", "поисковая система"},
-		"ja": {"自然言語処理の研究", "言語処理"},
-		"ko": {"기계 학습을 연구한다", "기계 학습"},
-		"ar": {"المكتبات الرقمية", "مكتبات"},
-		"th": {"การค้นหาข้อมูล", "ค้นหา"},
-	} {
-		ix := library(t, Document{ID: "d", Language: language, Text: test.text}, Document{ID: "x", Language: language, Text: "zzz"})
-		if got := find(t, ix, Query{Text: test.query, Language: language}); !slices.Equal(ids(got), []string{"d"}) {
-			t.Errorf("%s: %q finds %v, want d", language, test.query, ids(got))
-		}
+	want := &search.Vectors{Model: "m"}
+	changes, err := search.WithVectors(fakeLog{}, vectorSource{"1": want}).Changes(t.Context(), 0, 2, 10)
+	if err != nil || changes[0].Document.Vectors != want || changes[1].Document.Vectors != nil {
+		t.Errorf("the changes are %+v, %v", changes, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
 
 // Federated searches sources at query time.
@@ -97,7 +98,7 @@ func (h heard) warning(src Source) Warning {
 
 // askAll searches federated sources concurrently. A source that fails is not an error; a failure to store its results
 // is.
-func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Query) ([]heard, error) {
+func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q search.Query) ([]heard, error) {
 	out := make([]heard, len(sources))
 	limited, cancel := context.WithTimeout(ctx, s.options.FederatedTimeout)
 	defer cancel()
@@ -116,7 +117,7 @@ func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Q
 }
 
 // searchOne searches a source within the limited context and stores its results within ctx.
-func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
+func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (heard, error) {
 	answer, err := s.reply(ctx, limited, buyer, src, q)
 	var failure *Failure
 	switch {
@@ -148,26 +149,21 @@ func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Sourc
 		return heard{}, err
 	}
 	q.Language = src.Language
-	snippet := s.ranker.Snippets(q)
+	highlighter := search.NewHighlighter(q.Language, search.Parse(q))
 	out := heard{undatedExcluded: answer.UndatedExcluded}
 	for rank, d := range docs {
-		if !q.covers(d.Year) {
+		if !q.Covers(d.Year) { // the year of a kept document may have changed since
 			continue
 		}
-		out.cards = append(out.cards, Card{Document: d, Snippet: snippet(d, BestPassage), Score: reciprocal(rank)})
+		out.cards = append(out.cards, Card{
+			Document: d, Snippet: highlighter.Snippet(d.Title, d.Text, search.BestPassage), Score: reciprocal(rank),
+		})
 	}
 	return out, nil
 }
 
-// covers reports whether a document of the year is within the bounds of the query. Whoever keeps to them elsewhere, they
-// are looked at here again: a document may have been kept when it was said to be of another year.
-func (q Query) covers(year int) bool {
-	bounded := q.FromYear != 0 || q.ToYear != 0
-	return !bounded || year != 0 && year >= q.FromYear && (q.ToYear == 0 || year <= q.ToYear)
-}
-
 // reply returns the cached reply of a source to a query, or queries the source.
-func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q Query) (FederatedReply, error) {
+func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (FederatedReply, error) {
 	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
 	if r.Settings, err = src.SettingsOf(); err != nil {

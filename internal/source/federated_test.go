@@ -15,6 +15,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/federated"
 	"carrel/internal/outbound"
+	"carrel/internal/search"
 	"carrel/internal/secretbox"
 	"carrel/internal/source"
 	"carrel/internal/testkit/federatedfake"
@@ -61,10 +62,10 @@ func (w *liveWorld) add(t *testing.T, n source.New) source.Source {
 	return src
 }
 
-func (w *liveWorld) search(t *testing.T, r source.SearchRequest) source.SearchReply {
+func (w *liveWorld) search(t *testing.T, r search.Query) source.Found {
 	t.Helper()
-	if r.Query == "" {
-		r.Query = "relational"
+	if r.Text == "" {
+		r.Text = "relational"
 	}
 	reply, err := w.Search(t.Context(), w.ada, w.agent, r)
 	if err != nil {
@@ -75,7 +76,7 @@ func (w *liveWorld) search(t *testing.T, r source.SearchRequest) source.SearchRe
 
 func (w *liveWorld) find(t *testing.T) source.Found {
 	t.Helper()
-	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "relational"})
+	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "relational"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +123,10 @@ func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
 	if len(found.Warnings) != 0 || len(found.Searched) != 3 {
 		t.Errorf("searched %v with %v", found.Searched, found.Warnings)
 	}
-	if h := found.Hits[1]; h.SourceID != engine.ID || h.ID == "" || h.Snippet.Text == "" || h.Score <= 0 {
+	if h := found.Cards[1]; h.SourceID != engine.ID || h.ID == "" || h.Snippet.Text == "" || h.Score <= 0 {
 		t.Errorf("a hit is %+v", h)
 	}
-	if h := found.Hits[2]; h.SourceID != alex.ID || h.Text != "Relational too." {
+	if h := found.Cards[2]; h.SourceID != alex.ID || h.Text != "Relational too." {
 		t.Errorf("a hit is %+v", h)
 	}
 	// What nobody keeps is in no count and no index.
@@ -140,12 +141,12 @@ func TestALiveSourceCanBeTheDefault(t *testing.T) {
 	w := newLiveWorld(t)
 	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970}, federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex", Default: true})
-	reply := w.search(t, source.SearchRequest{})
-	want := []source.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
-	if reply.SourceID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) || len(reply.Warnings) != 0 {
+	reply := w.search(t, search.Query{Facets: true})
+	want := []search.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
+	if reply.Searched[0].ID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) || len(reply.Warnings) != 0 {
 		t.Errorf("replied %+v", reply)
 	}
-	if got := cardIDs(reply.Results); !slices.Equal(got, []string{"W1", "W2", "W3", "W4"}) {
+	if got := cardIDs(reply.Cards); !slices.Equal(got, []string{"W1", "W2", "W3", "W4"}) {
 		t.Errorf("the order is %v", got)
 	}
 	err := w.Delete(t.Context(), w.ada, w.agent, alex.ID, "")
@@ -166,20 +167,20 @@ func TestYearsAreKeptToWhateverTheSourceReturns(t *testing.T) {
 		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}}, "to": {0, 1970, 1, []string{"W1", "W0"}},
 		"none": {0, 0, 0, []string{"W1", "W0", "W9", "WU"}},
 	} {
-		reply := w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: c.from, ToYear: c.to})
-		if got := cardIDs(reply.Results); !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
+		reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: c.from, ToYear: c.to, Facets: true})
+		if got := cardIDs(reply.Cards); !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
 			t.Errorf("%s: %v, %d undated of %d", name, got, reply.UndatedExcluded, reply.Total)
 		}
 	}
 	// A document that was kept when it was said to be of another year is shown by the year that it has here.
-	if _, err := w.Document(t.Context(), w.ada, w.agent, w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0].ID); err != nil {
+	if _, err := w.Document(t.Context(), w.ada, w.agent, w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	moved := codd
 	moved.Year = 1975
 	w.openalex.Find(moved)
-	if reply := w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: 1974}); len(reply.Results) != 0 {
-		t.Errorf("found %v", cardIDs(reply.Results))
+	if reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: 1974, Facets: true}); len(reply.Cards) != 0 {
+		t.Errorf("found %v", cardIDs(reply.Cards))
 	}
 }
 
@@ -212,12 +213,13 @@ func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
 	w, ctx := newLiveWorld(t), t.Context()
 	w.openalex.Find(codd)
 	alex := w.add(t, source.New{Kind: "openalex"})
-	first := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0]
+	first := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]
 	w.openalex.Fail(403)
-	only := source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "relational data", Sources: []string{alex.ID}}
-	ask := source.SearchRequest{SourceID: alex.ID, Query: "relational data"}
+	turn := source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}
+	only := search.Query{Text: "relational data", Sources: []string{alex.ID}}
+	ask := search.Query{Sources: []string{alex.ID}, Text: "relational data", Facets: true}
 	_, err := w.Search(ctx, w.ada, w.agent, ask)
-	_, errOfTurn := w.Find(ctx, only)
+	_, errOfTurn := w.Find(ctx, turn, only)
 	for _, err := range []error{err, errOfTurn} {
 		if e := core.AsError(err); e.Kind != core.KindUnavailable || !strings.Contains(e.Detail, "key") {
 			t.Errorf("with nothing at all: %v", err)
@@ -225,7 +227,7 @@ func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
 	}
 	// A stored source that finds nothing has answered.
 	only.Sources = nil
-	if found, err := w.Find(ctx, only); err != nil || len(found.Hits) != 0 || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+	if found, err := w.Find(ctx, turn, only); err != nil || len(found.Cards) != 0 || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
 		t.Errorf("beside a stored source: %+v, %v", found, err)
 	}
 	// What was kept is searched instead.
@@ -233,8 +235,8 @@ func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	reply := w.search(t, ask)
-	found, err := w.Find(ctx, only)
-	if err != nil || !slices.Equal(cardIDs(reply.Results), []string{"W1"}) || !slices.Equal(externalIDs(found), []string{"W1"}) ||
+	found, err := w.Find(ctx, turn, only)
+	if err != nil || !slices.Equal(cardIDs(reply.Cards), []string{"W1"}) || !slices.Equal(externalIDs(found), []string{"W1"}) ||
 		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
 		t.Errorf("with a document that was kept: %+v, %+v, %v", reply, found, err)
 	}
@@ -252,27 +254,27 @@ func TestTheSameQuestionIsAskedOnceInAWhile(t *testing.T) {
 			t.Errorf("%s: asked %d times, not %d", what, got, n)
 		}
 	}
-	first := w.search(t, source.SearchRequest{SourceID: alex.ID})
-	again := w.search(t, source.SearchRequest{SourceID: alex.ID, Query: " relational "})
-	if asked(1, "again"); !reflect.DeepEqual(again.Results, first.Results) {
-		t.Errorf("again it is %+v, not %+v", again.Results, first.Results)
+	first := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
+	again := w.search(t, search.Query{Sources: []string{alex.ID}, Text: " relational ", Facets: true})
+	if asked(1, "again"); !reflect.DeepEqual(again.Cards, first.Cards) {
+		t.Errorf("again it is %+v, not %+v", again.Cards, first.Cards)
 	}
-	other := w.search(t, source.SearchRequest{SourceID: twin.ID})
-	if asked(1, "another source that would ask the same"); other.Results[0].SourceID != twin.ID || other.Results[0].ID == first.Results[0].ID {
-		t.Errorf("the twin's is %+v", other.Results[0])
+	other := w.search(t, search.Query{Sources: []string{twin.ID}, Facets: true})
+	if asked(1, "another source that would ask the same"); other.Cards[0].SourceID != twin.ID || other.Cards[0].ID == first.Cards[0].ID {
+		t.Errorf("the twin's is %+v", other.Cards[0])
 	}
-	w.search(t, source.SearchRequest{SourceID: alex.ID, NumResults: 3})
+	w.search(t, search.Query{Sources: []string{alex.ID}, Limit: 3, Facets: true})
 	asked(2, "fewer")
-	w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: 1900})
+	w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: 1900, Facets: true})
 	asked(3, "bounds")
-	w.search(t, source.SearchRequest{SourceID: alex.ID, Query: "other"})
+	w.search(t, search.Query{Sources: []string{alex.ID}, Text: "other", Facets: true})
 	asked(4, "other words")
 	// Whoever starts again does not ask again.
-	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, w.options)
-	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.engine, w.clock, w.options)
+	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
 	asked(4, "after a restart")
 	w.clock.Advance(time.Hour + time.Minute)
-	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
 	asked(5, "after an hour")
 }
 
@@ -280,9 +282,9 @@ func TestAnAnswerForOneKeyIsNotGivenForAnother(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t)
 	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
-	w.search(t, source.SearchRequest{SourceID: w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID})
+	w.search(t, search.Query{Sources: []string{w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID}, Facets: true})
 	wrong := w.add(t, source.New{Kind: "brave", Name: "Wrong", Secret: "other"})
-	if _, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: wrong.ID, Query: "relational"}); !core.IsKind(err, core.KindUnavailable) {
+	if _, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{wrong.ID}, Text: "relational", Facets: true}); !core.IsKind(err, core.KindUnavailable) {
 		t.Errorf("the wrong key: %v", err)
 	}
 }
@@ -292,7 +294,7 @@ func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
 	w, ctx := newLiveWorld(t), t.Context()
 	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex"})
-	cards := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results
+	cards := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards
 	if d, err := w.Document(ctx, w.ada, w.agent, cards[0].ID); err != nil || d.Text != codd.Text || d.ExpiresAt != nil {
 		t.Fatalf("opened %+v, %v", d, err)
 	}
@@ -338,7 +340,7 @@ func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
 	changed := codd
 	changed.Text = "Withdrawn."
 	w.openalex.Find(changed)
-	if got := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0]; got.CardID() != cards[0].CardID() || got.Text != codd.Text {
+	if got := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]; got.CardID() != cards[0].CardID() || got.Text != codd.Text {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -421,25 +423,25 @@ func TestPaidSearchesArePaidForOnceAndNotMadeBeyondTheCap(t *testing.T) {
 	brave, alex := w.add(t, source.New{Kind: "brave", Secret: braveKey}), w.add(t, source.New{Kind: "openalex"})
 	w.ada.CredentialID = "key_1"
 	for range 2 {
-		w.search(t, source.SearchRequest{SourceID: brave.ID})
+		w.search(t, search.Query{Sources: []string{brave.ID}, Facets: true})
 	}
-	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
 	if want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}; !slices.Equal(p.held, want) || p.settled != 1 {
 		t.Errorf("held %v and settled %d", p.held, p.settled)
 	}
 	w.brave.Fail(500)
-	_, _ = w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: brave.ID, Query: "fails"}) // as other tests see
+	_, _ = w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{brave.ID}, Text: "fails", Facets: true}) // as other tests see
 	if p.settled != 2 {
 		t.Errorf("a search that failed is left open")
 	}
 	w.brave.Find()
 	asked := len(w.brave.Asked())
 	p.refusal = &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "No more this month."}
-	_, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: brave.ID, Query: "beyond"})
+	_, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{brave.ID}, Text: "beyond", Facets: true})
 	if e := core.AsError(err); e.Code != "spend_cap_reached" {
 		t.Errorf("beyond the cap: %v", err)
 	}
-	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "beyond"})
+	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "beyond"})
 	if err != nil || codes(found.Warnings)[brave.ID] != "spend_cap_reached" || len(w.brave.Asked()) != asked {
 		t.Errorf("beyond the cap in a turn: %+v, %v, asked %d times more", found.Warnings, err, len(w.brave.Asked())-asked)
 	}
@@ -454,7 +456,7 @@ func TestAKeyThatCantBeReadAnyMoreIsAWarning(t *testing.T) {
 	if o.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
 		t.Fatal(err)
 	}
-	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, o)
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.engine, w.clock, o)
 	if got := codes(w.find(t).Warnings); got[brave.ID] != source.WarnSourceRefused || len(w.brave.Asked()) != 0 {
 		t.Errorf("warned %v", got)
 	}

@@ -9,63 +9,27 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
-
-// FindRequest is a search on behalf of a turn: the user asked the agent, and the agent asks its sources. A zero field
-// is one that was not given.
-type FindRequest struct {
-	UserID  string
-	AgentID string
-	// TurnID is the turn that it is done for, which pays for what costs.
-	TurnID string
-	Text   string
-	// Sources are those of the agent to search; none means all.
-	Sources          []string
-	FromYear, ToYear int
-	Limit            int
-	// Terms are words in the form that the index has them in, to be counted in Found.Statistics.
-	Terms []string
-}
-
-// Found is what sources say to a text.
-type Found struct {
-	// Hits are the documents that match, best first, each with its best passage (Snippet's Start, End, Page, Heading).
-	Hits []Card
-	// Searched are the sources that were asked, each with its language.
-	Searched []Source
-	// Corrected is the text that was searched for instead in the sources of some language, or empty.
-	Corrected string
-	Warnings  []Warning
-	// Statistics are of all sources that were searched.
-	Statistics Statistics
-}
-
-// Statistics tells how rare words are among what is searched.
-type Statistics struct {
-	// Units is how many passages words are counted in.
-	Units int
-	// Holders is how many of them hold a term.
-	Holders map[string]int
-}
 
 const defaultFound = 20
 
-// Find searches sources of an agent, all of them unless some are named: stored ones each in its own language, and live ones
-// meanwhile. It asks nobody's leave and is counted for nobody: the turn that it is for was allowed, and is what is paid
-// for.
-func (s *Service) Find(ctx context.Context, r FindRequest) (Found, error) {
-	all, err := s.store.Sources(ctx, r.UserID, r.AgentID)
+// Find searches the sources of an agent for a turn: those in q.Sources, or all if there are none. Stored sources are
+// searched in their own language while live sources are queried. It checks no permission and does not count as a search
+// of the user, because the turn was allowed and is what the user pays for.
+func (s *Service) Find(ctx context.Context, buyer Buyer, q search.Query) (Found, error) {
+	all, err := s.store.Sources(ctx, buyer.UserID, buyer.AgentID)
 	if err != nil {
 		return Found{}, err
 	}
 	found := Found{Searched: all}
-	if len(r.Sources) > 0 {
-		if found.Searched, err = named(all, r.Sources); err != nil {
+	if len(q.Sources) > 0 {
+		if found.Searched, err = named(all, q.Sources); err != nil {
 			return Found{}, err
 		}
 	}
-	if r.Limit <= 0 {
-		r.Limit = defaultFound
+	if q.Limit <= 0 {
+		q.Limit = defaultFound
 	}
 	var stored, live []Source
 	for _, src := range found.Searched {
@@ -76,47 +40,44 @@ func (s *Service) Find(ctx context.Context, r FindRequest) (Found, error) {
 		}
 	}
 	if len(live) == 0 {
-		err = s.findStored(ctx, r, stored, &found)
+		err = s.findStored(ctx, q, stored, &found)
 	} else {
-		err = s.findBoth(ctx, r, stored, live, &found)
+		err = s.findBoth(ctx, buyer, q, stored, live, &found)
 	}
 	if err != nil {
 		return Found{}, err
 	}
-	found.Hits = found.Hits[:min(len(found.Hits), r.Limit)]
-	if len(r.Terms) > 0 {
-		found.Statistics, err = s.Statistics(ctx, idsOf(found.Searched), r.Terms)
-	}
-	return found, err
+	found.Cards = found.Cards[:min(len(found.Cards), q.Limit)]
+	return found, nil
 }
 
-// findStored adds what the index has of the sources, best first.
-func (s *Service) findStored(ctx context.Context, r FindRequest, sources []Source, found *Found) error {
+// findStored adds the results of the index, best first.
+func (s *Service) findStored(ctx context.Context, q search.Query, sources []Source, found *Found) error {
 	for _, src := range sources {
 		found.Warnings = append(found.Warnings, s.partial(src)...)
 	}
 	groups := byLanguage(sources)
 	for _, language := range slices.Sorted(maps.Keys(groups)) {
-		if err := s.findIn(ctx, r, language, groups[language], found); err != nil {
+		q.Language, q.Sources = language, groups[language]
+		if err := s.findIn(ctx, q, found); err != nil {
 			return err
 		}
 	}
-	// Stable, so that equal ones stay in the order of their languages and ranks.
-	slices.SortStableFunc(found.Hits, func(a, b Card) int { return cmp.Compare(b.Score, a.Score) })
+	// Stable, so that equal scores stay in the order of languages and ranks.
+	slices.SortStableFunc(found.Cards, func(a, b Card) int { return cmp.Compare(b.Score, a.Score) })
 	return nil
 }
 
-// findBoth asks live sources while the index is searched, and puts the answers together. Of a live source that fails,
-// the documents that were kept are searched instead.
-func (s *Service) findBoth(ctx context.Context, r FindRequest, stored, live []Source, found *Found) error {
+// findBoth queries live sources while the index is searched, and merges the results. For a live source that fails, the
+// documents kept from earlier searches are searched instead.
+func (s *Service) findBoth(ctx context.Context, buyer Buyer, q search.Query, stored, live []Source, found *Found) error {
 	var answers []heard
 	group, within := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		q := Query{Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear}
-		answers, err = s.askAll(within, Buyer{UserID: r.UserID, TurnID: r.TurnID, AgentID: r.AgentID}, live, q)
+		answers, err = s.askAll(within, buyer, live, q)
 		return err
 	})
-	group.Go(func() error { return s.findStored(within, r, stored, found) })
+	group.Go(func() error { return s.findStored(within, q, stored, found) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -130,14 +91,14 @@ func (s *Service) findBoth(ctx context.Context, r FindRequest, stored, live []So
 		}
 		lists = append(lists, a.cards)
 	}
-	if err := s.findStored(ctx, r, failed, found); err != nil {
+	if err := s.findStored(ctx, q, failed, found); err != nil {
 		return err
 	}
-	if len(failed) == len(found.Searched) && len(found.Hits) == 0 {
+	if len(failed) == len(found.Searched) && len(found.Cards) == 0 {
 		return answers[0].failure.failed()
 	}
 	if len(lists) > 0 {
-		found.Hits = merge(append([][]Card{found.Hits}, lists...))
+		found.Cards = merge(append([][]Card{found.Cards}, lists...))
 	}
 	return nil
 }
@@ -164,33 +125,15 @@ func byLanguage(sources []Source) map[string][]string {
 	return out
 }
 
-func idsOf(sources []Source) []string {
-	ids := make([]string, len(sources))
-	for i, src := range sources {
-		ids[i] = src.ID
-	}
-	return ids
-}
-
-// findIn adds what the sources of one language say.
-func (s *Service) findIn(ctx context.Context, r FindRequest, language string, sources []string, found *Found) error {
-	q := Query{
-		Text: r.Text, Language: language, Sources: sources, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear,
-	}
-	ranking, err := s.ranker.Rank(ctx, q)
+// findIn adds the results of the sources of one language.
+func (s *Service) findIn(ctx context.Context, q search.Query, found *Found) error {
+	part, err := s.searchIndex(ctx, q)
 	if err != nil {
 		return err
 	}
-	if ranking.Corrected != "" {
-		q.Text = ranking.Corrected
-		found.Corrected = cmp.Or(found.Corrected, ranking.Corrected)
-	}
-	cards, err := s.cards(ctx, q, ranking.Hits)
-	if err != nil {
-		return err
-	}
-	found.Hits = append(found.Hits, cards...)
-	for _, w := range ranking.Warnings { // one for each language would say the same again
+	found.Corrected = cmp.Or(found.Corrected, part.Corrected)
+	found.Cards = append(found.Cards, part.Cards...)
+	for _, w := range part.Warnings { // each language would repeat the same warning
 		if !slices.Contains(found.Warnings, w) {
 			found.Warnings = append(found.Warnings, w)
 		}
@@ -198,17 +141,9 @@ func (s *Service) findIn(ctx context.Context, r FindRequest, language string, so
 	return nil
 }
 
-// Statistics counts in how many passages of the sources words stand, which are in the form that the index has them in.
-func (s *Service) Statistics(ctx context.Context, sources, terms []string) (Statistics, error) {
-	units, holders, err := s.ranker.Statistics(ctx, sources, terms)
-	if err != nil {
-		return Statistics{}, err
-	}
-	out := Statistics{Units: units, Holders: make(map[string]int, len(terms))}
-	for i, term := range terms {
-		out.Holders[term] = holders[i]
-	}
-	return out, nil
+// Statistics counts the passages of the sources that hold each term, in the form that package analysis returns.
+func (s *Service) Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error) {
+	return s.engine.Statistics(ctx, sources, terms)
 }
 
 // Document returns a document of the agent's sources with its text. Opening a result of a federated source removes its

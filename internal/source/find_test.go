@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 	"carrel/internal/source"
 )
 
@@ -39,7 +40,7 @@ func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
 
 func externalIDs(f source.Found) []string {
 	out := []string{}
-	for _, h := range f.Hits {
+	for _, h := range f.Cards {
 		out = append(out, h.ExternalID)
 	}
 	return out
@@ -49,8 +50,8 @@ func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	english, german := w.twoLanguages(t)
-	ask := source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "turing", Terms: []string{"ture", "turing", "garden", "none"}}
-	found, err := w.Find(ctx, ask)
+	turn, q := source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "turing"}
+	found, err := w.Find(ctx, turn, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,29 +60,34 @@ func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
 	if !slices.Equal(got, []string{"de 0", "en 0", "en 1"}) {
 		t.Errorf("found %v", got)
 	}
-	if !slices.IsSortedFunc(found.Hits, func(a, b source.Card) int { return int(1e9 * (b.Score - a.Score)) }) {
-		t.Errorf("the scores are not in order: %v", found.Hits)
+	if !slices.IsSortedFunc(found.Cards, func(a, b source.Card) int { return int(1e9 * (b.Score - a.Score)) }) {
+		t.Errorf("the scores are not in order: %v", found.Cards)
 	}
-	for _, h := range found.Hits {
+	for _, h := range found.Cards {
 		if h.Text == "" || h.Snippet.Text == "" || h.SourceID != english.ID && h.SourceID != german.ID {
 			t.Errorf("a hit is %+v", h)
 		}
 	}
-	if len(found.Searched) != 3 || found.Statistics.Units != 5 || found.Statistics.Holders["turing"] != 3-found.Statistics.Holders["ture"] ||
-		found.Statistics.Holders["garden"] != 1 || found.Statistics.Holders["none"] != 0 {
-		t.Errorf("searched %v with %+v", found.Searched, found.Statistics)
+	var ids []string
+	for _, src := range found.Searched {
+		ids = append(ids, src.ID)
+	}
+	counted, err := w.Statistics(ctx, ids, []string{"ture", "turing", "garden", "none"})
+	if err != nil || len(ids) != 3 || counted.Passages != 5 || counted.Holders["turing"] != 3-counted.Holders["ture"] ||
+		counted.Holders["garden"] != 1 || counted.Holders["none"] != 0 {
+		t.Errorf("searched %v with %+v, %v", found.Searched, counted, err)
 	}
 	if n, err := w.db.SearchesOf(ctx, w.ada.UserID, w.clock.Now().Format("2006-01-02")); err != nil || n != 0 {
 		t.Errorf("%d searches are counted, %v", n, err)
 	}
-	one := ask
+	one := q
 	one.Limit = 1
-	if best, err := w.Find(ctx, one); err != nil || !slices.Equal(externalIDs(best), externalIDs(found)[:1]) {
+	if best, err := w.Find(ctx, turn, one); err != nil || !slices.Equal(externalIDs(best), externalIDs(found)[:1]) {
 		t.Errorf("the best is %v, %v", externalIDs(best), err)
 	}
-	named := ask
+	named := q
 	named.Sources, named.FromYear = []string{english.ID, english.ID}, 1971
-	if some, err := w.Find(ctx, named); err != nil || !slices.Equal(externalIDs(some), []string{"en 1"}) || some.Statistics.Units != 3 {
+	if some, err := w.Find(ctx, turn, named); err != nil || !slices.Equal(externalIDs(some), []string{"en 1"}) {
 		t.Errorf("in one source since 1971: %v, %v", some, err)
 	}
 }
@@ -90,19 +96,21 @@ func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	english, _ := w.twoLanguages(t)
-	for name, r := range map[string]source.FindRequest{
-		"another's source": {UserID: w.bob.UserID, AgentID: w.theirs, Sources: []string{english.ID}},
-		"no source":        {UserID: w.ada.UserID, AgentID: w.agent, Sources: []string{english.ID, "src_none"}},
+	for name, c := range map[string]struct {
+		turn    source.Buyer
+		sources []string
+	}{
+		"another's source": {source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, []string{english.ID}},
+		"no source":        {source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, []string{english.ID, "src_none"}},
 	} {
-		r.Text = "turing"
-		if _, err := w.Find(ctx, r); !core.IsKind(err, core.KindInvalid) {
+		if _, err := w.Find(ctx, c.turn, search.Query{Text: "turing", Sources: c.sources}); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.Find(ctx, source.FindRequest{UserID: w.bob.UserID, AgentID: w.agent, Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
+	if _, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.agent}, search.Query{Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("another's agent: %v", err)
 	}
-	if found, err := w.Find(ctx, source.FindRequest{UserID: w.bob.UserID, AgentID: w.theirs, Text: "turing"}); err != nil || len(found.Hits) != 0 {
+	if found, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, search.Query{Text: "turing"}); err != nil || len(found.Cards) != 0 {
 		t.Errorf("another user found %v, %v", found, err)
 	}
 }
@@ -111,9 +119,9 @@ func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.twoLanguages(t)
-	w.ranker.indexed = 1
-	w.ranker.add = source.Ranking{Warnings: []source.Warning{{Code: source.WarnEmbeddingsUnavailable, Detail: "no"}}}
-	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "turing"})
+	w.engine.indexed = 1
+	w.engine.embeddingFailed = true
+	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "turing"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +138,11 @@ func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	w.twoLanguages(t)
-	found, err := w.Find(ctx, source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "garden"})
-	if err != nil || len(found.Hits) == 0 {
+	found, err := w.Find(ctx, source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "garden"})
+	if err != nil || len(found.Cards) == 0 {
 		t.Fatalf("found %v, %v", found, err)
 	}
-	id := found.Hits[0].ID
+	id := found.Cards[0].ID
 	if d, err := w.Document(ctx, w.ada, w.agent, id); err != nil || d.Text != "a garden" {
 		t.Errorf("read %+v, %v", d, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/testkit"
 )
@@ -24,11 +25,11 @@ func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	reply := w.search(t, source.SearchRequest{SourceID: live.ID, NumResults: 100})
-	if len(reply.Results) != len(testkit.UnsafeLinks()) {
-		t.Errorf("found %d", len(reply.Results))
+	reply := w.search(t, search.Query{Sources: []string{live.ID}, Limit: 100, Facets: true})
+	if len(reply.Cards) != len(testkit.UnsafeLinks()) {
+		t.Errorf("found %d", len(reply.Cards))
 	}
-	for _, c := range reply.Results {
+	for _, c := range reply.Cards {
 		if c.URL != "" || c.OpenAccessURL != "" {
 			t.Errorf("a live result has %q and %q", c.URL, c.OpenAccessURL)
 		}

@@ -13,7 +13,7 @@ const (
 
 // Progress returns how many of a source's documents can be found on this node, and what that makes its state.
 func (s *Service) Progress(sourceID string, documents int) (indexed int, status string) {
-	indexed, known := s.ranker.Indexed(sourceID)
+	indexed, known := s.engine.Indexed(sourceID)
 	if !known || indexed >= documents { // what was deleted may still be in the index for a moment
 		return documents, StatusReady
 	}

@@ -1,72 +1,15 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
-
-// SearchRequest is a direct search. A zero field is one that was not given.
-type SearchRequest struct {
-	Query      string
-	NumResults int
-	SourceID   string
-	FromYear   int
-	ToYear     int
-	// SkipCounts leaves out the total and the counts by year, which cost a second look at the matches.
-	SkipCounts bool
-}
-
-// Query is what a Ranker is asked.
-type Query struct {
-	Text string
-	// Language is that of the sources, empty when it is not known.
-	Language         string
-	Sources          []string
-	Limit            int
-	FromYear, ToYear int
-	// Counts asks for the total and the counts by year and by source.
-	Counts bool
-}
-
-// Ranking is what a Ranker answers.
-type Ranking struct {
-	Hits            []Hit
-	Total           int
-	Years           []YearCount
-	Sources         []SourceCount
-	UndatedExcluded int
-	// Corrected is the text that was searched for instead of the query's, empty when that is the query's own.
-	Corrected string
-	Warnings  []Warning
-}
-
-// Hit is a document that matches, with the number of its passage that matches best, and its score.
-type Hit struct {
-	DocumentID string
-	Passage    int
-	Score      float64
-}
-
-// Span is a part of a text, in code points.
-type Span struct {
-	Start, End int
-}
-
-// YearCount is how many hits a year has.
-type YearCount struct {
-	Year, Count int
-}
-
-// SourceCount is how many hits a source has.
-type SourceCount struct { //nolint:revive // beside YearCount, Count would say less
-	SourceID string
-	Count    int
-}
 
 // Warning is what keeps a reply from being all that it could be.
 type Warning struct {
@@ -90,37 +33,21 @@ const (
 	WarnSecretRemoved = "secret_removed"
 )
 
-// Snippet is the part of a document that shows best why it matches.
-type Snippet struct {
-	Text string
-	// Highlights are the matched words in Text.
-	Highlights []Span
-	// Page is that of the passage, from 1; 0 where the document has no pages.
-	Page int
-	// Start and End are where the passage lies in the document's text, in code points.
-	Start, End int
-	// Heading is the one that the passage stands under, if any.
-	Heading string
-}
-
 // Card is one search result.
 type Card struct {
 	Document
-	Snippet Snippet
+	Snippet search.Snippet
 	Score   float64
 }
 
-// SearchReply is the outcome of a search.
-type SearchReply struct {
-	Results         []Card
-	SourceID        string
-	Total           int
-	Years           []YearCount
-	UndatedExcluded int
-	Counted         bool
-	Corrected       string
-	Warnings        []Warning
-	Took            time.Duration
+// Found is the result of a search in sources, with the documents of its hits.
+type Found struct {
+	search.Result
+	// Cards are the documents of the hits, best first.
+	Cards []Card
+	// Searched are the sources that were searched.
+	Searched []Source
+	Warnings []Warning
 }
 
 const (
@@ -131,31 +58,29 @@ const (
 
 var queryRule = core.TextRule{Min: 1, Max: 2000}
 
-// check fills in defaults and returns what is wrong with a request.
-func (r *SearchRequest) check() error {
+// checkQuery fills in defaults and validates a search request of the API.
+func checkQuery(q *search.Query) error {
 	var bad []core.FieldError
 	add := func(pointer, detail string) {
 		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 	}
-	r.Query = strings.TrimSpace(r.Query)
-	if detail := queryRule.Check(r.Query); detail != "" {
+	q.Text = strings.TrimSpace(q.Text)
+	if detail := queryRule.Check(q.Text); detail != "" {
 		add("/query", detail)
 	}
-	if r.NumResults == 0 {
-		r.NumResults = defaultResults
-	}
-	if r.NumResults < 1 || r.NumResults > maxResults {
+	q.Limit = cmp.Or(q.Limit, defaultResults)
+	if q.Limit < 1 || q.Limit > maxResults {
 		add("/numResults", "Must be a whole number from 1 to 100.")
 	}
 	for _, y := range []struct {
 		pointer string
 		year    int
-	}{{"/fromYear", r.FromYear}, {"/toYear", r.ToYear}} {
+	}{{"/fromYear", q.FromYear}, {"/toYear", q.ToYear}} {
 		if y.year < 0 || y.year > maxYear {
 			add(y.pointer, "Must be a year from 1 to 9999.")
 		}
 	}
-	if r.FromYear != 0 && r.ToYear != 0 && r.FromYear > r.ToYear {
+	if q.FromYear != 0 && q.ToYear != 0 && q.FromYear > q.ToYear {
 		add("/fromYear", "Must not be later than toYear.")
 	}
 	if bad != nil {
@@ -164,98 +89,104 @@ func (r *SearchRequest) check() error {
 	return nil
 }
 
-// Search finds documents in one source of an agent: the one that is named, or the agent's default.
-func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, r SearchRequest) (SearchReply, error) {
-	start := time.Now()
+// Search searches one source of an agent: the only one in q.Sources, or the agent's default source if there is none. The
+// language of the query is that of the source.
+func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, q search.Query) (Found, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpSearch, agentID); err != nil {
-		return SearchReply{}, err
+		return Found{}, err
 	}
-	if err := r.check(); err != nil {
-		return SearchReply{}, err
+	if err := checkQuery(&q); err != nil {
+		return Found{}, err
 	}
-	src, err := s.pick(ctx, actor, agentID, r.SourceID)
+	var sourceID string
+	if len(q.Sources) > 0 {
+		sourceID = q.Sources[0]
+	}
+	src, err := s.pick(ctx, actor, agentID, sourceID)
 	if err != nil {
-		return SearchReply{}, err
+		return Found{}, err
 	}
 	s.count(actor.UserID, s.clock.Now())
-	q := Query{
-		Text: r.Query, Language: src.Language, Sources: []string{src.ID}, Limit: r.NumResults,
-		FromYear: r.FromYear, ToYear: r.ToYear, Counts: !r.SkipCounts,
-	}
-	var reply SearchReply
+	q.Language, q.Sources = src.Language, []string{src.ID}
 	if s.isLive(src) {
-		reply, err = s.searchLive(ctx, Buyer{UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID}, src, q)
-	} else {
-		reply, err = s.searchStored(ctx, src, q)
+		return s.searchLive(ctx, Buyer{UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID}, src, q)
 	}
-	if err != nil {
-		return SearchReply{}, err
-	}
-	reply.SourceID, reply.Counted, reply.Took = src.ID, q.Counts, time.Since(start)
-	return reply, nil
+	return s.searchStored(ctx, src, q)
 }
 
-// searchStored finds documents of a source in the index.
-func (s *Service) searchStored(ctx context.Context, src Source, q Query) (SearchReply, error) {
+// searchStored searches the documents of a source in the index.
+func (s *Service) searchStored(ctx context.Context, src Source, q search.Query) (Found, error) {
 	partial := s.partial(src) // before the search, which then finds at least as much as this says
-	ranking, err := s.ranker.Rank(ctx, q)
+	found, err := s.searchIndex(ctx, q)
 	if err != nil {
-		return SearchReply{}, err
+		return Found{}, err
 	}
 	if len(partial) == 0 {
-		partial = s.partial(src) // a search that comes upon damage goes on without what is damaged
+		partial = s.partial(src) // the search may have dropped a damaged segment
 	}
-	if ranking.Corrected != "" {
-		q.Text = ranking.Corrected
-	}
-	cards, err := s.cards(ctx, q, ranking.Hits)
-	if err != nil {
-		return SearchReply{}, err
-	}
-	return SearchReply{
-		Results: cards, Total: ranking.Total, Years: ranking.Years, UndatedExcluded: ranking.UndatedExcluded,
-		Corrected: ranking.Corrected, Warnings: append(partial, ranking.Warnings...),
-	}, nil
+	found.Searched, found.Warnings = []Source{src}, append(partial, found.Warnings...)
+	return found, nil
 }
 
-// searchLive asks a live source. Where it fails, the documents that were kept of it are searched instead.
-func (s *Service) searchLive(ctx context.Context, buyer Buyer, src Source, q Query) (SearchReply, error) {
+// searchIndex searches the index and loads the documents of the hits.
+func (s *Service) searchIndex(ctx context.Context, q search.Query) (Found, error) {
+	result, err := s.engine.Search(ctx, q)
+	if err != nil {
+		return Found{}, err
+	}
+	found := Found{Result: result}
+	if result.EmbeddingFailed {
+		found.Warnings = []Warning{{
+			Code:   WarnEmbeddingsUnavailable,
+			Detail: "The embeddings endpoint did not answer; results are ranked by words alone.",
+		}}
+	}
+	found.Cards, err = s.cards(ctx, q, result)
+	return found, err
+}
+
+// searchLive searches a live source. If it fails, the documents kept from earlier searches are searched instead.
+func (s *Service) searchLive(ctx context.Context, buyer Buyer, src Source, q search.Query) (Found, error) {
 	all, err := s.askAll(ctx, buyer, []Source{src}, q)
 	if err != nil {
-		return SearchReply{}, err
+		return Found{}, err
 	}
 	answer := all[0]
 	if answer.failure == nil {
-		return SearchReply{
-			Results: answer.cards, Total: len(answer.cards), Years: yearsOf(answer.cards), UndatedExcluded: answer.undatedExcluded,
+		return Found{
+			Result: search.Result{Facets: search.Facets{
+				Total: len(answer.cards), Years: yearsOf(answer.cards), UndatedExcluded: answer.undatedExcluded,
+			}},
+			Cards: answer.cards, Searched: []Source{src},
 		}, nil
 	}
-	reply, err := s.searchStored(ctx, src, q)
+	found, err := s.searchStored(ctx, src, q)
 	if err != nil {
-		return SearchReply{}, err
+		return Found{}, err
 	}
-	if len(reply.Results) == 0 {
-		return SearchReply{}, answer.failure.failed()
+	if len(found.Cards) == 0 {
+		return Found{}, answer.failure.failed()
 	}
-	reply.Warnings = append([]Warning{answer.warning(src)}, reply.Warnings...)
-	return reply, nil
+	found.Warnings = append([]Warning{answer.warning(src)}, found.Warnings...)
+	return found, nil
 }
 
 // yearsOf counts cards by their years, in order of years.
-func yearsOf(cards []Card) []YearCount {
+func yearsOf(cards []Card) []search.YearCount {
 	counts := map[int]int{}
 	for _, c := range cards {
 		if c.Year != 0 {
 			counts[c.Year]++
 		}
 	}
-	out := make([]YearCount, 0, len(counts))
+	out := make([]search.YearCount, 0, len(counts))
 	for _, year := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, YearCount{Year: year, Count: counts[year]})
+		out = append(out, search.YearCount{Year: year, Count: counts[year]})
 	}
 	return out
 }
 
+// pick returns a source of the agent, or its default source if the id is empty.
 func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {
 	sources, err := s.store.Sources(ctx, actor.UserID, agentID)
 	if err != nil {
@@ -269,12 +200,12 @@ func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID 
 	return Source{}, core.InvalidField("/sourceId", "This agent has no such source.")
 }
 
-// cards loads the documents of the hits and puts them in the hits' order. A document that went away meanwhile is
+// cards loads the documents of the hits, in their order, and cuts their snippets. A document deleted since the search is
 // left out.
-func (s *Service) cards(ctx context.Context, q Query, hits []Hit) ([]Card, error) {
-	ids := make([]string, len(hits))
-	for i, h := range hits {
-		ids[i] = h.DocumentID
+func (s *Service) cards(ctx context.Context, q search.Query, result search.Result) ([]Card, error) {
+	ids := make([]string, len(result.Hits))
+	for i, h := range result.Hits {
+		ids[i] = h.ID
 	}
 	docs, err := s.store.DocumentsByID(ctx, q.Sources, ids)
 	if err != nil {
@@ -284,14 +215,12 @@ func (s *Service) cards(ctx context.Context, q Query, hits []Hit) ([]Card, error
 	for _, d := range docs {
 		byID[d.ID] = d
 	}
-	snippet := s.ranker.Snippets(q)
-	cards := make([]Card, 0, len(hits))
-	for _, h := range hits {
-		d, ok := byID[h.DocumentID]
-		if !ok {
-			continue
+	highlighter := search.NewHighlighter(q.Language, result.Parsed)
+	cards := make([]Card, 0, len(result.Hits))
+	for _, h := range result.Hits {
+		if d, ok := byID[h.ID]; ok {
+			cards = append(cards, Card{Document: d, Snippet: highlighter.Snippet(d.Title, d.Text, h.Passage), Score: h.Score})
 		}
-		cards = append(cards, Card{Document: d, Snippet: snippet(d, h.Passage), Score: h.Score})
 	}
 	return cards, nil
 }

@@ -6,14 +6,16 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 	"carrel/internal/source"
 )
 
-func TestASearchIsOfOneSourceInItsLanguage(t *testing.T) {
+func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	src, err := w.SetLanguage(ctx, w.ada, w.library(t), "de")
@@ -23,26 +25,46 @@ func TestASearchIsOfOneSourceInItsLanguage(t *testing.T) {
 	if _, err := w.Import(ctx, w.ada, src, documents(3, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{Query: " relational 1 ", NumResults: 2, FromYear: 1960, ToYear: 1980})
-	if err != nil || len(got.Results) != 2 || got.Results[0].Snippet.Text != "1 passage 7" {
-		t.Errorf("found %+v, %v", got.Results, err)
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: " relational 1 ", Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true})
+	if err != nil || len(got.Cards) != 2 || got.Cards[0].ExternalID != "1" {
+		t.Errorf("found %+v, %v", got.Cards, err)
 	}
-	want := source.Query{Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Counts: true}
-	if fmt.Sprint(w.ranker.asked) != fmt.Sprint(want) || fmt.Sprint(w.ranker.shown) != fmt.Sprint([]source.Query{want}) {
-		t.Errorf("asked %+v, shown %+v, want %+v", w.ranker.asked, w.ranker.shown, want)
+	want := search.Query{Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true}
+	if fmt.Sprint(w.engine.query) != fmt.Sprint(want) {
+		t.Errorf("the engine got %+v, want %+v", w.engine.query, want)
 	}
 }
 
-func TestACorrectedQueryIsSaidAndHighlighted(t *testing.T) {
+func TestSnippetIsCutFromTheBestPassage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.ranker.add = source.Ranking{Corrected: "relational", Warnings: []source.Warning{{Code: source.WarnEmbeddingsUnavailable}}}
-	got, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relatoinal"})
-	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 || got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
-		t.Errorf("answered %+v, %v", got, err)
+	w, ctx := newWorld(t), t.Context()
+	text := strings.Repeat("Nothing of interest. ", 200) + "\n\nA tuple is a row.\n\n" + strings.Repeat("Nothing more. ", 300)
+	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, text, nil), nil); err != nil {
+		t.Fatal(err)
 	}
-	if w.ranker.asked.Text != "relatoinal" || w.ranker.shown[0].Text != "relational" {
-		t.Errorf("asked for %q and shown for %q", w.ranker.asked.Text, w.ranker.shown[0].Text)
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "tuple"})
+	if err != nil || len(got.Cards) != 1 {
+		t.Fatalf("found %+v, %v", got.Cards, err)
+	}
+	at := strings.Index(text, "tuple")
+	if s := got.Cards[0].Snippet; s.Start == 0 || s.Start > at || s.End <= at || !strings.Contains(s.Text, "A tuple is a row.") {
+		t.Errorf("the snippet is %+v", s)
+	}
+}
+
+func TestCorrectedQueryIsReportedAndHighlighted(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, "The relational model.", nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.engine.embeddingFailed = true
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relatoinal"})
+	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 || got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
+		t.Fatalf("answered %+v, %v", got, err)
+	}
+	if s := got.Cards[0].Snippet; w.engine.query.Text != "relatoinal" || len(s.Highlights) != 1 || s.Highlights[0].Start != 4 {
+		t.Errorf("searched for %q and highlighted %+v", w.engine.query.Text, s)
 	}
 }
 
@@ -65,11 +87,11 @@ func TestAnIndexThatLagsBehindIsSaid(t *testing.T) {
 		{1200, "ready", 1200, ""},
 		{1201, "ready", 1200, ""}, // one was deleted just now
 	} {
-		w.ranker.indexed = c.indexed
+		w.engine.indexed = c.indexed
 		if n, status := w.Progress(src.ID, 1200); n != c.shown || status != c.status {
 			t.Errorf("%d indexed: %d, %s", c.indexed, n, status)
 		}
-		got, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{Query: "relational"})
+		got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relational", Facets: true})
 		var want []source.Warning
 		if c.detail != "" {
 			want = []source.Warning{{SourceID: src.ID, Code: "index_incomplete", Detail: c.detail}}
@@ -86,8 +108,8 @@ func TestASearchThatComesUponDamageSaysSo(t *testing.T) {
 	if _, err := w.Import(ctx, w.ada, w.library(t), documents(3, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	w.ranker.indexed, w.ranker.lost = 3, 1
-	got, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{Query: "relational"})
+	w.engine.indexed, w.engine.lost = 3, 1
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relational", Facets: true})
 	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
 		t.Errorf("warned of %+v, %v", got.Warnings, err)
 	}
@@ -97,10 +119,10 @@ func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	day := func() string { return w.clock.Now().Format(time.DateOnly) }
-	search := func(times int) {
+	searchTimes := func(times int) {
 		t.Helper()
 		for range times {
-			if _, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{Query: "q"}); err != nil {
+			if _, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "q", Facets: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,22 +134,22 @@ func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 		}
 	}
 	first := day()
-	search(3)
-	if _, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{}); !core.IsKind(err, core.KindInvalid) {
+	searchTimes(3)
+	if _, err := w.Search(ctx, w.ada, w.agent, search.Query{Facets: true}); !core.IsKind(err, core.KindInvalid) {
 		t.Errorf("a bad search: %v", err)
 	}
 	flush()
 	flush() // adds nothing
-	search(2)
+	searchTimes(2)
 	w.clock.Advance(24 * time.Hour)
-	search(1)
+	searchTimes(1)
 	// What could not be written is written later.
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := w.FlushSearches(gone); err == nil {
 		t.Error("flushed without a context")
 	}
-	search(1)
+	searchTimes(1)
 	flush()
 	for d, want := range map[string]int{first: 5, day(): 2} {
 		if n, err := w.db.SearchesOf(ctx, w.ada.UserID, d); err != nil || n != want {
@@ -213,7 +235,7 @@ func TestALanguageIsSetByItsCode(t *testing.T) {
 			}
 		}
 	}
-	listed := source.NewService(w.db, everybody{}, w.ranker, w.clock, source.Options{Languages: []string{"de", "en"}})
+	listed := source.NewService(w.db, everybody{}, w.engine, w.clock, source.Options{Languages: []string{"de", "en"}})
 	_, err = listed.SetLanguage(ctx, w.ada, again, "fr")
 	if e := core.AsError(err); e.Kind != core.KindInvalid || e.Fields[0].Detail != "Must be one of de, en." {
 		t.Errorf("a language that is not listed: %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
 
 // Source is a searchable collection of documents of an agent.
@@ -116,20 +117,13 @@ type Agents interface {
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
-// Ranker finds the documents of sources that answer a query.
-type Ranker interface {
-	Rank(ctx context.Context, q Query) (Ranking, error)
-	// Snippets returns a function that shows why a passage of a document answers the query; BestPassage is the one that
-	// answers it best. It is for one goroutine.
-	Snippets(q Query) func(d Document, passage int) Snippet
-	// Indexed returns how many documents of a source can be found. It is not known to a ranker that always finds all.
+// Engine searches the stored documents; see search.Service.
+type Engine interface {
+	Search(ctx context.Context, q search.Query) (search.Result, error)
+	// Indexed returns how many documents of a source can be found, and false if that is not known.
 	Indexed(sourceID string) (documents int, known bool)
-	// Statistics returns how many passages the sources have, and how many of these hold each of the terms.
-	Statistics(ctx context.Context, sources, terms []string) (units int, holders []int, err error)
+	Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error)
 }
-
-// BestPassage stands for the passage of a document that answers a query best, where no index says which that is.
-const BestPassage = -1
 
 // Options configures a Service.
 type Options struct {
@@ -159,21 +153,21 @@ type Sealer interface {
 type Service struct {
 	store   Store
 	agents  Agents
-	ranker  Ranker
+	engine  Engine
 	clock   core.Clock
 	options Options
 	meter   meter
 }
 
 // NewService returns a Service.
-func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o Options) *Service {
+func NewService(store Store, agents Agents, engine Engine, clock core.Clock, o Options) *Service {
 	if o.Kinds == nil {
 		o.Kinds = StoredKinds()
 	}
 	if o.FederatedTimeout == 0 {
 		o.FederatedTimeout = defaultFederatedTimeout
 	}
-	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
+	return &Service{store: store, agents: agents, engine: engine, clock: clock, options: o}
 }
 
 // New holds the properties of a source to create.

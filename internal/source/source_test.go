@@ -15,6 +15,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
@@ -26,7 +27,7 @@ type world struct {
 	*source.Service
 	db     *store.DB
 	clock  *testkit.Clock
-	ranker *scanner
+	engine *recordingEngine
 	// guess is what any text is taken for, and sampled what was asked about.
 	guess         string
 	sampled       []string
@@ -48,7 +49,7 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
-	w := &world{db: db, clock: clock, ranker: &scanner{Ranker: indexed.Open(t, db), indexed: -1}}
+	w := &world{db: db, clock: clock, engine: &recordingEngine{Engine: indexed.Open(t, db), indexed: -1}}
 	var mu sync.Mutex // live sources are guessed at the same time
 	o.Guess = func(text string) string {
 		mu.Lock()
@@ -56,7 +57,7 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 		w.sampled = append(w.sampled, text)
 		return w.guess
 	}
-	w.Service = source.NewService(db, agents, w.ranker, clock, o)
+	w.Service = source.NewService(db, agents, w.engine, clock, o)
 	user := func() (core.Actor, string) {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
@@ -75,42 +76,27 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 	return w
 }
 
-// scanner ranks by an index that is always up to date, and notes what it was asked.
-type scanner struct {
-	*indexed.Ranker
+// recordingEngine searches an index that is always up to date, and records the last query.
+type recordingEngine struct {
+	*indexed.Engine
 	// indexed is how many documents an index would hold; negative means that there is none.
 	indexed int
-	asked   source.Query
-	mu      sync.Mutex // stored and live sources are searched at once
-	shown   []source.Query
-	add     source.Ranking
-	// lost is how many of them a search finds to be damaged.
+	query   search.Query
+	// embeddingFailed is set in every result.
+	embeddingFailed bool
+	// lost is how many documents every search finds damaged.
 	lost int
 }
 
-func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
-	s.asked = q
-	s.indexed -= s.lost
-	found, err := s.Ranker.Rank(ctx, q)
-	out := s.add
-	out.Total, out.UndatedExcluded = found.Total, found.UndatedExcluded
-	for _, h := range found.Hits {
-		h.Passage = 7
-		out.Hits = append(out.Hits, h)
-	}
-	return out, err
+func (e *recordingEngine) Search(ctx context.Context, q search.Query) (search.Result, error) {
+	e.query = q
+	e.indexed -= e.lost
+	result, err := e.Engine.Search(ctx, q)
+	result.EmbeddingFailed = e.embeddingFailed
+	return result, err
 }
 
-func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shown = append(s.shown, q)
-	return func(d source.Document, passage int) source.Snippet {
-		return source.Snippet{Text: fmt.Sprint(d.ExternalID, " passage ", passage)}
-	}
-}
-
-func (s *scanner) Indexed(string) (int, bool) { return s.indexed, s.indexed >= 0 }
+func (e *recordingEngine) Indexed(string) (int, bool) { return e.indexed, e.indexed >= 0 }
 
 // documents are n documents about relations, and then an error unless it is nil.
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
@@ -147,7 +133,7 @@ func TestAnImportRunAgainStoresOnlyWhatChanged(t *testing.T) {
 	if !slices.Equal(told, []source.Imported{{Added: 500}, {Added: 501}}) {
 		t.Errorf("the progress was %+v", told)
 	}
-	before, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational 7"})
+	before, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational 7", Facets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,11 +151,11 @@ func TestAnImportRunAgainStoresOnlyWhatChanged(t *testing.T) {
 	if err != nil || done != (source.Imported{Updated: 1, Unchanged: 500}) {
 		t.Errorf("imported again: %+v, %v", done, err)
 	}
-	after, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational 7"})
-	if err != nil || after.Results[0].CardID() != before.Results[0].CardID() || after.Results[0].Text != "new" {
-		t.Errorf("the card was %s, is %s of %q, %v", before.Results[0].CardID(), after.Results[0].CardID(), after.Results[0].Text, err)
+	after, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational 7", Facets: true})
+	if err != nil || after.Cards[0].CardID() != before.Cards[0].CardID() || after.Cards[0].Text != "new" {
+		t.Errorf("the card was %s, is %s of %q, %v", before.Cards[0].CardID(), after.Cards[0].CardID(), after.Cards[0].Text, err)
 	}
-	if id := after.Results[0].CardID(); !strings.HasPrefix(id, "card_") || len(id) != 31 {
+	if id := after.Cards[0].CardID(); !strings.HasPrefix(id, "card_") || len(id) != 31 {
 		t.Errorf("the card's id is %s", id)
 	}
 	if done, err := w.Import(t.Context(), w.ada, src, documents(0, "", nil), nil); err != nil || done.Total() != 0 {
@@ -236,20 +222,20 @@ func TestABadSearchIsRefusedFieldByField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		request source.SearchRequest
+		request search.Query
 		fields  []string
 	}{
-		"no query":            {source.SearchRequest{}, []string{"/query"}},
-		"white space":         {source.SearchRequest{Query: " \t\u00a0"}, []string{"/query"}},
-		"2001 characters":     {source.SearchRequest{Query: strings.Repeat("😀", 2001)}, []string{"/query"}},
-		"a NUL":               {source.SearchRequest{Query: "a\x00"}, []string{"/query"}},
-		"invalid UTF-8":       {source.SearchRequest{Query: "a\xff"}, []string{"/query"}},
-		"too many results":    {source.SearchRequest{Query: "q", NumResults: 101}, []string{"/numResults"}},
-		"less than none":      {source.SearchRequest{Query: "q", NumResults: -1}, []string{"/numResults"}},
-		"years out of bounds": {source.SearchRequest{Query: "q", FromYear: -1, ToYear: 10000}, []string{"/fromYear", "/toYear"}},
-		"years crossed":       {source.SearchRequest{Query: "q", FromYear: 1971, ToYear: 1970}, []string{"/fromYear"}},
-		"an unknown source":   {source.SearchRequest{Query: "q", SourceID: "src_none"}, []string{"/sourceId"}},
-		"another's source":    {source.SearchRequest{Query: "q", SourceID: theirs.ID}, []string{"/sourceId"}},
+		"no query":            {search.Query{Facets: true}, []string{"/query"}},
+		"white space":         {search.Query{Text: " \t\u00a0", Facets: true}, []string{"/query"}},
+		"2001 characters":     {search.Query{Text: strings.Repeat("😀", 2001), Facets: true}, []string{"/query"}},
+		"a NUL":               {search.Query{Text: "a\x00", Facets: true}, []string{"/query"}},
+		"invalid UTF-8":       {search.Query{Text: "a\xff", Facets: true}, []string{"/query"}},
+		"too many results":    {search.Query{Text: "q", Limit: 101, Facets: true}, []string{"/numResults"}},
+		"less than none":      {search.Query{Text: "q", Limit: -1, Facets: true}, []string{"/numResults"}},
+		"years out of bounds": {search.Query{Text: "q", FromYear: -1, ToYear: 10000, Facets: true}, []string{"/fromYear", "/toYear"}},
+		"years crossed":       {search.Query{Text: "q", FromYear: 1971, ToYear: 1970, Facets: true}, []string{"/fromYear"}},
+		"an unknown source":   {search.Query{Text: "q", Sources: []string{"src_none"}, Facets: true}, []string{"/sourceId"}},
+		"another's source":    {search.Query{Text: "q", Sources: []string{theirs.ID}, Facets: true}, []string{"/sourceId"}},
 	} {
 		_, err := w.Search(t.Context(), w.ada, w.agent, c.request)
 		var fields []string
@@ -269,13 +255,13 @@ func TestASearchGivesTenResultsUnlessToldOtherwise(t *testing.T) {
 		t.Fatal(err)
 	}
 	for asked, want := range map[int]int{0: 10, 1: 1, 100: 100} {
-		got, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: " relational ", NumResults: asked})
-		if err != nil || len(got.Results) != want || got.Total != 120 || !got.Counted {
-			t.Errorf("asked for %d: %d of %d, %v", asked, len(got.Results), got.Total, err)
+		got, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: " relational ", Limit: asked, Facets: true})
+		if err != nil || len(got.Cards) != want || got.Total != 120 {
+			t.Errorf("asked for %d: %d of %d, %v", asked, len(got.Cards), got.Total, err)
 		}
 	}
-	got, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational", SkipCounts: true})
-	if err != nil || got.Counted {
+	got, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational"})
+	if err != nil || got.Total != 0 || got.Years != nil {
 		t.Errorf("without counts: %+v, %v", got, err)
 	}
 }
@@ -284,7 +270,7 @@ func TestSourcesAreTheirUsersAlone(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	mine := w.library(t)
-	_, errSearch := w.Search(ctx, w.bob, w.agent, source.SearchRequest{Query: "q"})
+	_, errSearch := w.Search(ctx, w.bob, w.agent, search.Query{Text: "q", Facets: true})
 	_, errAdd := w.Add(ctx, w.bob, w.agent, source.New{Name: "n"})
 	_, errFind := w.AddOrFind(ctx, w.bob, w.agent, source.New{Name: "Library", Default: true})
 	_, errDefault := w.Default(ctx, w.bob, w.agent)
@@ -310,7 +296,7 @@ func TestSourcesAreTheirUsersAlone(t *testing.T) {
 	}
 	poor := w.ada
 	poor.Plan = core.PlanNone
-	if _, err := w.Search(ctx, poor, w.agent, source.SearchRequest{Query: "q"}); core.AsError(err).Code != "no_subscription" {
+	if _, err := w.Search(ctx, poor, w.agent, search.Query{Text: "q", Facets: true}); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if n := w.library(t).Documents; n != 0 {

@@ -5,13 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// NodeIndex is the progress of a node's search index through the change log.
-type NodeIndex struct {
-	Node    string
-	Through uint64
-}
+	"carrel/internal/search"
+)
 
 // indexLife is how long the progress of a silent node is kept.
 const indexLife = time.Hour
@@ -34,10 +30,10 @@ func (db *DB) SetNodeIndex(ctx context.Context, node string, through uint64) err
 }
 
 // NodeIndexes returns the indexes of nodes with a heartbeat within this duration, sorted by node.
-func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]NodeIndex, error) {
+func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]search.NodeIndex, error) {
 	clock, a := db.leaseClock(args{within.Milliseconds()})
-	indexes := []NodeIndex{}
-	var n NodeIndex
+	indexes := []search.NodeIndex{}
+	var n search.NodeIndex
 	var seq int64
 	err := db.read.each(ctx, `SELECT node, seq FROM search_index WHERE updated_at >= `+clock+` - $1`, a,
 		[]any{&n.Node, &seq}, func() error {
@@ -48,7 +44,7 @@ func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]NodeInde
 	if err != nil {
 		return nil, fail("list the nodes' indexes", "node", err)
 	}
-	slices.SortFunc(indexes, func(a, b NodeIndex) int { return strings.Compare(a.Node, b.Node) })
+	slices.SortFunc(indexes, func(a, b search.NodeIndex) int { return strings.Compare(a.Node, b.Node) })
 	return indexes, nil
 }
 

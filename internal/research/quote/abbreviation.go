@@ -2,28 +2,48 @@ package quote
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 )
 
-// rules tell where a full stop ends no sentence.
+// rules are the abbreviations of a language as sets; see language.Abbreviations.
 type rules struct {
-	// never are abbreviations that something always follows: titles before a name, "e.g.".
-	never map[string]bool
-	// numbered are followed by a number, and are words of their own otherwise ("no.", "fig.", "Mar.").
-	numbered map[string]bool
-	// either may stand anywhere, also at the end: there only the next word tells.
-	either map[string]bool
-	// openers are words that in a sentence have a capital only at its beginning.
-	openers map[string]bool
-	// ordinals says that a number with a full stop is an ordinal ("im 19. Jahrhundert").
-	ordinals bool
+	never, numbered, either, openers map[string]bool
+	ordinals                         bool
 }
 
-// ends reports whether the stop at i is the end of a sentence: last is the last of its stops, end is after its
-// closing marks, and next is the first thing after it.
+var titles = sync.OnceValue(func() map[string]bool { return wordSet(language.Titles) })
+
+// rulesByCode holds the rules of each language, computed on first use.
+var rulesByCode = func() map[string]func() *rules {
+	out := make(map[string]func() *rules)
+	for _, l := range language.All() {
+		if a := l.Abbreviations; a != nil {
+			out[l.Code] = sync.OnceValue(func() *rules {
+				return &rules{
+					never: wordSet(a.Never), numbered: wordSet(a.Numbered), either: wordSet(a.Either),
+					openers: wordSet(a.Openers), ordinals: a.Ordinals,
+				}
+			})
+		}
+	}
+	return out
+}()
+
+// rulesOf returns the rules of a language, or the rules of the default language if it has none.
+func rulesOf(code string) *rules {
+	if r := rulesByCode[code]; r != nil {
+		return r()
+	}
+	return rulesByCode[language.Default]()
+}
+
+// ends reports whether the stop at i ends a sentence. last is the last of consecutive stops, end follows the closing
+// marks, and next is the next visible code point.
 func (s *splitter) ends(i, last, end, next int) bool {
 	word := next
 	for word < s.block.end && isOpening(s.text[word]) {
@@ -46,7 +66,7 @@ func (s *splitter) ends(i, last, end, next int) bool {
 	return s.endsAfter(s.text[before:i], word)
 }
 
-// endsAfter reports whether a full stop after the word before ends a sentence, the next one beginning at next.
+// endsAfter reports whether a full stop after the word before ends a sentence, if the next word begins at next.
 func (s *splitter) endsAfter(before []rune, next int) bool {
 	if len(before) == 0 {
 		return true
@@ -54,7 +74,7 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	first := s.text[next]
 	rules := s.rules
 	if unicode.Is(unicode.Cyrillic, before[0]) {
-		rules = languageRules["ru"]
+		rules = rulesOf("ru")
 	}
 	opens := s.opens(rules, next)
 	if strings.Trim(string(before), "0123456789") == "" {
@@ -63,7 +83,7 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	key := strings.ToLower(strings.Trim(string(before), "-'’"))
 	key = key[strings.LastIndexAny(key, "-'’")+1:]
 	switch {
-	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles[key]):
+	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles()[key]):
 		return false
 	case rules.numbered[key]:
 		// "The answer is no. He left."
@@ -76,13 +96,13 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	return true
 }
 
-// isDotted reports whether a word is letters with full stops between them: u.s.a, ph.d, but not node.js.
+// isDotted reports whether a word consists of letters separated by full stops: u.s.a, ph.d, but not node.js.
 func isDotted(key string) bool {
 	first, rest, found := strings.Cut(key, ".")
 	return found && utf8.RuneCountInString(first) <= 2 && utf8.RuneCountInString(rest) <= 2*strings.Count(rest, ".")+1
 }
 
-// opens reports whether the word at i is one that has a capital only at the beginning of a sentence.
+// opens reports whether the word at i is capitalized only at the beginning of a sentence.
 func (s *splitter) opens(rules *rules, i int) bool {
 	if !unicode.IsUpper(s.text[i]) {
 		return false
@@ -91,14 +111,14 @@ func (s *splitter) opens(rules *rules, i int) bool {
 	for end < s.block.end && unicode.IsLetter(s.text[end]) {
 		end++
 	}
-	// "A. A. Milne" and "the U.S. A" aside, one letter with a full stop is an initial.
+	// A single letter with a full stop is an initial ("A. A. Milne").
 	if end == i+1 && end < s.block.end && s.text[end] == '.' {
 		return false
 	}
 	return rules.openers[strings.ToLower(string(s.text[i:end]))]
 }
 
-// isCamel reports whether the word at i begins small but holds a capital or a digit: iPhone, pH, p53.
+// isCamel reports whether the word at i begins in lower case but holds a capital or a digit: iPhone, pH, p53.
 func (s *splitter) isCamel(i int) bool {
 	for ; i < s.block.end && (unicode.IsLetter(s.text[i]) || unicode.IsDigit(s.text[i])); i++ {
 		if !unicode.IsLower(s.text[i]) {
@@ -112,7 +132,7 @@ func isAbbreviable(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '.' || r == '-' || r == '\'' || r == '’'
 }
 
-// isRoman reports whether a text begins with a Roman number, as parts of works have them.
+// isRoman reports whether a text begins with a Roman numeral.
 func isRoman(text []rune) bool {
 	n := 0
 	for n < len(text) && strings.ContainsRune("IVXLC", text[n]) {
@@ -121,20 +141,10 @@ func isRoman(text []rune) bool {
 	return n > 0 && n < 8 && (n == len(text) || !unicode.IsLetter(text[n]))
 }
 
-func wordSet(lists ...string) map[string]bool {
+func wordSet(list string) map[string]bool {
 	set := make(map[string]bool)
-	for _, list := range lists {
-		for word := range strings.FieldsSeq(list) {
-			set[word] = true
-		}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
 	}
 	return set
-}
-
-// rulesOf returns the rules of a language. Those of English hold where nothing is known.
-func rulesOf(language string) *rules {
-	if r := languageRules[language]; r != nil {
-		return r
-	}
-	return languageRules["en"]
 }

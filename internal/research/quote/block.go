@@ -2,36 +2,37 @@ package quote
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 
 	"carrel/internal/search/analysis"
 )
 
-// Kind is what part of a text a sentence belongs to.
+// Kind is the kind of text that a sentence belongs to.
 type Kind uint8
 
-// The kinds of sentences. Only prose and items say something by themselves.
+// The kinds of sentences. Only prose and list items are statements.
 const (
 	Prose   Kind = iota
 	Item         // of a list
-	Heading      // a title within the text
-	Matter       // code, rows of tables, rules: quoted only when nothing else is there
+	Heading      // within the text
+	Matter       // code, table rows, rules; quoted only if there is nothing else
 )
 
-// block is a paragraph, an item, a heading or a line of code. What follows its mark is its body.
+// block is a paragraph, a list item, a heading or a line of code. Its body follows its mark.
 type block struct {
 	start, body, end int
 	kind             Kind
 	lines            int
 }
 
-// unwrappedLength is how long a line must be to be a paragraph of its own: nobody wraps lines this late.
+// unwrappedLength is the length from which a line is a paragraph, because text is not wrapped at this width.
 const unwrappedLength = 200
 
-// longestHeading is the length up to which a line without any mark can be a heading.
+// longestHeading is the maximum length of a heading without a mark.
 const longestHeading = 70
 
-// blocks cuts a text into blocks. They hold every visible code point, in order.
+// blocks splits a text into blocks, which hold every visible code point in order.
 func blocks(text []rune) []block {
 	r := blockReader{text: text}
 	for from := 0; from < len(text); {
@@ -52,8 +53,8 @@ func blocks(text []rune) []block {
 type blockReader struct {
 	text   []rune
 	blocks []block
-	open   bool // the next line may go on with the last block
-	fence  rune // the mark of the block of code that is open
+	open   bool // the next line may continue the last block
+	fence  rune // the mark of the open code fence
 }
 
 func (r *blockReader) line(from, to int) {
@@ -105,7 +106,7 @@ func (r *blockReader) add(b block, open bool) {
 	r.open = open
 }
 
-// rule makes a heading of the line above, if it is underlined.
+// rule turns an underlined line into a heading.
 func (r *blockReader) rule(mark rune) {
 	if r.open && (mark == '=' || mark == '-') {
 		if last := &r.blocks[len(r.blocks)-1]; last.kind == Prose && last.lines == 1 {
@@ -114,32 +115,32 @@ func (r *blockReader) rule(mark rune) {
 	}
 }
 
-// paused reports whether what is read so far need not go on in the next line.
-func (r *blockReader) paused() bool {
+// mayEnd reports whether the text so far may end with this line.
+func (r *blockReader) mayEnd() bool {
 	if !r.open {
 		return true
 	}
 	last := r.blocks[len(r.blocks)-1]
 	before := r.text[last.end-1]
-	return last.kind == Item || isStop(before) || analysis.IsClosing(before) || before == ':' || before == ';' || before == '：' || before == '；'
+	return last.kind == Item || isStop(before) || analysis.IsClosing(before) || strings.ContainsRune(":;：；", before)
 }
 
-// itemMark returns the length of what marks a line as an item of a list, with the space after it, or 0.
+// itemMark returns the length of a list mark with the space after it, or 0.
 func (r *blockReader) itemMark(line []rune) int {
 	size := 0
 	switch first := line[0]; {
-	case first == '-' || first == '*' || first == '+' || first == '•' || first == '‣' || first == '◦' || first == '▪' || first == '·':
+	case strings.ContainsRune("-*+•‣◦▪·", first):
 		size = 1
-	case (first == '–' || first == '—') && r.paused():
+	case (first == '–' || first == '—') && r.mayEnd():
 		size = 1
 	case first == '[' || first == '(':
 		size = labelSize(line, first)
-	case unicode.IsDigit(first) && r.paused():
+	case unicode.IsDigit(first) && r.mayEnd():
 		for size < len(line) && size < 3 && unicode.IsDigit(line[size]) {
 			size++
 		}
 		size = closedBy(line, size, '.', ')')
-	case unicode.IsLetter(first) && r.paused():
+	case unicode.IsLetter(first) && r.mayEnd():
 		// "A." begins a name as often as an item.
 		size = closedBy(line, 1, ')', ')')
 	}
@@ -152,7 +153,7 @@ func (r *blockReader) itemMark(line []rune) int {
 	return size
 }
 
-// labelSize returns the length of a label such as [12], (iv) or (a) that a line begins with.
+// labelSize returns the length of a label such as [12], (iv) or (a) at the start of a line.
 func labelSize(line []rune, open rune) int {
 	end := 1
 	for end < len(line) && end < 6 && (unicode.IsDigit(line[end]) || open == '(' && unicode.IsLower(line[end])) {
@@ -174,7 +175,7 @@ func closedBy(line []rune, at int, marks ...rune) int {
 	return 0
 }
 
-// headingMark returns the length of the number signs before a Markdown heading, with the space after them, or 0.
+// headingMark returns the length of the number signs of a Markdown heading with the space after them, or 0.
 func headingMark(line []rune) int {
 	level := 0
 	for level < len(line) && line[level] == '#' {
@@ -190,10 +191,10 @@ func headingMark(line []rune) int {
 	return size
 }
 
-// isPlainHeading reports whether a line is a heading without a mark, as they are left over from paged documents:
-// short, not going on from the line before nor into the next, numbered or in capitals.
+// isPlainHeading reports whether a line is a heading without a mark, as in text extracted from paged documents: short,
+// not a continuation of the line before nor continued by the next, and numbered or capitalized.
 func (r *blockReader) isPlainHeading(line []rune, to int) bool {
-	if len(line) > longestHeading || !r.paused() || !slices.ContainsFunc(line, unicode.IsLetter) {
+	if len(line) > longestHeading || !r.mayEnd() || !slices.ContainsFunc(line, unicode.IsLetter) {
 		return false
 	}
 	if last := line[len(line)-1]; analysis.IsClosing(last) || unicode.IsPunct(last) {
@@ -209,7 +210,7 @@ func (r *blockReader) isPlainHeading(line []rune, to int) bool {
 	if !slices.ContainsFunc(line, unicode.IsLower) || unicode.IsDigit(line[0]) && isTitleCase(line) {
 		return true
 	}
-	// Wrapped lines are about as long as the next one, whatever words they happen to hold.
+	// A wrapped line is about as long as the next one.
 	end := next
 	for end < len(r.text) && !isLineEnd(r.text[end]) {
 		end++
@@ -217,7 +218,7 @@ func (r *blockReader) isPlainHeading(line []rune, to int) bool {
 	return 2*len(line) < end-next && isTitleCase(line)
 }
 
-// isTitleCase reports whether the first word and all longer ones begin with a capital or a digit.
+// isTitleCase reports whether the first word and all longer words begin with a capital or a digit.
 func isTitleCase(line []rune) bool {
 	const short = 3
 	for from := 0; from < len(line); {
@@ -233,7 +234,7 @@ func isTitleCase(line []rune) bool {
 	return true
 }
 
-// fenceOf returns the mark of a fence around a block of code, 0 for none.
+// fenceOf returns the mark of a code fence, 0 for none.
 func fenceOf(line []rune) rune {
 	if len(line) >= 3 && (line[0] == '`' || line[0] == '~') && line[1] == line[0] && line[2] == line[0] {
 		return line[0]
@@ -241,7 +242,7 @@ func fenceOf(line []rune) rune {
 	return 0
 }
 
-// isRule reports whether a line is nothing but a rule.
+// isRule reports whether a line is a horizontal rule.
 func isRule(line []rune) bool {
 	if len(line) < 3 {
 		return false
@@ -256,7 +257,7 @@ func isRule(line []rune) bool {
 	return true
 }
 
-// trim returns what is left of a part of a text without the white space around it.
+// trim returns a part of a text without surrounding white space.
 func trim(text []rune, from, to int) (int, int) {
 	for from < to && isSpaceAt(text, from) {
 		from++

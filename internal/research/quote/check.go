@@ -9,51 +9,52 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// State is what a check says of a sentence.
+// State is the result of checking a sentence.
 type State uint8
 
-// The states of sentences.
+// The states of a sentence.
 const (
-	Uncited     State = iota // claims no source
-	Supported                // its quotes are there, with all of its numbers
-	Unsupported              // cites what is not there
+	Uncited     State = iota // has no citation
+	Supported                // the cited quotes exist and hold all of its numbers
+	Unsupported              // the citation does not exist or does not hold
 )
 
-// Reason says why a sentence is not supported.
+// Reason is why a sentence is not supported.
 type Reason string
 
 // The reasons.
 const (
 	NoReason     Reason = ""
-	NoSuchSource Reason = "no_such_source" // it cites only keys that were never given out
-	NoQuote      Reason = "no_quote"       // nothing is stored under its keys
+	NoSuchSource Reason = "no_such_source" // it cites only unknown keys
+	NoQuote      Reason = "no_quote"       // there is no quote under its keys
 	NumberAbsent Reason = "number_absent"  // a number is in none of its quotes
-	WordsAbsent  Reason = "words_absent"   // words in quotation marks are in none of its quotes
+	WordsAbsent  Reason = "words_absent"   // a quotation is in none of its quotes
 )
 
-// Checked is a sentence of an answer and what became of it.
+// Checked is a sentence of an answer with the result of its check.
 type Checked struct {
-	Start, End int // in the cleaned text, code points
+	Start, End int // code points of the cleaned text
 	Keys       []int
 	State      State
 	Reason     Reason
 	Absent     []string // the numbers or words that are in no quote
 }
 
-// Checks is an answer whose marks were checked.
+// Checks is a checked answer.
 type Checks struct {
-	// Text is the answer with a mark [n] for every key that is known, and no other.
+	// Text is the answer with a citation [n] for every known key, and no other citations.
 	Text      string
 	Sentences []Checked
 }
 
-// Check holds an answer to its quotes, which are given by their keys. Marks [2], [1][3], [1, 3] and [1–3] cite keys;
-// unknown ones are taken out. A sentence that cites is supported if there is a quote under one of its keys and every
-// number and every longer quotation in it occurs in one of them. Numbers are compared by value; words from two to
-// twelve only where the quotes have other small numbers, for a sentence may count its sources.
+// Check checks an answer against its quotes, which are given by key. Citations have the forms [2], [1][3], [1, 3] and
+// [1–3]; unknown keys are removed. A sentence with citations is supported if there is a quote under one of its keys,
+// and every number and every longer quotation in it occurs in one of these quotes. Numbers are compared by value.
+// Number words from two to twelve are compared only if the quotes hold small numbers too, because a sentence may count
+// its sources.
 func Check(answer string, quotes map[int][]string) Checks {
 	text, unknown := cleanMarks([]rune(answer), quotes)
-	// Taking a mark out of another one makes a third: [9[9]].
+	// Removing a nested citation can form a new one: [9[9]].
 	removed := unknown
 	for pass := 0; len(removed) > 0 && pass < maxPasses; pass++ {
 		text, removed = cleanMarks(text, quotes)
@@ -67,7 +68,8 @@ func Check(answer string, quotes map[int][]string) Checks {
 		c := Checked{Start: s.Start, End: s.End}
 		if s.Kind == Prose || s.Kind == Item {
 			c.Keys = keysIn(text[s.Start:s.End])
-			lost := len(c.Keys) == 0 && slices.ContainsFunc(unknown, func(at int) bool { return s.Start < at && at <= s.End })
+			lost := len(c.Keys) == 0 &&
+				slices.ContainsFunc(unknown, func(at int) bool { return s.Start < at && at <= s.End })
 			c.judge(string(withoutMarks(text[s.Body:s.End])), quotes, lost)
 		}
 		checks.Sentences = append(checks.Sentences, c)
@@ -75,7 +77,7 @@ func Check(answer string, quotes map[int][]string) Checks {
 	return checks
 }
 
-// judge sets the state of a sentence, given its text without marks. Lost says that it cited unknown keys alone.
+// judge sets the state of a sentence from its text without citations. Lost means that it cited only unknown keys.
 func (c *Checked) judge(text string, quotes map[int][]string, lost bool) {
 	switch {
 	case lost:
@@ -131,14 +133,14 @@ func absentNumbers(text string, quotes []string) []string {
 	return absent
 }
 
-// isSmall reports whether a number could have been written as a word.
+// isSmall reports whether a number could be written as a word.
 func isSmall(n numeral) bool {
 	value, err := strconv.Atoi(n.value)
 	return err == nil && 2 <= value && value <= 12 && !n.percent
 }
 
-// absentWords returns the quotations in a text that are in none of the quotes. Fewer than four words may be a term or
-// a title and not what someone said.
+// absentWords returns the quotations in a text that are in none of the quotes. Up to three words may be a term or a
+// title rather than a quotation.
 func absentWords(text string, quotes []string) []string {
 	const least = 4
 	var absent []string
@@ -154,7 +156,7 @@ func absentWords(text string, quotes []string) []string {
 	return absent
 }
 
-// quotations yields what stands in double quotation marks.
+// quotations yields the texts in double quotation marks.
 func quotations(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		open := -1
@@ -174,10 +176,10 @@ func quotations(text string) func(yield func(string) bool) {
 	}
 }
 
-// maxRange bounds what a mark like [1–3] can stand for.
+// maxRange limits a range of keys such as [1–3].
 const maxRange = 20
 
-// cleanMarks writes every mark as [n] for its known keys, and returns where marks without any were taken out.
+// cleanMarks writes every citation as [n] for its known keys, and returns the positions of citations that were removed.
 func cleanMarks(text []rune, quotes map[int][]string) ([]rune, []int) {
 	out := make([]rune, 0, len(text))
 	var removed []int
@@ -199,8 +201,9 @@ func cleanMarks(text []rune, quotes map[int][]string) ([]rune, []int) {
 		if known > 0 {
 			continue
 		}
-		// The space before it goes too, unless a word follows.
-		if n := len(out); n > 0 && out[n-1] == ' ' && (i == len(text) || !unicode.IsLetter(text[i]) && !unicode.IsDigit(text[i])) {
+		// Remove the space before it as well, unless a word follows.
+		wordFollows := i < len(text) && (unicode.IsLetter(text[i]) || unicode.IsDigit(text[i]))
+		if n := len(out); n > 0 && out[n-1] == ' ' && !wordFollows {
 			out = out[:n-1]
 		}
 		removed = append(removed, len(out))
@@ -208,7 +211,7 @@ func cleanMarks(text []rune, quotes map[int][]string) ([]rune, []int) {
 	return out, removed
 }
 
-// markSize returns the length of the mark that a text begins with, or 0. Some models write 【1】.
+// markSize returns the length of the citation at the start of a text, or 0. Some models write 【1】.
 func markSize(text []rune) int {
 	if text[0] == '[' {
 		return citationSize(text)
@@ -227,7 +230,7 @@ func markSize(text []rune) int {
 	return 0
 }
 
-// keysOf returns the keys within a mark, in order and each once.
+// keysOf returns the distinct keys of a citation, in order.
 func keysOf(mark []rune) []int {
 	var keys []int
 	text := strings.NewReplacer("–", "-", " - ", "-", " – ", "-").Replace(string(mark))
@@ -252,7 +255,7 @@ func keysOf(mark []rune) []int {
 	return keys
 }
 
-// keysIn returns the keys that a cleaned text cites, in order and each once.
+// keysIn returns the distinct keys that a cleaned text cites, in order.
 func keysIn(text []rune) []int {
 	var keys []int
 	for i := 0; i < len(text); i++ {

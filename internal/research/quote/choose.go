@@ -5,48 +5,47 @@ import (
 	"slices"
 )
 
-// How many sentences are quoted, and which.
+// Limits and weights for choosing quotes.
 const (
 	maxQuoted     = 5
 	usualQuoted   = 3
 	maxOfDocument = 2
-	relevance     = 0.7 // how much being an answer counts against saying something new (the λ of MMR)
-	pool          = 40  // the best so many are looked at
-	// A sentence is worth showing at all from this share of the best one's score, and beyond the usual number from
-	// the higher one.
+	relevance     = 0.7 // weight of the score against novelty (the λ of MMR)
+	pool          = 40  // number of best sentences considered
+	// A sentence must reach the share worthUsual of the best score, and worthMore beyond the usual number of quotes.
 	worthUsual = 0.65
 	worthMore  = 0.85
-	// sameSubject is how much of what the best sentence holds of the question another one must hold.
+	// sameSubject is how much of the best sentence's part of the question another sentence must hold.
 	sameSubject = 0.5
-	// titledSubject raises that where the best one's title is what is asked for: what only has its words is less likely
-	// to be about it.
+	// titledSubject raises that if the title of the best sentence is the subject: other sentences with its words
+	// are then less likely to be on the subject.
 	titledSubject = 1.7
-	otherForm     = 0.45 // what a word of the same stem counts for that, which may mean something else
-	sameText      = 0.95 // two sentences this alike are the same, in two documents
-	// longestQuote is the length up to which the sentence before is added.
+	otherForm     = 0.45 // weight of a word of the same stem, which may mean something else
+	sameText      = 0.95 // similarity from which two sentences are duplicates
+	// longestQuote is the maximum length of a quote that is extended by the preceding sentence.
 	longestQuote = 700
 )
 
-// choose picks sentences from the ranked ones by maximal marginal relevance: good answers that do not repeat each
-// other, and not all from one document.
+// choose picks sentences by maximal marginal relevance: good answers that do not repeat each other and come from
+// several documents.
 func (m *material) choose(ranked []int) []int {
 	ranked = ranked[:min(len(ranked), pool)]
 	best := m.sentences[ranked[0]].score
 	about := m.about(ranked[0]) * sameSubject
-	if m.entitled(&m.passages[m.sentences[ranked[0]].passage]) >= subject {
+	if m.titleCoverage(&m.passages[m.sentences[ranked[0]].passage]) >= subject {
 		about *= titledSubject
 	}
 	words := make([]map[string]bool, len(ranked))
 	for i, at := range ranked {
 		words[i] = contentOf(&m.sentences[at])
 	}
-	var chosen []int // places in ranked
+	var chosen []int // indexes in ranked
 	for len(chosen) < maxQuoted {
 		next, value := -1, math.Inf(-1)
 		for i, at := range ranked {
 			share := m.sentences[at].score / best
 			if len(chosen) > 0 && m.about(at) < about {
-				continue // it shares only what everything shares with the question
+				continue // it shares only common words with the question
 			}
 			if share < worthUsual || len(chosen) >= usualQuoted && share < worthMore || !m.allowed(ranked, chosen, i) {
 				continue
@@ -74,8 +73,8 @@ func (m *material) choose(ranked []int) []int {
 	return out
 }
 
-// about returns how much of the question a sentence is about: the rarer a word, the more. What it takes over from the
-// sentence before it and from its title counts less.
+// about returns how much of the question a sentence is about, weighted by the rarity of words. Words of its title and
+// of the preceding sentence, if it refers back, count less.
 func (m *material) about(at int) float64 {
 	c := &m.sentences[at]
 	p := &m.passages[c.passage]
@@ -85,18 +84,18 @@ func (m *material) about(at int) float64 {
 		if held == 1 && !c.verbatim[t] {
 			held = otherForm
 		}
-		if p.titled[t] {
+		if p.inTitle[t] {
 			held = max(held, titleHolds)
 		}
-		if c.pointing && m.together(at-1, at) {
-			held = max(held, carriedPoint*min(1, m.sentences[at-1].holds[t]))
+		if c.refersBack && m.together(at-1, at) {
+			held = max(held, carriedByPronoun*min(1, m.sentences[at-1].holds[t]))
 		}
 		sum += weight * held
 	}
 	return sum
 }
 
-// allowed reports whether a sentence may join the chosen: it is none of them, and its document has room.
+// allowed reports whether a sentence can be added: it is not chosen yet, and its document has not reached its limit.
 func (m *material) allowed(ranked, chosen []int, i int) bool {
 	document := m.passages[m.sentences[ranked[i]].passage].DocumentID
 	same := 0
@@ -121,7 +120,7 @@ func contentOf(c *candidate) map[string]bool {
 	return set
 }
 
-// similarity is the cosine of two sets of words.
+// similarity returns the cosine of two sets of words.
 func similarity(a, b map[string]bool) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
@@ -138,21 +137,21 @@ func similarity(a, b map[string]bool) float64 {
 	return float64(both) / math.Sqrt(float64(len(a)*len(b)))
 }
 
-// stretch is sentences in a row of one passage, the last included.
+// stretch is a range of consecutive sentences of one passage, the last included.
 type stretch struct{ first, last int }
 
-// quotes makes quotes of sentences. One that points back takes the sentence before it along; sentences that stand
-// together become one quote.
+// quotes turns sentences into quotes. A sentence that refers back is preceded by the sentence before it, and adjacent
+// sentences are joined.
 func (m *material) quotes(chosen []int) []Quote {
 	var stretches []stretch
 	for _, at := range chosen {
 		s := stretch{at, at}
-		if m.sentences[at].pointing && m.together(at-1, at) && m.length(stretch{at - 1, at}) <= longestQuote {
+		if m.sentences[at].refersBack && m.together(at-1, at) && m.length(stretch{at - 1, at}) <= longestQuote {
 			s.first--
 		}
 		stretches = append(stretches, s)
 	}
-	// One may have come to touch several others.
+	// A joined stretch may touch further ones.
 	for i := 0; i < len(stretches); i++ {
 		for j := 0; j < len(stretches); j++ {
 			a, b := stretches[i], stretches[j]
@@ -167,7 +166,7 @@ func (m *material) quotes(chosen []int) []Quote {
 	}
 	var out []Quote
 	for _, s := range stretches {
-		// Passages may overlap; what is quoted once is enough.
+		// Passages may overlap; quote each part once.
 		if q := m.quote(s); !slices.ContainsFunc(out, q.overlaps) {
 			out = append(out, q)
 		}
@@ -175,7 +174,7 @@ func (m *material) quotes(chosen []int) []Quote {
 	return out
 }
 
-// together reports whether two sentences follow each other in one paragraph.
+// together reports whether two sentences are consecutive in one paragraph.
 func (m *material) together(first, second int) bool {
 	if first < 0 || m.sentences[first].passage != m.sentences[second].passage {
 		return false
@@ -199,7 +198,7 @@ func (q Quote) overlaps(other Quote) bool {
 	return q.DocumentID == other.DocumentID && q.Start < other.End && other.Start < q.End
 }
 
-// slice returns the code points from..to of a text, byte for byte.
+// slice returns a part of a text by code point offsets.
 func slice(text string, from, to int) string {
 	start, at := len(text), 0
 	for i := range text {

@@ -4,30 +4,30 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Passage is a part of a document that a search found.
+// Passage is a found part of a document.
 type Passage struct {
 	DocumentID, SourceID string
 	Title                string
-	Year                 int // 0 when it is not known
+	Year                 int // 0 if unknown
 	Text                 string
-	Start                int // code points of the document before the passage
-	Page                 int // 0 when the document has no pages
+	Start                int // code point offset in the document
+	Page                 int // 0 if the document has no pages
 	Heading              string
-	// Score is what the search thought of the passage, on any scale; 0 when it did not say.
+	// Score is the score of the search, on any scale; 0 if unknown.
 	Score float64
 }
 
-// Outcome is how far the sources answer a question.
+// Outcome is how well the sources answer a question.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Nothing  Outcome = iota // no passage is about what is asked
-	Closest                 // the quotes are about it, but may not answer
-	Answered                // the quotes answer, as far as words can tell
+	Nothing  Outcome = iota // no passage is about the question
+	Closest                 // the quotes are about the question, but may not answer it
+	Answered                // the quotes answer the question, judging by words
 )
 
-// Quote is a part of a document, word for word.
+// Quote is a verbatim part of a document.
 type Quote struct {
 	DocumentID, SourceID string
 	Title                string
@@ -38,43 +38,43 @@ type Quote struct {
 	Start, End           int // in the document, the end exclusive
 }
 
-// Answer is what the sources say to a question.
+// Answer is the answer of the sources to a question.
 type Answer struct {
 	Query   Query
 	Outcome Outcome
-	// Quotes are the best sentences, best first. There are none when the outcome is Nothing.
+	// Quotes are the best sentences, best first; none if the outcome is Nothing.
 	Quotes []Quote
-	// Coverage tells from 0 to 1 how much of the question the best sentence and its passage hold.
+	// Coverage is how much of the question the best sentence and its passage hold, from 0 to 1.
 	Coverage float64
-	// Unmatched are the words of the question that no source holds, and Missing those that the best passage does not.
+	// Unmatched are the words of the question that no source holds, and Missing those that only the best passage lacks.
 	Unmatched, Missing []string
-	// FollowUps are questions about what the quotes mention and the sources say more of.
+	// FollowUps are questions about names in the quotes that other passages mention too.
 	FollowUps []string
 }
 
-// Coverage from which on a question counts as answered, or the passages as being about it. Held against questions
-// whose passage was taken away; the package xquad counts how often they are right.
+// Coverage thresholds for an answered question and for passages about it. They were measured with questions whose
+// passage was removed; package xquad counts how often they are right.
 const (
 	answeredCoverage = 0.6
 	closestCoverage  = 0.4
 )
 
-// Extractor answers questions in one language. It remembers the words it has read, so use one for many questions, in
-// one goroutine at a time.
+// Extractor answers questions in one language. It caches stems, so one extractor should be used for many questions. It
+// is not safe for concurrent use.
 type Extractor struct {
 	analyser *analysis.Analyser
 	rules    *rules
 	words    *vocabulary
 }
 
-// New returns an extractor for questions in a language, an ISO 639-1 code. One that is not known is read as English.
+// New returns an extractor for questions in a language. An unknown code is read as the default language.
 func New(language string) *Extractor {
 	a := analysis.New(language)
 	return &Extractor{analyser: a, rules: rulesOf(a.Language()), words: newVocabulary(a)}
 }
 
-// Answer chooses the sentences of the passages that answer the query. The statistics are those of everything that was
-// searched; nil makes do with the passages.
+// Answer chooses the sentences of the passages that answer the query. The statistics cover all searched
+// passages; if they are nil, the given passages are counted.
 func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) Answer {
 	answer := Answer{Query: q}
 	if statistics == nil {
@@ -89,11 +89,11 @@ func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) A
 	answer.Coverage = m.coverage(ranked[0])
 	answer.Missing = m.missing(ranked[0])
 	switch {
-	case answer.Coverage >= answeredCoverage && !m.halved(ranked[0]):
+	case answer.Coverage >= answeredCoverage && !m.holdsOneOfTwo(ranked[0]):
 		answer.Outcome = Answered
 	case answer.Coverage >= closestCoverage:
 		answer.Outcome = Closest
-	case m.named(ranked[0], statistics), m.tells(ranked[0]):
+	case m.named(ranked[0], statistics), m.answersBareQuestion(ranked[0]):
 		answer.Outcome = Closest
 	default:
 		return answer
@@ -103,9 +103,9 @@ func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) A
 	return answer
 }
 
-// Ranked is a sentence of a passage and what it is worth as an answer.
+// Ranked is a sentence of a passage with its score.
 type Ranked struct {
-	Passage    int // its place among the passages
+	Passage    int // index of the passage
 	Start, End int // in the passage's text
 	Score      float64
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// library is a few documents about different things.
+// library is a few documents on different subjects.
 var library = []Passage{
 	{
 		DocumentID: "tower", SourceID: "s1", Title: "The Eiffel Tower", Year: 2001, Page: 3, Start: 100,
@@ -52,7 +52,7 @@ func TestTheBestSentencesAreQuotedWordForWord(t *testing.T) {
 	}
 }
 
-func TestAQuoteKnowsItsPlaceAndOrigin(t *testing.T) {
+func TestQuoteHasItsOffsetsAndOrigin(t *testing.T) {
 	t.Parallel()
 	got := answer(t, "When was the Eiffel Tower finished?").Quotes[0]
 	want := Quote{
@@ -64,7 +64,7 @@ func TestAQuoteKnowsItsPlaceAndOrigin(t *testing.T) {
 	}
 }
 
-func TestASentenceThatPointsBackTakesTheOneBeforeAlong(t *testing.T) {
+func TestSentenceThatRefersBackIsQuotedWithTheOneBefore(t *testing.T) {
 	t.Parallel()
 	e := New("en")
 	passages := []Passage{
@@ -83,7 +83,7 @@ func TestASentenceThatPointsBackTakesTheOneBeforeAlong(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsNotAnswered(t *testing.T) {
+func TestQuestionsWithoutAMatchAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	got := answer(t, "Which enzymes digest cellulose in termites?")
 	if got.Outcome != Nothing || len(got.Quotes) != 0 || len(got.FollowUps) != 0 {
@@ -177,7 +177,7 @@ func TestHeadingsAreNotQuotedAndItemsLoseTheirMarks(t *testing.T) {
 	}
 }
 
-func TestTheSearchHasASayInTheOrder(t *testing.T) {
+func TestSearchScoresInfluenceTheOrder(t *testing.T) {
 	t.Parallel()
 	e := New("en")
 	passages := []Passage{

@@ -10,21 +10,21 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Text is a text made ready for finding many quotes in it.
+// Text is a text prepared for finding many quotes in it.
 type Text struct{ *folded }
 
-// NewText makes a text ready.
+// NewText prepares a text.
 func NewText(text string) Text { return Text{fold(text)} }
 
-// Find returns the place of a quote in a text: code point offsets into the text as it is given, the end exclusive.
+// Find returns the position of a quote in a text: code point offsets in the original text, the end exclusive.
 //
-// A quote is found though its white space, its hyphens, dashes and quotation marks, its ligatures and other forms that
-// mean the same (NFKC) differ from the text's, and though the text or the quote has soft hyphens or words broken at
-// the end of a line. Letters, their case, and digits must be the same; and a quote begins and ends where words do, so
-// that "5 percent" is not found in "2.5 percent", nor "linear" in "non-linear".
+// Quote and text may differ in white space, hyphens, dashes, quotation marks, ligatures and other compatible forms
+// (NFKC), soft hyphens, and words broken at the end of a line. Letters, their case, and digits must be equal. A quote
+// must begin and end at word boundaries, so that "5 percent" is not found in "2.5 percent", nor "linear" in
+// "non-linear".
 func Find(text, quote string) (start, end int, ok bool) { return NewText(text).Find(quote) }
 
-// Find is like the function of this name.
+// Find returns the position of a quote; see the function Find.
 func (t Text) Find(quote string) (start, end int, ok bool) {
 	q := fold(quote)
 	hanging := trimHyphen(q)
@@ -45,7 +45,8 @@ func (t Text) Find(quote string) (start, end int, ok bool) {
 	}
 }
 
-// trimHyphen takes a hyphen off the end of a quote and reports whether there was one: "pre-" of "pre- and postwar".
+// trimHyphen removes a hyphen from the end of a quote, as of "pre-" from "pre- and postwar", and reports whether there
+// was one.
 func trimHyphen(q *folded) bool {
 	n := len(q.text)
 	if n < 2 || q.text[n-1] != '-' {
@@ -58,7 +59,7 @@ func trimHyphen(q *folded) bool {
 	return true
 }
 
-// whole reports whether no code point of the original is parted by the ends of a match: the ½ of "1".
+// whole reports whether a match does not split a code point of the original, such as the ½ of "1".
 func (f *folded) whole(at, to int) bool {
 	return (at == 0 || f.starts[at] != f.starts[at-1]) && (to == len(f.text) || f.starts[to] != f.starts[to-1])
 }
@@ -72,7 +73,7 @@ func (f *folded) hyphenAt(at int) (hyphen, bool) {
 	return hyphen{}, false
 }
 
-// hyphenFrom returns the place of the first hyphen at or after a byte.
+// hyphenFrom returns the index of the first hyphen at or after a byte.
 func (f *folded) hyphenFrom(at int) int {
 	i, _ := slices.BinarySearchFunc(f.hyphens, at, func(h hyphen, at int) int { return cmp.Compare(h.at, at) })
 	return i
@@ -97,19 +98,19 @@ func (f *folded) begins(at int) bool {
 	if !unicode.IsDigit(first) {
 		return true
 	}
-	// A number goes back over its point, comma, bar and sign.
+	// A number includes a point, comma, slash or sign before its digits.
 	earlier, _ := utf8.DecodeLastRune(f.text[:at-size])
 	switch before {
 	case '.', ',', '/', ':', '⁄':
 		return !unicode.IsDigit(earlier) && (before != '.' || at != size && earlier != ' ' && earlier != '-')
 	case '-':
-		// Between two numbers it makes a range, and after a word it joins (COVID-19).
+		// Between two numbers it is a range, and after a word a joint (COVID-19).
 		return unicode.IsDigit(earlier)
 	}
 	return !isRaised(before)
 }
 
-// stops reports whether a word or a number ends before a byte; hanging says that a hyphen must follow.
+// stops reports whether a word or a number ends before a byte. Hanging means that a hyphen must follow.
 func (f *folded) stops(to int, hanging bool) bool {
 	h, aside := f.hyphenAt(to)
 	if hanging {
@@ -142,20 +143,20 @@ func (f *folded) stops(to int, hanging bool) bool {
 		}
 		return !isRaised(next)
 	case next == '\'' && isWordLetter(last) && isWordLetter(later):
-		// The rest of "can't" changes everything, that of "Zipf's" nothing.
+		// The rest of "can't" changes the meaning, the rest of "Zipf's" does not.
 		after, _ := utf8.DecodeRune(f.text[min(len(f.text), to+size+1):])
 		return later == 's' && !isWordRune(after)
 	}
 	return true
 }
 
-// isNote reports whether the byte was a raised digit after a letter: the number of a note, or a power.
+// isNote reports whether the byte was a superscript digit after a letter: the number of a note, or a power.
 func (f *folded) isNote(at int) bool {
 	_, found := slices.BinarySearch(f.notes, at)
 	return found
 }
 
-// sameHyphens reports whether the hyphens within the quote are those of the text at a place.
+// sameHyphens reports whether the hyphens within the quote match the hyphens of the text at a position.
 func (f *folded) sameHyphens(q *folded, at int) bool {
 	i := f.hyphenFrom(at + 1)
 	j := 0
@@ -186,7 +187,7 @@ func (f *folded) sameHyphens(q *folded, at int) bool {
 	}
 }
 
-// end returns where a match that ends before a byte ends in the original.
+// end returns the end of a match in the original.
 func (f *folded) end(to int, hanging bool) int32 {
 	if hanging && to < len(f.text) && f.text[to] == '-' {
 		return f.ends[to]

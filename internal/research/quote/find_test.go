@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestFindTellsWhereAQuoteStands(t *testing.T) {
+func TestFindReturnsTheOffsetsOfAQuote(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ text, quote, want string }{
 		{"The cat sat on the mat.", "cat sat", "cat sat"},
@@ -105,7 +105,7 @@ func TestATextIsReadOnceForManyQuotes(t *testing.T) {
 	}
 }
 
-// words are what random texts are made of: hardly any two of them are alike, so that a quote has one place.
+// words is the vocabulary of random texts: no two are similar, so that a quote has one position.
 var words = []string{
 	"alpha", "Bravo", "well-known", "café", "ﬁnal", "naïve", "42", "3.14", "1,500", "don't", "CO₂", "state-of-the-art", "“quoted”",
 	"‘single’", "Straße", "данные", "एक", "end.", "(aside)", "U.S.", "x²", "–", "1990–2000", "per\u00adhaps", "…", "naïve;", "5%", "e\u0301tude",
@@ -124,7 +124,7 @@ func texts(t *rapid.T) []string {
 	return out
 }
 
-// mangle writes a quote in another way that means the same.
+// mangle writes a quote in another, equivalent form.
 func mangle(t *rapid.T, quote string) string {
 	if rapid.Bool().Draw(t, "compatibility") {
 		quote = norm.NFKC.String(strings.NewReplacer("²", "2").Replace(quote))
@@ -168,7 +168,7 @@ func TestEveryMangledPartOfATextIsFoundAtItsPlace(t *testing.T) {
 		if !ok {
 			t.Fatalf("%q is not found in %q", quote, text)
 		}
-		// The same words may stand there before, or the quote hold a note less.
+		// The same words may occur earlier, or the quote may lack a note.
 		before := strings.Join(parts[:from], " ")
 		if place := utf8.RuneCountInString(before); start > place+1 {
 			t.Fatalf("%q is found at %d of %q, not at %d", quote, start, text, place)
@@ -224,7 +224,7 @@ func FuzzFindReturnsPlacesOfTheText(f *testing.F) {
 		if start < 0 || start >= end || end > len([]rune(text)) {
 			t.Fatalf("Find(%q, %q) is %d, %d", text, quote, start, end)
 		}
-		// What was found is found again, by its own words.
+		// A found text is found again by its own words.
 		if _, _, ok := Find(text, slice(text, start, end)); !ok {
 			t.Fatalf("%q of %q is not found", slice(text, start, end), text)
 		}

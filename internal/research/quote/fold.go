@@ -8,18 +8,18 @@ import (
 )
 
 // folded is a text in the form in which quotes are compared: NFKC, single spaces, one kind of dash and of quotation
-// marks, nothing invisible. Hyphens between letters are left out of it and kept aside, since whether the one at the
-// end of a line belongs to the word only its reader can tell.
+// marks, nothing invisible. Hyphens between letters are stored separately, because it cannot be decided whether one at
+// the end of a line belongs to the word.
 type folded struct {
 	text []byte
-	// By byte of the text: the code points of the original that it came from. Bytes that came from the same ones
-	// cannot be parted.
+	// starts and ends are the code points of the original that each byte came from. Bytes from the same code points
+	// cannot be separated.
 	starts, ends []int32
 	hyphens      []hyphen
-	notes        []int // the bytes that were raised digits after a letter
+	notes        []int // the bytes that were superscript digits after a letter
 }
 
-// hyphen stands in the folded text before the byte at.
+// hyphen is a hyphen before byte at of the folded text.
 type hyphen struct {
 	at   int
 	kind hyphenKind
@@ -33,10 +33,10 @@ const (
 	joint             // well-known
 	dash              // a word—another
 	gap               // pre- and postwar
-	broken            // at the end of a line: there or not
+	broken            // at the end of a line, and perhaps not part of the word
 )
 
-// same reports whether two places between letters can be the same. A dash is as good as a hyphen.
+// same reports whether two hyphens can be the same. A dash equals a hyphen.
 func (k hyphenKind) same(other hyphenKind) bool {
 	return k == other || k == broken || other == broken || k == joint && other == dash || k == dash && other == joint
 }
@@ -45,24 +45,24 @@ func (k hyphenKind) same(other hyphenKind) bool {
 type folder struct {
 	folded
 	place   int  // code points read
-	last    rune // the last code point written
-	waiting bool // something is pending
+	last    rune // last code point written
+	waiting bool // there is pending input
 	pending pending
 	buffer  []byte
 }
 
-// pending is what was read since the last visible code point and is not written yet: white space, a hyphen, white
+// pending is the input since the last visible code point that has not been written yet: white space, a hyphen, white
 // space.
 type pending struct {
-	before, after bool // white space on either side of the hyphen, or before when there is none
-	line          bool // some of it ends a line
+	before, after bool // white space on either side of the hyphen, or before if there is none
+	line          bool // it includes the end of a line
 	hyphen        hyphenKind
 	soft          bool // a soft hyphen
 	spaces        [2]area
 	mark          area
 }
 
-// area is where something stands in the original.
+// area is a range of the original.
 type area struct{ start, end int32 }
 
 func fold(text string) *folded {
@@ -90,7 +90,7 @@ func fold(text string) *folded {
 	return &f.folded
 }
 
-// segment reads what is normalised together: a character and its marks.
+// segment reads a unit of normalization: a character and its marks.
 func (f *folder) segment(part string) {
 	count := utf8.RuneCountInString(part)
 	first, width := utf8.DecodeRuneInString(part)
@@ -111,8 +111,8 @@ func (f *folder) segment(part string) {
 	f.place += count
 }
 
-// raised reads a raised or lowered digit. After a letter it is as good as a digit (CO₂, m²); after a digit it
-// is not: 10² is not 102.
+// raised reads a superscript or subscript digit. After a letter it equals a digit (CO₂, m²); after a digit it does not:
+// 10² is not 102.
 func (f *folder) raised(r rune) {
 	if f.waiting || !isWordLetter(f.last) {
 		f.add(r, 1)
@@ -125,7 +125,7 @@ func (f *folder) raised(r rune) {
 	f.add(rune(digit[0]), 1)
 }
 
-// add reads a code point that count of the original stand for.
+// add reads a code point that stands for count code points of the original.
 func (f *folder) add(r rune, count int) {
 	here := area{int32(f.place), int32(f.place + count)}
 	p := &f.pending
@@ -159,7 +159,7 @@ func (f *folder) add(r rune, count int) {
 	}
 }
 
-// dash reads a hyphen or dash. Two and three hyphens are how some type a dash.
+// dash reads a hyphen or dash. Two or three hyphens are a typed dash.
 func (f *folder) dash(r rune, here area) {
 	p := &f.pending
 	switch {
@@ -177,7 +177,7 @@ func (f *folder) dash(r rune, here area) {
 	p.mark = here
 }
 
-// single reads a single quotation mark. Two of them are a double one, “as here”.
+// single reads a single quotation mark. Two of them are a double one.
 func (f *folder) single(here area) {
 	if n := len(f.text); n > 0 && f.text[n-1] == '\'' && f.ends[n-1] == here.start && !f.waiting {
 		f.text[n-1] = '"'
@@ -188,7 +188,7 @@ func (f *folder) single(here area) {
 	f.visible('\'', here)
 }
 
-// visible writes a code point and what is pending before it.
+// visible writes a code point and the pending input before it.
 func (f *folder) visible(r rune, here area) {
 	if f.waiting {
 		f.settle(r)
@@ -196,13 +196,13 @@ func (f *folder) visible(r rune, here area) {
 	f.append(r, here)
 }
 
-// settle decides what the white space and hyphen before r are.
+// settle interprets the white space and hyphen before r.
 func (f *folder) settle(r rune) {
 	p := f.pending
 	between := isWordLetter(f.last) && unicode.IsLetter(r)
 	switch {
 	case p.hyphen == none && p.soft && between && !p.before:
-		// A soft hyphen is seen only at the end of a line, whatever became of that.
+		// A soft hyphen is visible only at the end of a line, so it is dropped.
 	case p.hyphen == none, p.before:
 		f.write()
 		return
@@ -224,7 +224,7 @@ func (f *folder) settle(r rune) {
 	f.pending, f.waiting = pending{}, false
 }
 
-// write writes what is pending as it is.
+// write writes the pending input unchanged.
 func (f *folder) write() {
 	p := f.pending
 	f.pending, f.waiting = pending{}, false
@@ -242,7 +242,7 @@ func (f *folder) write() {
 	}
 }
 
-// finish writes a hyphen that the text ends with, without the white space around it that nobody quotes.
+// finish writes a hyphen at the end of the text, without white space after it.
 func (f *folder) finish() {
 	if f.pending.hyphen != none {
 		f.pending.after = false
@@ -285,7 +285,7 @@ func isWhite(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r)
 }
 
-// isInvisible reports whether r is not seen: joiners, direction marks, variation selectors.
+// isInvisible reports whether r is a joiner, direction mark or variation selector.
 func isInvisible(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.Cf, r) || '\ufe00' <= r && r <= '\ufe0f')
 }

@@ -7,12 +7,12 @@ import (
 
 // numeral is a number in a text.
 type numeral struct {
-	// value is a number in one way of writing: without groups, signs of length and idle zeros. Numbers that go with
-	// letters (B12) and odd ones (1.2.3) are themselves, in small letters.
+	// value is the number in a canonical form, without digit groups and redundant zeros. Numbers with letters (B12) and
+	// irregular ones (1.2.3) are kept in lower case.
 	value   string
 	percent bool
 	word    bool   // written as a word
-	text    string // as it stands
+	text    string // original text
 }
 
 // numerals returns the numbers of a text.
@@ -48,7 +48,7 @@ func (r *numberReader) peek(distance int) rune {
 	return 0
 }
 
-// word reads a word, and what digits follow it at once.
+// word reads a word and the digits directly after it.
 func (r *numberReader) word() {
 	from := r.at
 	mixed := false
@@ -74,12 +74,13 @@ func (r *numberReader) word() {
 	}
 }
 
-// number reads a number and what belongs to it.
+// number reads a number with its suffix and unit.
 func (r *numberReader) number() {
 	from := r.at
 	negative := (r.peek(-1) == '-' || r.peek(-1) == '−') && !unicode.IsLetter(r.peek(-2)) && !unicode.IsDigit(r.peek(-2)) &&
 		r.peek(-2) != ')' && r.peek(-2) != '%'
-	for unicode.IsDigit(r.peek(0)) || isSeparator(r.peek(0)) && unicode.IsDigit(r.peek(1)) && (r.peek(0) != ' ' || r.groupAfter(from)) {
+	for unicode.IsDigit(r.peek(0)) ||
+		isSeparator(r.peek(0)) && unicode.IsDigit(r.peek(1)) && (r.peek(0) != ' ' || r.groupAfter(from)) {
 		r.at++
 	}
 	n := numeral{value: canonical(plainDigits(string(r.text[from:r.at])))}
@@ -97,7 +98,7 @@ func (r *numberReader) number() {
 	r.found = append(r.found, n)
 }
 
-// groupAfter reports whether the space here parts groups of three digits: "12 345".
+// groupAfter reports whether the space at this position separates groups of three digits: "12 345".
 func (r *numberReader) groupAfter(from int) bool {
 	head := 0
 	for head < r.at-from && unicode.IsDigit(r.text[from+head]) {
@@ -106,7 +107,7 @@ func (r *numberReader) groupAfter(from int) bool {
 	return head <= 3 && unicode.IsDigit(r.peek(2)) && unicode.IsDigit(r.peek(3)) && !unicode.IsDigit(r.peek(4))
 }
 
-// suffix reads the letters right after a number. Those of ordinals and units are not part of it, those of decades are.
+// suffix reads the letters directly after a number. Ordinals and units do not change the value; the s of a decade does.
 func (r *numberReader) suffix(n *numeral) {
 	from := r.at
 	if (r.peek(0) == '\'' || r.peek(0) == '’') && r.peek(1) == 's' && !unicode.IsLetter(r.peek(2)) {
@@ -126,7 +127,7 @@ func (r *numberReader) suffix(n *numeral) {
 		n.value = shift(n.value, 9)
 	}
 	if unicode.IsDigit(r.peek(0)) {
-		// 2x4, 5G3: no number but a name.
+		// 2x4 or 5G3 is a name, not a number.
 		for unicode.IsDigit(r.peek(0)) || unicode.IsLetter(r.peek(0)) {
 			r.at++
 		}
@@ -182,7 +183,8 @@ var numberWords = map[string]string{
 	"eleven": "11", "twelve": "12",
 }
 
-// canonical writes a number in one way. Which of point and comma parts groups is told by what they part.
+// canonical returns the canonical form of a number. The groups of digits decide whether a point or a comma is the
+// decimal separator.
 func canonical(raw string) string {
 	kinds := ""
 	for _, c := range raw {
@@ -202,7 +204,7 @@ func canonical(raw string) string {
 		decimal = '.'
 	case !isGrouped(raw, separators[0]):
 		if separators[0] != ',' || strings.Count(raw, ",") > 1 {
-			return raw // a version, a date
+			return raw // a version or a date
 		}
 		decimal = ','
 	}
@@ -220,7 +222,7 @@ func canonical(raw string) string {
 	return whole
 }
 
-// isGrouped reports whether a separator parts groups of three digits, the first of which is no zero.
+// isGrouped reports whether a separator divides the number into groups of three digits, without a leading zero group.
 func isGrouped(raw string, separator rune) bool {
 	for i, group := range strings.Split(raw, string(separator)) {
 		if i > 0 && len(group) != 3 || i == 0 && (len(group) > 3 || group == "0") {
@@ -249,7 +251,7 @@ func shift(value string, zeros int) string {
 	return canonical(whole + rest + strings.Repeat("0", zeros-len(rest)))
 }
 
-// isSeparator reports whether r may stand between the digits of a number.
+// isSeparator reports whether r may occur between the digits of a number.
 func isSeparator(r rune) bool {
 	switch r {
 	case '.', ',', '\'', '’', '٫', '٬', ' ', '\u00a0', '\u2009', '\u202f':
@@ -261,7 +263,7 @@ func isSeparator(r rune) bool {
 // isFraction reports whether r is a fraction such as ½.
 func isFraction(r rune) bool { return '¼' <= r && r <= '¾' || '⅐' <= r && r <= '⅞' || r == '↉' }
 
-// plainDigits writes the digits of all scripts in ASCII, and separators that look alike as one.
+// plainDigits converts the digits of all scripts to ASCII, and unifies similar separators.
 func plainDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -286,7 +288,7 @@ func plainDigits(text string) string {
 	}, text)
 }
 
-// digitValue returns the value of a decimal digit. Unicode keeps those of a script together and in order.
+// digitValue returns the value of a decimal digit. Unicode assigns the digits of a script in order.
 func digitValue(r rune) rune {
 	for _, table := range unicode.Nd.R16 {
 		if rune(table.Lo) <= r && r <= rune(table.Hi) {

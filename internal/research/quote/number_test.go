@@ -48,7 +48,7 @@ func TestNumbersAreReadByTheirValue(t *testing.T) {
 	}
 }
 
-func TestNumbersAreShownAsTheyStand(t *testing.T) {
+func TestAbsentNumbersAreShownVerbatim(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, n := range numerals("It fell by -5 % to 1.5 million in the 1990s for three men.") {

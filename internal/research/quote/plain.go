@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// removedLink stands where an address was.
+// removedLink replaces an address.
 const removedLink = "(link removed)"
 
-// Bounds on what is read as one construct. What is longer is broken up instead.
+// Limits of a single construct. A longer one is broken up instead.
 const (
 	longestTarget = 2048
 	longestTag    = 4096
 	maxPasses     = 12
 )
 
-// Plain takes out of a model's Markdown what could lead a reader, or a reader's browser, anywhere but to the
-// documents that were found: images, HTML, and links to addresses that are not among the allowed. Their words stay.
-// Whatever is only like a link is broken up so that no reader of Markdown takes it for one. Code spans on one line are
-// left alone where no two readers of Markdown could disagree about them.
+// Plain removes from a model's Markdown everything that could lead a reader or browser elsewhere than to the found
+// documents: images, HTML, and links to addresses that are not allowed. Their texts stay. Text that resembles a link is
+// broken up, so that no Markdown parser takes it for one. Code spans on one line are kept if all parsers agree on them.
 func Plain(markdown string, allowed []string) string {
-	// Taking one thing out can make another of what was around it.
+	// Removing one construct can form another from the text around it.
 	for range maxPasses {
 		p := plainer{text: markdown, allowed: allowed, code: isPlainCode(markdown)}
 		next := p.run()
@@ -30,7 +29,7 @@ func Plain(markdown string, allowed []string) string {
 		}
 		markdown = next
 	}
-	// Somebody is trying hard.
+	// The input is adversarial.
 	return strings.NewReplacer("<", "‹", "](", "] (", "]:", "] :", "://", " ").Replace(markdown)
 }
 
@@ -58,7 +57,7 @@ func (p *plainer) run() string {
 		case c == '[':
 			p.link(rest)
 		case c == ']' && len(rest) > 1 && (rest[1] == '(' || rest[1] == ':'):
-			// The end of no link that is known here may be one elsewhere.
+			// Another parser may see the end of a link here.
 			p.out.WriteString("] ")
 			p.at++
 		case c == '&':
@@ -76,7 +75,7 @@ func (p *plainer) copy(n int) {
 	p.at += n
 }
 
-// escape copies an escaped mark. Those of addresses need no escaping and are only hidden by it.
+// escape copies an escaped character. Characters of addresses need no escaping, so their backslash is removed.
 func (p *plainer) escape(rest string) {
 	if len(rest) > 1 && strings.IndexByte(":./@&", rest[1]) >= 0 {
 		p.at++
@@ -89,7 +88,8 @@ func (p *plainer) escape(rest string) {
 	p.copy(1)
 }
 
-// entity reads a character reference. Letters and the marks of addresses have no reason to be written so.
+// entity reads a character reference. Letters and characters of addresses are decoded, because references only hide
+// them.
 func (p *plainer) entity(rest string) {
 	const longest = 12
 	end := strings.IndexByte(rest[:min(len(rest), longest)], ';')
@@ -104,7 +104,7 @@ func (p *plainer) entity(rest string) {
 	p.copy(1)
 }
 
-// angle reads an address in angle brackets or HTML.
+// angle reads an address in angle brackets, or HTML.
 func (p *plainer) angle(rest string) {
 	if size, target := autolink(rest); size > 0 {
 		if p.allows(target) {
@@ -125,7 +125,7 @@ func (p *plainer) angle(rest string) {
 	p.copy(1)
 }
 
-// image reads an image: its description stays.
+// image reads an image and keeps its description.
 func (p *plainer) image(rest string) {
 	label := bracketSize(rest[1:])
 	if label == 0 || 1+label >= len(rest) {
@@ -143,7 +143,7 @@ func (p *plainer) image(rest string) {
 		p.out.WriteString(words)
 		p.at += 1 + label + size
 	case '[':
-		// "It is so![1][2]" has no image.
+		// "It is so![1][2]" is not an image.
 		if size := bracketSize(rest[1+label:]); size > 0 && !isNumber(words) {
 			p.out.WriteString(words)
 			p.at += 1 + label + size
@@ -155,7 +155,7 @@ func (p *plainer) image(rest string) {
 	}
 }
 
-// link reads a link: its words stay, and the address if it is allowed.
+// link reads a link and keeps its text, and its address if it is allowed.
 func (p *plainer) link(rest string) {
 	label := bracketSize(rest)
 	if label == 0 || label >= len(rest) {
@@ -177,7 +177,7 @@ func (p *plainer) link(rest string) {
 		p.at += label + size
 		return
 	case '[':
-		// Marks such as [1][2] are no links; [words][name] may be one.
+		// Citations such as [1][2] are not links; [words][name] may be one.
 		if size := bracketSize(rest[label:]); size > 0 && !isNumber(words) {
 			p.out.WriteString(words)
 			p.at += label
@@ -190,7 +190,7 @@ func (p *plainer) link(rest string) {
 	p.copy(1)
 }
 
-// address reads an address that stands in the text, and reports whether there is one.
+// address reads a bare address, and reports whether there is one.
 func (p *plainer) address(rest string) bool {
 	if !beginsAddress(rest) {
 		return false
@@ -200,7 +200,7 @@ func (p *plainer) address(rest string) bool {
 		size = len(rest)
 	}
 	target := strings.TrimRight(rest[:size], "?!.,:;*_~'])}")
-	// A closing bracket belongs to it if it was opened in it.
+	// A closing bracket belongs to the address if it contains the opening one.
 	if strings.Contains(target, "(") && strings.HasPrefix(rest[len(target):], ")") {
 		target = rest[:len(target)+1]
 	}
@@ -215,7 +215,7 @@ func (p *plainer) address(rest string) bool {
 
 func (p *plainer) allows(target string) bool { return slices.Contains(p.allowed, target) }
 
-// beginsAddress reports whether a text begins with what readers of Markdown make a link of by themselves.
+// beginsAddress reports whether a text begins with an address that Markdown parsers turn into a link.
 func beginsAddress(text string) bool {
 	const longest = 8
 	start := strings.ToLower(text[:min(len(text), longest)])
@@ -227,7 +227,7 @@ func beginsAddress(text string) bool {
 	return false
 }
 
-// bracketSize returns the length of the text in square brackets that a text begins with, brackets included, or 0.
+// bracketSize returns the length of the square brackets at the start of a text with their content, or 0.
 func bracketSize(text string) int {
 	depth := 0
 	for i := 0; i < len(text) && i < longestTarget; i++ {
@@ -245,8 +245,7 @@ func bracketSize(text string) int {
 	return 0
 }
 
-// targetSize returns the length of the target of a link in round brackets, brackets included, and the address; 0 if
-// it is none.
+// targetSize returns the length of a link target in round brackets and its address; 0 if it is not a target.
 func targetSize(text string) (int, string) {
 	i := 1
 	for i < len(text) && isMarkdownSpace(text[i]) {
@@ -280,7 +279,7 @@ func targetSize(text string) (int, string) {
 	return closingSize(text, i), text[from:i]
 }
 
-// closingSize returns the end of a target whose address ended at i: after its title, if any, and bracket.
+// closingSize returns the end of a target whose address ends at i: after an optional title and the bracket.
 func closingSize(text string, i int) int {
 	var quote byte
 	for ; i < len(text) && i < longestTarget; i++ {
@@ -308,7 +307,7 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }
 
-// isNumber reports whether a text is what a mark holds.
+// isNumber reports whether a text is the content of a citation.
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789,;-– ") == ""
 }

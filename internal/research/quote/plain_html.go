@@ -22,8 +22,8 @@ func autolink(text string) (int, string) {
 	return end + 2, target
 }
 
-// htmlSize returns the length of the HTML tag, comment or instruction that a text begins with, or 0. Scripts and
-// styles are taken whole.
+// htmlSize returns the length of the HTML tag, comment or processing instruction at the start of a text, or 0. Scripts
+// and styles include their content.
 func htmlSize(text string) int {
 	for _, pair := range [][2]string{{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}} {
 		if strings.HasPrefix(text, pair[0]) {
@@ -60,7 +60,7 @@ func htmlSize(text string) int {
 	return size
 }
 
-// tagSize returns the end of a tag whose name ends at i. What stands in quotation marks may hold its end.
+// tagSize returns the end of a tag whose name ends at i. Quoted attributes may contain its end mark.
 func tagSize(text string, i int) int {
 	var quote byte
 	for ; i < len(text) && i < longestTag; i++ {
@@ -77,14 +77,15 @@ func tagSize(text string, i int) int {
 			return 0
 		}
 	}
-	// The quotation mark may have been none.
+	// The quotation mark may not have been part of an attribute.
 	if end := strings.IndexByte(text[:min(len(text), longestTag)], '>'); end > 0 {
 		return end + 1
 	}
 	return 0
 }
 
-// after returns the end of the first mark in a text, or 0. It does not look far, for it is asked often.
+// after returns the end of the first mark in a text, or 0. It searches only longestTag bytes, because it is called
+// often.
 func after(text, mark string) int {
 	if i := strings.Index(text[:min(len(text), longestTag)], mark); i >= 0 {
 		return i + len(mark)
@@ -92,8 +93,8 @@ func after(text, mark string) int {
 	return 0
 }
 
-// isPlainCode reports whether the backticks of a text make code spans that every reader of Markdown sees alike: all
-// single, and closed on their line, with no bar that could be the edge of a table's cell.
+// isPlainCode reports whether the backticks of a text form code spans on which all Markdown parsers agree: single
+// backticks, closed on their line, without a bar that could end a table cell.
 func isPlainCode(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -6,42 +6,43 @@ import (
 	"strings"
 	"unicode"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
 )
 
-// maxTerms bounds the work that a question can ask for.
+// maxTerms limits the work for one question.
 const maxTerms = 48
 
-// Query is a question made ready.
+// Query is a parsed question.
 type Query struct {
 	Question string
-	// Text is what to search for: the question, and the words it was completed with.
+	// Text is the search text: the question and Added.
 	Text string
-	// Added are the words of the talk so far that complete the question. They count less than its own.
+	// Added are words of the conversation that complete the question. They have a lower weight.
 	Added []string
 
-	// bare says that all that the question is about comes from the talk: "When?"
+	// bare means that the subject of the question comes from the conversation: "When?"
 	bare bool
-	// known are the documents that the question is about, if it needs the talk to be understood.
+	// known are the documents that the question refers to, if it depends on the conversation.
 	known    []string
 	terms    []term
-	sequence []int // places in terms, in the order of the question
+	sequence []int // indexes in terms, in the order of the question
 	kind     kind
 }
 
-// term is what a word of the question is searched for as.
+// term is a term of the question.
 type term struct {
 	text string
-	word string // as it stands in the question
-	// weight is 1 for words of the question, and less for those that were added.
+	word string // original word
+	// weight is 1 for words of the question, and less for added ones.
 	weight float64
-	name   bool // has a capital that is not the sentence's
-	slight bool // says how something is asked about, more than what
+	name   bool // is capitalized, and not because it begins the sentence
+	weak   bool // describes how something is asked rather than what
 }
 
-// Ask reads a question. The talk before it may complete it; the statistics, which may be nil, tell which of its words
-// say the most.
+// Ask parses a question. The conversation before it may complete it; the statistics, which may be nil, decide by which
+// words.
 func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Query {
 	q := Query{Question: question, Text: question, kind: e.words.kindOf(question)}
 	q.terms, q.sequence = e.termsOf(question)
@@ -49,20 +50,20 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 		q.terms[i].weight = 1
 	}
 	e.complete(&q, before, statistics)
-	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight }) {
+	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.weak }) {
 		for i := range q.terms {
-			if t := &q.terms[i]; t.slight && !t.name {
-				t.weight = min(t.weight, slightWeight)
+			if t := &q.terms[i]; t.weak && !t.name {
+				t.weight = min(t.weight, weakWeight)
 			}
 		}
 	}
 	return q
 }
 
-// slightWeight is what a word counts that says how something is asked about, beside the words that say what.
-const slightWeight = 0.3
+// weakWeight is the weight of a slight word next to others.
+const weakWeight = 0.3
 
-// Words returns how many words of the question say what it is about, without those that the talk added.
+// Words returns how many words of the question describe its subject, without added ones.
 func (q Query) Words() int {
 	n := 0
 	for _, t := range q.terms {
@@ -73,24 +74,24 @@ func (q Query) Words() int {
 	return n
 }
 
-// weighty returns how many words of the question say what it is about.
-func (q *Query) weighty() int {
+// subjectWords returns how many words, including added ones, describe the subject of the question.
+func (q *Query) subjectWords() int {
 	n := 0
 	for _, t := range q.terms {
-		if !t.slight {
+		if !t.weak {
 			n++
 		}
 	}
 	return n
 }
 
-// possessive is the s after a name, which would be a word of its own, and one that stands everywhere.
+// possessive matches the s after a name, which would be a separate and very frequent word.
 var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
 
-// termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
-// for nothing.
+// termsOf returns the distinct terms of a question and their sequence. Stop words, pronouns and filler words are left
+// out.
 func (e *Extractor) termsOf(question string) ([]term, []int) {
-	if e.analyser.Language() == analysis.DefaultLanguage {
+	if e.analyser.Language() == language.Default {
 		question = possessive.ReplaceAllString(question, "$1")
 	}
 	parsed := query.Parse(e.analyser, unspacedFrame.Replace(question))
@@ -100,9 +101,9 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 	var terms []term
 	places := make(map[int]int)
 	for i, t := range parsed.Terms {
-		if len(terms) < maxTerms && !e.words.idle[t.Text] {
+		if len(terms) < maxTerms && !e.words.fillers[t.Text] {
 			places[i] = len(terms)
-			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), slight: e.words.slight[t.Text]})
+			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), weak: e.words.weak[t.Text]})
 		}
 	}
 	seen := make(map[string]bool)
@@ -113,7 +114,7 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 		}
 		seen[w.Term] = true
 		terms[i].word = w.Text
-		// A capital at the start says nothing, several do: "NASA".
+		// A capital at the beginning is ambiguous, several are not: "NASA".
 		first := []rune(w.Text)
 		terms[i].name = unicode.IsUpper(first[0]) && (w.Start > 0 || len(first) > 1 && unicode.IsUpper(first[1]))
 	}
@@ -126,7 +127,7 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 	return terms, sequence
 }
 
-// kind is what an answer to a question must hold.
+// kind is the kind of answer that a question asks for.
 type kind uint8
 
 const (
@@ -137,7 +138,7 @@ const (
 	cause
 )
 
-// kindOf tells by its words what a question asks for.
+// kindOf determines by its words what a question asks for.
 func (v *vocabulary) kindOf(question string) kind {
 	var folded strings.Builder
 	folded.WriteByte(' ')
@@ -165,8 +166,8 @@ func (v *vocabulary) kindOf(question string) kind {
 	return anything
 }
 
-// hasKind reports whether the tokens of a sentence hold a thing of the kind besides the question's own words, which
-// asked tells.
+// hasKind reports whether the tokens of a sentence include something of the kind that is not a word of the question, as
+// reported by asked.
 func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, asked func(string) bool) bool {
 	if wanted == anything {
 		return false
@@ -176,7 +177,7 @@ func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, 
 		var found bool
 		switch wanted {
 		case name:
-			// The first word of a sentence has its capital for nothing.
+			// The first word of a sentence is always capitalized.
 			found = i > 0 && !token.Stop && unicode.IsUpper(first)
 		case number:
 			found = unicode.IsDigit(first) || v.kinds[token.Term] == number

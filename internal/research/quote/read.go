@@ -8,48 +8,48 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// material is what the passages say to a query.
+// material is the analysed passages for a query.
 type material struct {
 	query     Query
-	weights   []float64 // of the query's terms: how rare each is among all that is searched
-	held      []bool    // whether anything that is searched holds it
+	weights   []float64 // rarity of the query's terms in all searched passages
+	held      []bool    // whether any searched passage holds the term
 	passages  []reading
-	sentences []candidate // in order of the passages and their texts
+	sentences []candidate // in order
 }
 
-// reading is a passage that was read.
+// reading is an analysed passage.
 type reading struct {
 	*Passage
-	text   []rune
-	tokens []analysis.Token
-	holds  []float64 // by term: how often it occurs, or related when only a word like it does
-	titled []bool    // by term: whether the title has it
-	title  []analysis.Token
-	length int // words that are no stop words
-	score  float64
-	from   int // its sentences
-	to     int
+	text    []rune
+	tokens  []analysis.Token
+	holds   []float64 // occurrences of each term, or related if there is only a related word
+	inTitle []bool    // whether the title holds each term
+	title   []analysis.Token
+	length  int // words that are not stop words
+	score   float64
+	from    int // range of its sentences
+	to      int
 }
 
 // candidate is a sentence that may be quoted.
 type candidate struct {
 	Sentence
-	passage  int
-	tokens   []analysis.Token
-	holds    []float64 // as in a reading
-	verbatim []bool    // by term: whether it stands there in the form that the question has
-	length   int
-	fitting  bool // holds the kind of thing that is asked for
-	pointing bool // opens with a word that stands for something said before
-	own      float64
-	score    float64
+	passage    int
+	tokens     []analysis.Token
+	holds      []float64 // as in reading
+	verbatim   []bool    // whether the sentence holds each term in the form of the question
+	length     int
+	rightKind  bool // holds the kind of thing that is asked for
+	refersBack bool // begins with a word that refers back
+	own        float64
+	score      float64
 }
 
-// related is what a word counts that begins like a word of the question: invasion for "invade", which have different
-// stems. (Without such words, the right sentence comes first less often by .010.)
+// related is the weight of a word that begins like a word of the question but has another stem: invasion for "invade".
+// (Without: -.010.)
 const related = 0.7
 
-// read reads the passages.
+// read analyses the passages.
 func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *material {
 	m := &material{query: q, weights: make([]float64, len(q.terms)), held: make([]bool, len(q.terms))}
 	if len(q.terms) == 0 {
@@ -59,7 +59,7 @@ func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *ma
 		m.held[i] = statistics.Holders(t.text) > 0
 		m.weights[i] = t.weight * idf(statistics, t.text)
 		if !m.held[i] && !t.name {
-			// The sources put it in another word. A name has no other word. (Counted in full: AUC -.011.)
+			// The sources probably use another word. A name has no other word. (Full weight: AUC -.011.)
 			m.weights[i] *= 0.5
 		}
 	}
@@ -73,11 +73,12 @@ func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *ma
 
 func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Passage) {
 	r := &m.passages[number]
-	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, len(m.query.terms)), titled: make([]bool, len(m.query.terms))}
+	terms := len(m.query.terms)
+	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, terms), inTitle: make([]bool, terms)}
 	for token := range e.analyser.Tokens(p.Title) {
 		r.title = append(r.title, token)
 		if i, exact := matcher.match(token); exact {
-			r.titled[i] = true
+			r.inTitle[i] = true
 		}
 	}
 	const usualWord = 5
@@ -88,16 +89,16 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 	r.from = len(m.sentences)
 	at := 0
 	sentences := sentencesOf(r.text, e.rules)
-	width := len(m.query.terms)
-	holds, verbatim := make([]float64, len(sentences)*width), make([]bool, len(sentences)*width)
+	holds, verbatim := make([]float64, len(sentences)*terms), make([]bool, len(sentences)*terms)
 	for i, s := range sentences {
-		c := candidate{Sentence: s, passage: number, holds: holds[i*width : (i+1)*width], verbatim: verbatim[i*width : (i+1)*width]}
-		from := at
+		from, to := i*terms, (i+1)*terms
+		c := candidate{Sentence: s, passage: number, holds: holds[from:to], verbatim: verbatim[from:to]}
+		first := at
 		for at < len(r.tokens) && r.tokens[at].Start < s.End {
 			c.count(matcher, r.text, r.tokens[at])
 			at++
 		}
-		c.tokens = r.tokens[from:at]
+		c.tokens = r.tokens[first:at]
 		r.length += c.length
 		for i, n := range c.holds {
 			if n < 1 {
@@ -108,8 +109,8 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 				r.holds[i] += n
 			}
 		}
-		c.fitting = e.words.hasKind(m.query.kind, r.text, c.tokens, matcher.exact)
-		c.pointing = len(c.tokens) > 0 && e.words.openers[lower(r.text, c.tokens[0])]
+		c.rightKind = e.words.hasKind(m.query.kind, r.text, c.tokens, matcher.exact)
+		c.refersBack = len(c.tokens) > 0 && e.words.openers[lower(r.text, c.tokens[0])]
 		m.sentences = append(m.sentences, c)
 	}
 	r.to = len(m.sentences)
@@ -135,8 +136,8 @@ func (c *candidate) count(matcher *matcher, text []rune, token analysis.Token) {
 	}
 }
 
-// sameForm reports whether two words of one stem are the same but for a last letter: machines is machine, a
-// transformer is no transform.
+// sameForm reports whether two words of one stem differ by at most a last letter: "machines" and "machine", but not
+// "transformer" and "transform".
 func sameForm(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -148,10 +149,10 @@ func lower(text []rune, token analysis.Token) string {
 	return strings.ToLower(string(text[token.Start:token.End]))
 }
 
-// matcher tells which term of the question a word is or is like. It remembers every word it was asked about.
+// matcher maps words to the terms of the question that they equal or resemble. It caches results.
 type matcher struct {
 	terms []term
-	known map[string]int // a place in terms, or its complement when the word is only like the term
+	known map[string]int // index in terms, or its complement if the word is only related
 }
 
 const unknown = 1 << 16
@@ -164,7 +165,7 @@ func newMatcher(terms []term) *matcher {
 	return m
 }
 
-// match returns the place of the token's term, and whether it is the very term; -1 if it is none.
+// match returns the index of the token's term and whether it is equal; -1 if there is none.
 func (m *matcher) match(token analysis.Token) (int, bool) {
 	if token.Stop {
 		return -1, false
@@ -195,7 +196,7 @@ func (m *matcher) exact(text string) bool {
 	return known && place >= 0 && place != unknown
 }
 
-// isRelated reports whether two terms begin alike for most of their length. Digits are never almost the same.
+// isRelated reports whether two terms share most of their beginning. Numbers are never related.
 func isRelated(a, b string) bool {
 	const common = 5
 	if a[0] != b[0] || unicode.IsDigit(rune(a[0])) {
@@ -213,23 +214,24 @@ func isRelated(a, b string) bool {
 	return same >= common && 3*same >= 2*longer
 }
 
-// named reports whether a sentence, or the title above it, holds a name of the question that hardly anything else holds:
-// then it is about what is asked, however little of the rest it says.
+// named reports whether a sentence or its title holds a rare name of the question. It is then about the question, even
+// if it holds little else of it.
 func (m *material) named(sentence int, statistics Statistics) bool {
 	const few, fewOf = 2, 500
 	c := &m.sentences[sentence]
 	p := &m.passages[c.passage]
+	rare := max(few, statistics.Units()/fewOf)
 	for i, t := range m.query.terms {
-		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.titled[i]) && statistics.Holders(t.text) <= max(few, statistics.Units()/fewOf) {
+		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.inTitle[i]) && statistics.Holders(t.text) <= rare {
 			return true
 		}
 	}
 	return false
 }
 
-// halved reports whether a question of two words has only one of them in the passage of the sentence: "Moore's law" is
-// neither of a school of that name nor any law.
-func (m *material) halved(sentence int) bool {
+// holdsOneOfTwo reports whether the passage of a sentence holds only one word of a two-word question: "Moore's law" is
+// neither about a school of that name nor about any law.
+func (m *material) holdsOneOfTwo(sentence int) bool {
 	p := &m.passages[m.sentences[sentence].passage]
 	words, held := 0, 0
 	for i, t := range m.query.terms {
@@ -237,14 +239,14 @@ func (m *material) halved(sentence int) bool {
 			continue
 		}
 		words++
-		if p.holds[i] > 0 || p.titled[i] {
+		if p.holds[i] > 0 || p.inTitle[i] {
 			held++
 		}
 	}
 	return words == 2 && held == 1
 }
 
-// unmatched returns the words of the question that nothing holds.
+// unmatched returns the words of the question that no source holds.
 func (m *material) unmatched() []string {
 	var words []string
 	for i, t := range m.query.terms {
@@ -255,12 +257,12 @@ func (m *material) unmatched() []string {
 	return words
 }
 
-// missing returns the words of the question that something holds, but not the passage of the sentence.
+// missing returns the words of the question that some source holds, but not the passage of the sentence.
 func (m *material) missing(sentence int) []string {
 	var words []string
 	p := &m.passages[m.sentences[sentence].passage]
 	for i, t := range m.query.terms {
-		if m.held[i] && t.weight == 1 && p.holds[i] == 0 && !p.titled[i] {
+		if m.held[i] && t.weight == 1 && p.holds[i] == 0 && !p.inTitle[i] {
 			words = append(words, t.word)
 		}
 	}

@@ -8,31 +8,31 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// What a sentence is worth: its own words, the words it takes over from the sentences before it, the passage around
-// it, and whether it holds the kind of thing that is asked for. Chosen on one half of XQuAD, where the right sentence
-// comes first for .788 of the questions and in the first three for .926; what either loses without a part is given.
-// A difference of .01 may be chance.
+// The score of a sentence: its own words, words inherited from the sentences before it, the passage around it, and
+// whether it holds the kind of thing that is asked for. The values were tuned on one half of XQuAD, where the right
+// sentence is ranked first for .788 of the questions and in the first three for .926; the loss of the first number
+// without a part, and of the second where given, is noted. A difference of .01 may be chance.
 const (
-	sentenceK1    = 0.5 // a word counts little more the second time (the usual 1.2: -.016)
-	sentenceB     = 0.5 // long sentences hold more words by chance
-	passageK1     = 1.2
-	passageB      = 0.75
-	passageWeight = 0.6  // (0: -.008, and -.025 in the first three)
-	titleCount    = 1    // how often a word of the title counts as standing in the passage (0: 0, -.004)
-	carried       = 0.35 // what a word of the sentence before counts (0: -.015)
-	carriedPoint  = 0.5  // the same for a sentence that opens with a pronoun (as any other: -.002)
-	carriedFar    = 0.1  // what a word of the sentence before that one counts (0: -.013)
-	kindBonus     = 0.8  // (0: 0, -.002)
-	bareBonus     = 4    // the same where the kind is all that a question has of its own
-	matterWeight  = 0.5  // code and tables
-	titleBonus    = 0.6  // what a title with all words of the question adds to its passages, of the best one's score
-	verbatimBonus = 0.1  // for a word in the very form that the question has (0: -.003)
-	pairBonus     = 0.1  // for neighbours of the question that are neighbours there (0: -.003)
-	knownBonus    = 0.5  // for passages of documents that answered the question before, where this one points back to it
-	titleHolds    = 0.8  // what a word of the title counts as being held by the passage
+	sentenceK1       = 0.5 // further occurrences count little (the usual 1.2: -.016)
+	sentenceB        = 0.5 // long sentences hold more words by chance
+	passageK1        = 1.2
+	passageB         = 0.75
+	passageWeight    = 0.6  // (0: -.008, and -.025 in the first three)
+	titleCount       = 1    // occurrences of a title word in the passage (0: 0, -.004)
+	carried          = 0.35 // weight of words of the preceding sentence (0: -.015)
+	carriedByPronoun = 0.5  // the same for a sentence that begins with a pronoun (like others: -.002)
+	carriedFar       = 0.1  // weight of words two sentences back (0: -.013)
+	kindBonus        = 0.8  // (0: 0, -.002)
+	bareBonus        = 4    // the same if the kind is all that the question itself holds
+	matterWeight     = 0.5  // of code and tables
+	titleBonus       = 0.6  // for a title that holds the whole question, relative to the best passage
+	verbatimBonus    = 0.1  // for a word in the form of the question (0: -.003)
+	pairBonus        = 0.1  // for adjacent words of the question that are adjacent (0: -.003)
+	knownBonus       = 0.5  // for documents that answered the question that this one refers to
+	titleHolds       = 0.8  // weight of a title word in the coverage of the passage
 )
 
-// rank scores the sentences and returns the places of those worth anything, best first.
+// rank scores the sentences and returns the indexes of the relevant ones, best first.
 func (m *material) rank() []int {
 	m.scorePassages()
 	local := m.localWeights()
@@ -44,9 +44,9 @@ func (m *material) rank() []int {
 			continue
 		}
 		m.scoreSentence(i, local, average)
-		// One that has nothing but the words it took over is only a neighbour; but the beginning of a document whose
-		// title says what is asked for is about it, whatever its words.
-		if slices.ContainsFunc(c.holds, func(n float64) bool { return n > 0 }) || m.opens(i) || m.tells(i) {
+		// A sentence that only inherits words is not relevant by itself. The beginning of a document whose title is the
+		// subject is, whatever its words.
+		if slices.ContainsFunc(c.holds, func(n float64) bool { return n > 0 }) || m.opens(i) || m.answersBareQuestion(i) {
 			order = append(order, i)
 		}
 	}
@@ -54,14 +54,14 @@ func (m *material) rank() []int {
 	return order
 }
 
-// subject is how much of the question a title must hold for its document to be about it.
+// subject is how much of the question the title of a document must hold for the document to be about it.
 const subject = 0.7
 
-// opens reports whether a sentence is the first of a document whose title says what is asked for.
+// opens reports whether a sentence is the first of a document whose title is the subject of the question.
 func (m *material) opens(at int) bool {
 	c := &m.sentences[at]
 	p := &m.passages[c.passage]
-	if c.Kind != Prose || p.Start > 0 || m.entitled(p) < subject {
+	if c.Kind != Prose || p.Start > 0 || m.titleCoverage(p) < subject {
 		return false
 	}
 	for i := p.from; i < at; i++ {
@@ -72,14 +72,14 @@ func (m *material) opens(at int) bool {
 	return true
 }
 
-// tells reports whether a sentence holds the kind of thing that a bare question asks for, in a document that answered
-// the one before: after "What is the memex?", "When?" asks for the date there.
-func (m *material) tells(at int) bool {
+// answersBareQuestion reports whether a sentence holds the kind of thing that a bare question asks for, in a document
+// that answered the question before: after "What is the memex?", "When?" asks for a date in that document.
+func (m *material) answersBareQuestion(at int) bool {
 	c := &m.sentences[at]
-	return m.query.bare && c.fitting && m.known(&m.passages[c.passage]) > 0
+	return m.query.bare && c.rightKind && m.known(&m.passages[c.passage]) > 0
 }
 
-// bm25 is what a word counts that occurs count times in a text of a length relative to the average.
+// bm25 returns the term frequency factor of BM25. Length is relative to the average.
 func bm25(count, length, k1, b float64) float64 {
 	if count == 0 {
 		return 0
@@ -87,8 +87,8 @@ func bm25(count, length, k1, b float64) float64 {
 	return count * (k1 + 1) / (count + k1*(1-b+b*length))
 }
 
-// scorePassages scores passages by their words. A third of it is what the search thought of them, if it said so: it
-// may know more than words, but not on what scale.
+// scorePassages scores passages by their words. The score of the search, if known, makes up a third, because it may use
+// more than words, but its scale is unknown.
 func (m *material) scorePassages() {
 	average, best, found := 0.0, 0.0, 0.0
 	for i := range m.passages {
@@ -100,7 +100,7 @@ func (m *material) scorePassages() {
 		p := &m.passages[i]
 		for t, weight := range m.weights {
 			count := p.holds[t]
-			if p.titled[t] {
+			if p.inTitle[t] {
 				count += titleCount
 			}
 			p.score += weight * bm25(count, float64(p.length)/max(1, average), passageK1, passageB)
@@ -112,13 +112,13 @@ func (m *material) scorePassages() {
 		if found > 0 {
 			p.score = (2*p.score + best*max(0, p.Score)/found) / 3
 		}
-		p.score += titleBonus * best * m.entitled(p)
+		p.score += titleBonus * best * m.titleCoverage(p)
 		p.score += knownBonus * best * m.known(p)
 	}
 }
 
-// known returns how sure it is that a question which points back is about a passage's document: 1 for the first that
-// answered before, less for the next, 0 for others.
+// known returns the likelihood that a question that refers back is about the passage's document: 1 for the first
+// document cited before, less for the next, 0 for others.
 func (m *material) known(p *reading) float64 {
 	at := slices.Index(m.query.known, p.DocumentID)
 	if at < 0 {
@@ -127,12 +127,12 @@ func (m *material) known(p *reading) float64 {
 	return 1 / float64(1+3*at)
 }
 
-// entitled returns how much of the question the title of a passage's document holds, from 0 to 1.
-func (m *material) entitled(p *reading) float64 {
+// titleCoverage returns how much of the question the title of the passage's document holds, from 0 to 1.
+func (m *material) titleCoverage(p *reading) float64 {
 	var held, total float64
 	for t, weight := range m.weights {
 		total += weight
-		if p.titled[t] {
+		if p.inTitle[t] {
 			held += weight
 		}
 	}
@@ -142,8 +142,8 @@ func (m *material) entitled(p *reading) float64 {
 	return held / total
 }
 
-// localWeights returns how rare each term is among the sentences at hand: what they all hold tells none from another
-// (how rare it is in all that is searched instead: -.013).
+// localWeights returns the rarity of each term among the candidate sentences, because a word that all of them hold does
+// not distinguish them (rarity in all searched passages instead: -.013).
 func (m *material) localWeights() []float64 {
 	weights := make([]float64, len(m.weights))
 	for t := range weights {
@@ -177,8 +177,8 @@ func (m *material) scoreSentence(at int, weights []float64, average float64) {
 	c := &m.sentences[at]
 	p := &m.passages[c.passage]
 	before := carried
-	if c.pointing {
-		before = carriedPoint
+	if c.refersBack {
+		before = carriedByPronoun
 	}
 	length := float64(c.length) / average
 	for t, weight := range weights {
@@ -198,9 +198,9 @@ func (m *material) scoreSentence(at int, weights []float64, average float64) {
 	c.own += pairBonus * pairs
 	c.score = c.own + passageWeight*p.score
 	switch {
-	case m.tells(at):
+	case m.answersBareQuestion(at):
 		c.score += bareBonus * m.known(p)
-	case c.fitting:
+	case c.rightKind:
 		c.score += kindBonus
 	}
 	if c.Kind == Matter {
@@ -209,8 +209,8 @@ func (m *material) scoreSentence(at int, weights []float64, average float64) {
 	}
 }
 
-// coverage tells how much of the question a sentence and its passage hold, from 0 to 1: the share of what the words
-// tell, the rare ones all the more, in the passage, in the sentence alone, and as pairs that stand together.
+// coverage returns how much of the question a sentence and its passage hold, from 0 to 1: the weight of its words in
+// the passage, in the sentence, and as adjacent pairs.
 func (m *material) coverage(at int) float64 {
 	const passageShare, sentenceShare, pairShare, kindLack = 0.58, 0.35, 0.23, 0.12
 	c := &m.sentences[at]
@@ -220,7 +220,7 @@ func (m *material) coverage(at int) float64 {
 		weight = math.Pow(weight, 1.5)
 		total += weight
 		in := min(1, p.holds[t])
-		if p.titled[t] {
+		if p.inTitle[t] {
 			in = max(in, titleHolds)
 		}
 		passage += weight * in
@@ -230,21 +230,21 @@ func (m *material) coverage(at int) float64 {
 		return 0
 	}
 	pairs, asked := m.pairs(m.weights, p.tokens)
-	if titled, _ := m.pairs(m.weights, p.title); titled > pairs {
-		pairs = titled
+	if inTitle, _ := m.pairs(m.weights, p.title); inTitle > pairs {
+		pairs = inTitle
 	}
 	if asked == 0 {
 		pairs, asked = passage, total
 	}
 	value := passageShare*passage/total + sentenceShare*sentence/total + pairShare*pairs/asked
-	if m.query.kind != anything && !c.fitting {
+	if m.query.kind != anything && !c.rightKind {
 		value -= kindLack
 	}
 	return max(0, min(1, value))
 }
 
-// pairs returns the weight of the question's neighbouring words that are neighbours in a text too, at most one word
-// apart, and the weight of all.
+// pairs returns the weight of adjacent words of the question that are adjacent in a text, with at most one word between
+// them, and the weight of all such pairs of the question.
 func (m *material) pairs(weights []float64, tokens []analysis.Token) (found, asked float64) {
 	for i := 1; i < len(m.query.sequence); i++ {
 		first, second := m.query.sequence[i-1], m.query.sequence[i]

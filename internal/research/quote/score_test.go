@@ -11,8 +11,8 @@ func firstOf(t *testing.T, question string, texts ...string) int {
 	t.Helper()
 	passages := make([]Passage, len(texts))
 	for i, text := range texts {
-		title, body, titled := strings.Cut(text, "|")
-		if !titled {
+		title, body, inTitle := strings.Cut(text, "|")
+		if !inTitle {
 			title, body = "", text
 		}
 		passages[i] = Passage{DocumentID: string(rune('a' + i)), Title: title, Text: body}
@@ -27,7 +27,7 @@ func firstOf(t *testing.T, question string, texts ...string) int {
 
 func TestOfEqualSentencesTheBetterFittingComesFirst(t *testing.T) {
 	t.Parallel()
-	// The second text is the better one every time; the first comes first where nothing decides.
+	// The second text is always the better one; without a difference the first would come first.
 	for name, test := range map[string]struct{ question, worse, better string }{
 		"a date is asked for":      {"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in 1912 there."},
 		"a month is a date":        {"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in April there."},
@@ -49,7 +49,7 @@ func TestOfEqualSentencesTheBetterFittingComesFirst(t *testing.T) {
 	}
 }
 
-func TestASentenceThatPointsBackTakesOverMore(t *testing.T) {
+func TestSentenceThatRefersBackInheritsMore(t *testing.T) {
 	t.Parallel()
 	e := New("en")
 	scores := func(opening string) float64 {
@@ -61,9 +61,9 @@ func TestASentenceThatPointsBackTakesOverMore(t *testing.T) {
 		}
 		return 0
 	}
-	// Both have one word beside the question's: "they" is a stop word, so the other is one too.
-	if pointing, other := scores("They"), scores("We"); pointing <= other {
-		t.Errorf("a pronoun scores %f, another word %f", pointing, other)
+	// Both have one word besides those of the question: "they" is a stop word.
+	if refersBack, other := scores("They"), scores("We"); refersBack <= other {
+		t.Errorf("a pronoun scores %f, another word %f", refersBack, other)
 	}
 }
 
@@ -76,9 +76,9 @@ func coverageOf(question string, texts ...string) float64 {
 	return e.Answer(e.Ask(question, Talk{}, nil), passages, nil).Coverage
 }
 
-func TestCoverageGrowsWithWhatIsThere(t *testing.T) {
+func TestCoverageGrowsWithMatchedWords(t *testing.T) {
 	t.Parallel()
-	// Each text covers more of the question than the one before it.
+	// Each text covers more of the question than the one before.
 	const question = "When did the white whale sink ships?"
 	texts := []string{
 		"Nothing of it.",
@@ -116,7 +116,7 @@ func TestStatisticsDecideWhichWordsCount(t *testing.T) {
 	}
 }
 
-func TestRareTermsTellMore(t *testing.T) {
+func TestRareTermsHaveHigherWeight(t *testing.T) {
 	t.Parallel()
 	statistics := numbers{"a": 0, "b": 1, "c": 50, "d": 100, "e": 1000}
 	last := math.Inf(1)
@@ -127,7 +127,7 @@ func TestRareTermsTellMore(t *testing.T) {
 		}
 		last = v
 	}
-	// Documents that were deleted meanwhile can make the two disagree.
+	// Concurrent deletions can make the two disagree.
 	if v := idf(statistics, "e"); v != last {
 		t.Errorf("more holders than units tell %f", v)
 	}

@@ -6,24 +6,24 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Sentence is a part of a text that says something by itself: code point offsets, the end exclusive. The body is
-// what follows the mark of an item or heading. Sentences of the same paragraph have its number in common.
+// Sentence is a sentence with code point offsets, the end exclusive. The body follows the mark of an item or heading.
+// Sentences of one paragraph share its number.
 type Sentence struct {
 	Start, Body, End int
 	Kind             Kind
 	Paragraph        int
 }
 
-// Lengths of sentences in code points. Scripts without stops, tables and code would make endless ones; what is
-// longer than the longest is cut, at a comma or between words if there are any.
+// Lengths of sentences in code points. In scripts without stops, tables and code there may be no end, so longer ones
+// are cut at a comma or between words if possible.
 const (
 	longestSentence = 800
 	cutSentence     = 600
-	longestBracket  = 300 // brackets longer than this hold sentences of their own
+	longestBracket  = 300 // longer brackets contain separate sentences
 )
 
-// Sentences cuts a text into its sentences, in the order of the text. Whatever is between them is white space, and
-// no character of the text is cut in two. The language, an ISO 639-1 code, decides which abbreviations are known.
+// Sentences splits a text into sentences, in order. Only white space is between them, and no character is split. The
+// language decides which abbreviations are known.
 func Sentences(text, language string) []Sentence {
 	return sentencesOf([]rune(text), rulesOf(language))
 }
@@ -46,13 +46,13 @@ func sentencesOf(text []rune, rules *rules) []Sentence {
 
 type span struct{ start, end int }
 
-// splitter cuts blocks into sentences.
+// splitter splits blocks into sentences.
 type splitter struct {
 	text     []rune
 	rules    *rules
 	block    block
 	spans    []span
-	brackets []span // of the block, in order, apart from each other; the end is the closing bracket
+	brackets []span // of the block, sorted and without overlaps; the end is the closing bracket
 }
 
 func (s *splitter) read(b block) {
@@ -109,7 +109,7 @@ func (s *splitter) add(start, end int) {
 	}
 }
 
-// cut returns the best place to end an overlong sentence.
+// cut returns the best position to end an overlong sentence.
 func (s *splitter) cut(start int) int {
 	comma, space, between := 0, 0, 0
 	for i := start + cutSentence; i > start+cutSentence/2; i-- {
@@ -131,7 +131,7 @@ func (s *splitter) cut(start int) int {
 			return place
 		}
 	}
-	// One character longer than all of this: it is whole in any case.
+	// A single character longer than this is kept whole.
 	i := start + cutSentence
 	for i < len(s.text) && !analysis.BetweenCharacters(s.text[i-1], s.text[i]) {
 		i++
@@ -139,7 +139,7 @@ func (s *splitter) cut(start int) int {
 	return i
 }
 
-// findBrackets finds the outermost pairs of brackets in the block. Stops inside of them end nothing.
+// findBrackets finds the outermost pairs of brackets in the block. Stops inside of them do not end a sentence.
 func (s *splitter) findBrackets() {
 	s.brackets = s.brackets[:0]
 	var open []int
@@ -164,9 +164,9 @@ func (s *splitter) findBrackets() {
 	}
 }
 
-// afterBracket returns the end of the sentence that a closing bracket ends, or 0. One does where a whole sentence
-// stands in the brackets, stop and all; in scripts without spaces, what is said in the quotation is often part of the
-// sentence around it, and a particle then follows.
+// afterBracket returns the end of the sentence that a closing bracket ends, or 0. It ends one if the brackets contain a
+// whole sentence with its stop. In scripts without spaces a quotation is often part of the sentence around it, which
+// then continues with a particle.
 func (s *splitter) afterBracket(start int, pair span) int {
 	if pair.end == pair.start+1 || !isStop(s.text[pair.end-1]) {
 		return 0
@@ -183,7 +183,7 @@ func (s *splitter) afterBracket(start int, pair span) int {
 	return s.whole(next)
 }
 
-// afterStop returns the end of the sentence that the stop at i ends, or 0 if it ends none.
+// afterStop returns the end of the sentence that the stop at i ends, or 0.
 func (s *splitter) afterStop(i int) int {
 	if isEllipsisInBrackets(s.text, i) {
 		return 0
@@ -219,14 +219,14 @@ func (s *splitter) afterStop(i int) int {
 	return 0
 }
 
-// absorb returns the end of the stops and closing marks that begin at i, and sets last to the last stop.
+// absorb returns the end of the stops and closing marks from i on, and sets last to the last stop.
 func (s *splitter) absorb(i int, last *int) int {
 	for i < s.block.end {
 		switch r := s.text[i]; {
 		case isStop(r):
 			*last = i
 		case r == '"' || r == '\'':
-			// The same mark opens: then a word follows at once.
+			// An opening mark is directly followed by a word.
 			if i+1 < s.block.end && (unicode.IsLetter(s.text[i+1]) || unicode.IsDigit(s.text[i+1])) {
 				return i
 			}
@@ -236,7 +236,7 @@ func (s *splitter) absorb(i int, last *int) int {
 				return i
 			}
 		case isSpaceAt(s.text, i) && i+1 < s.block.end && (s.text[i+1] == '.' || s.text[i+1] == '»'):
-			// An ellipsis may be spaced out, and French quotation marks keep a distance: nothing follows them at once.
+			// An ellipsis may be spaced out, and French quotation marks have a space before them.
 			if i+2 < s.block.end && !isSpaceAt(s.text, i+2) {
 				return i
 			}
@@ -248,7 +248,7 @@ func (s *splitter) absorb(i int, last *int) int {
 	return i
 }
 
-// notes returns the end of the numbers of notes that stand right after a stop: .12 or .¹ or .[3][4].
+// notes returns the end of note numbers directly after a stop: .12 or .¹ or .[3][4].
 func (s *splitter) notes(stop, end int) int {
 	i := end
 	for i < s.block.end && isSuperscript(s.text[i]) {
@@ -272,8 +272,8 @@ func (s *splitter) notes(stop, end int) int {
 	return i
 }
 
-// citation returns the end of the marks such as [1] [2, 3] that begin at i and belong to the sentence before: they
-// are followed by white space or nothing.
+// citation returns the end of citations such as [1] [2, 3] from i on that belong to the preceding sentence because
+// white space or nothing follows.
 func (s *splitter) citation(i int) int {
 	end := i
 	for i < s.block.end {
@@ -292,7 +292,7 @@ func (s *splitter) citation(i int) int {
 	return end
 }
 
-// whole moves an end to where no character is cut.
+// whole moves an end so that no character is split.
 func (s *splitter) whole(end int) int {
 	for end < s.block.end && !analysis.BetweenCharacters(s.text[end-1], s.text[end]) {
 		end++
@@ -300,8 +300,8 @@ func (s *splitter) whole(end int) int {
 	return end
 }
 
-// citationSize returns the length of the mark that a text begins with: numbers in square brackets, with commas,
-// semicolons, dashes and spaces between them; 0 if there is none.
+// citationSize returns the length of the citation at the start of a text: numbers in square brackets, separated by
+// commas, semicolons, dashes or spaces; 0 if there is none.
 func citationSize(text []rune) int {
 	if len(text) < 3 || text[0] != '[' {
 		return 0

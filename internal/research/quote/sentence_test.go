@@ -11,7 +11,7 @@ import (
 
 func TestSentencesEndWhereAReaderSeesThemEnd(t *testing.T) {
 	t.Parallel()
-	// A bar marks where one sentence ends and the next begins.
+	// A bar marks the end of a sentence.
 	for _, text := range []string{
 		`One sentence.| Another one!| A third?| Yes.`,
 		`No stop at the end`,
@@ -105,7 +105,7 @@ func TestLinesThatAreBlocksAreNotJoined(t *testing.T) {
 		"We met Barack\nObama there",
 		"No Stop Here\nbut it goes on",
 	} {
-		// The bars of a table are no marks of this test, so places are given by a bar after a line break.
+		// Tables contain bars, so here ends are marked by a bar after a line break.
 		plain := strings.ReplaceAll(strings.ReplaceAll(text, "\n|", "\n\x00"), ". |", ". \x00")
 		plain = strings.ReplaceAll(plain, "\f|", "\f\x00")
 		checkSplitAt(t, plain, "\x00", "en")
@@ -185,7 +185,7 @@ func FuzzSentencesCoverTheTextAndCutNoCharacter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, language string) { checkCover(t, text, Sentences(text, language)) })
 }
 
-// checkCover checks that sentences are in order, leave nothing visible out and cut no character.
+// checkCover checks that sentences are in order, cover all visible text and split no character.
 func checkCover(t *testing.T, text string, sentences []Sentence) {
 	t.Helper()
 	runes := []rune(text)
@@ -203,7 +203,7 @@ func checkCover(t *testing.T, text string, sentences []Sentence) {
 		}
 		gap(s.Start)
 		for _, i := range []int{s.Start, s.End} {
-			// A mark at the start of a line has nothing to stand on.
+			// A combining mark at the start of a line has no base character.
 			if i > 0 && i < len(runes) && !isLineEnd(runes[i-1]) && !isLineEnd(runes[i]) && !analysis.BetweenCharacters(runes[i-1], runes[i]) {
 				t.Fatalf("%q: %+v cuts %q from %q", text, s, runes[i-1], runes[i])
 			}
@@ -218,7 +218,7 @@ func checkSplit(t *testing.T, marked, language string) {
 	checkSplitAt(t, marked, "|", language)
 }
 
-// checkSplitAt checks that the sentences of a text are those between the marks.
+// checkSplitAt checks that the sentences of a text are the parts between the marks.
 func checkSplitAt(t *testing.T, marked, mark, language string) {
 	t.Helper()
 	text := strings.ReplaceAll(marked, mark, "")

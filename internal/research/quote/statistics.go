@@ -6,23 +6,23 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Statistics tells how rare words are among all that is searched.
+// Statistics hold the frequencies of terms in all searched passages.
 type Statistics interface {
-	// Units returns the number of passages, or of documents, that words are counted in.
+	// Units returns the number of passages, or documents, in which terms are counted.
 	Units() int
-	// Holders returns how many of them hold the term. Terms are those of the analyser.
+	// Holders returns how many of them hold the term, in the form of the analyser.
 	Holders(term string) int
 }
 
-// idf returns how much a term tells: the rarer, the more.
+// idf returns the inverse document frequency of a term.
 func idf(s Statistics, term string) float64 {
 	units := float64(s.Units())
 	holders := min(float64(s.Holders(term)), units)
 	return math.Log1p((units - holders + 0.5) / (holders + 0.5))
 }
 
-// counted are the statistics of some passages alone: all there is when an index gives none. They tell little
-// of how rare a word is, for the passages were chosen for holding it.
+// counted are the statistics of the found passages, for lack of better ones. They say little about the rarity of a
+// word, because the passages were chosen for holding it.
 type counted struct {
 	units   int
 	holders map[string]int

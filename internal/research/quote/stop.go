@@ -7,19 +7,18 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// isStop reports whether a sentence can end with r: what the index cuts passages after, and marks too rare to matter
-// there.
+// isStop reports whether a sentence can end with r: the stops at which passages are cut, and some rare ones.
 func isStop(r rune) bool {
 	switch r {
 	case '‼', '⁇', '⁈', '⁉', '፧', '៕', '᠃', '꓿', '\u037e':
 		return true
-	case '၊': // a comma that a passage may be cut after
+	case '၊': // a comma, although passages may be cut after it
 		return false
 	}
 	return analysis.IsSentenceEnd(r)
 }
 
-// isFree reports whether a stop has no other use than to end sentences, so that a missing space says nothing.
+// isFree reports whether a stop has no other use than to end sentences, so that no space needs to follow.
 func isFree(r rune) bool {
 	switch r {
 	case '।', '॥', '።', '፧', '။', '។', '៕', '۔', '؟':
@@ -37,7 +36,7 @@ func isOpening(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.Ps, unicode.Pi)
 }
 
-// partner returns the bracket that closes the one that r opens, or 0.
+// partner returns the bracket that closes r, or 0.
 func partner(r rune) rune {
 	switch r {
 	case '(':
@@ -68,7 +67,7 @@ func isSuperscript(r rune) bool {
 	return r == '¹' || r == '²' || r == '³' || '⁰' <= r && r <= '⁹' || r == '†' || r == '‡'
 }
 
-// isEllipsisInBrackets reports whether the stop at i stands for words left out: [...] or (…).
+// isEllipsisInBrackets reports whether the stop at i marks omitted words: [...] or (…).
 func isEllipsisInBrackets(text []rune, i int) bool {
 	for i > 0 && isStop(text[i-1]) {
 		i--
@@ -76,7 +75,7 @@ func isEllipsisInBrackets(text []rune, i int) bool {
 	return i > 0 && (text[i-1] == '[' || text[i-1] == '(')
 }
 
-// isSpaceAt reports whether the code point at i is white space. It is not when a mark is written over it.
+// isSpaceAt reports whether the code point at i is white space without a combining mark.
 func isSpaceAt(text []rune, i int) bool {
 	r := text[i]
 	if r < utf8.RuneSelf {

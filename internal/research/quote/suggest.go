@@ -6,28 +6,22 @@ import (
 	"strings"
 	"unicode"
 
+	"carrel/internal/language"
 	"carrel/internal/search/analysis"
 )
 
-// maxFollowUps is how many questions are proposed.
+// maxFollowUps is the number of suggested questions.
 const maxFollowUps = 3
 
-// furtherQuestions ask for more about a name, by language.
-var furtherQuestions = map[string]string{
-	"en": "What else do the sources say about %s?",
-	"de": "Was sagen die Quellen sonst über %s?",
-	"fr": "Que disent encore les sources sur %s ?",
-	"es": "¿Qué más dicen las fuentes sobre %s?",
-}
-
-// suggest returns questions that the sources can say something to: about what the quotes name, the question does not,
-// and at least one other passage speaks of. They are asked in the language of the question, where we know how.
+// suggest returns questions that the sources can answer, in the language of the question if that has a FollowUp: about
+// names in the quotes that are not in the question and that at least one other passage holds.
 func (e *Extractor) suggest(m *material, quotes []Quote) []string {
-	before, after, known := strings.Cut(furtherQuestions[analysis.Guess(m.query.Question)], "%s")
-	if !known || e.analyser.Language() == "de" {
-		return nil // in German every noun has a capital, and any two could be a name
+	asked := language.Lookup(analysis.Guess(m.query.Question))
+	if asked == nil || asked.FollowUp == "" || language.Lookup(e.analyser.Language()).CapitalizesNouns {
+		return nil
 	}
-	counts := make(map[string]int) // names to the quotes and passages that hold them
+	before, after, _ := strings.Cut(asked.FollowUp, "%s")
+	counts := make(map[string]int) // documents that hold each name
 	var names []string
 	for _, quote := range quotes {
 		for _, found := range e.namesIn(quote.Text) {
@@ -38,7 +32,7 @@ func (e *Extractor) suggest(m *material, quotes []Quote) []string {
 		}
 	}
 	names = slices.DeleteFunc(names, func(found string) bool {
-		// A part of a longer name asks for the same.
+		// A part of a longer name would give the same question.
 		return counts[found] < 2 || slices.ContainsFunc(names, func(other string) bool {
 			return other != found && strings.Contains(other, found) && counts[other] > 1
 		})
@@ -51,8 +45,8 @@ func (e *Extractor) suggest(m *material, quotes []Quote) []string {
 	return out
 }
 
-// namesIn returns the names of two and more words in a text, and those in capitals throughout. One word with a
-// capital may be anything.
+// namesIn returns the names in a text: two or more capitalized words, or one in all capitals. A single capitalized word
+// may be anything.
 func (e *Extractor) namesIn(text string) []string {
 	const longest = 4
 	runes := []rune(text)
@@ -95,7 +89,7 @@ func isAcronym(word string) bool {
 	return n > 2
 }
 
-// asksFor reports whether the question holds a word of the name already.
+// asksFor reports whether the question holds a word of the name.
 func (m *material) asksFor(e *Extractor, found string) bool {
 	for token := range e.analyser.Tokens(found) {
 		if slices.ContainsFunc(m.query.terms, func(t term) bool { return t.text == token.Term }) {
@@ -105,7 +99,7 @@ func (m *material) asksFor(e *Extractor, found string) bool {
 	return false
 }
 
-// holders counts the documents that hold the name as it is written.
+// holders counts the documents that hold the name verbatim.
 func (m *material) holders(found string) int {
 	documents := make(map[string]bool)
 	for i := range m.passages {

@@ -8,44 +8,44 @@ import (
 	"unicode/utf8"
 )
 
-// Talk is what was said before a question. Without a question it is the first.
+// Talk is the exchange before a question. It is empty for a first question.
 type Talk struct {
 	Question string
-	// Titles are those of the documents that the answer cited, the best first.
+	// Titles are the titles of the documents that the answer cited, best first.
 	Titles []string
-	// Documents are the ids of these documents. What a question that points back is about stands in them.
+	// Documents are their ids. A question that refers back is about them.
 	Documents []string
 }
 
 // How a question is completed.
 const (
-	fewWords     = 3   // a question with fewer words of its own says too little by itself
-	addedWeight  = 0.3 // what an added word counts against one of the question's own
-	fromQuestion = 4   // added words at most
-	fromTitle    = 2   // of the first title, and one of each further
+	fewWords     = 3   // a question with fewer words depends on the conversation
+	addedWeight  = 0.3 // weight of an added word
+	fromQuestion = 4   // maximum of added words
+	fromTitle    = 2   // of the first title, and one of each further title
 	moreTitles   = 2
-	// laterTitle is what a word of a further title counts against one of the first: they were the next best.
+	// laterTitle is the weight of words of further titles, relative to the first.
 	laterTitle = 0.3
-	// addedShare bounds what all added words count together against the question's own: one that needs no
-	// completing ("What is BM25?") is then still answered by a passage about it alone.
+	// addedShare limits the total weight of added words relative to the question, so that a question that needs no
+	// completion ("What is BM25?") is still answered by a passage about it alone.
 	addedShare = 0.5
 )
 
-// PointsBack reports whether the question needs the talk before it to be understood.
+// PointsBack reports whether the question depends on the conversation.
 func (q Query) PointsBack() bool { return len(q.known) > 0 }
 
-// complete adds the most telling words of the talk to a question that cannot be understood without it: one with a
-// pronoun, or hardly any words.
+// complete adds the most distinctive words of the conversation to a question that depends on it: one with a pronoun, or
+// with very few words.
 func (e *Extractor) complete(q *Query, before Talk, statistics Statistics) {
 	if before.Question == "" {
 		return
 	}
-	pointing := e.pointsBack(q.Question)
-	if !pointing && len(q.terms) >= fewWords {
+	refersBack := e.pointsBack(q.Question)
+	if !refersBack && len(q.terms) >= fewWords {
 		return
 	}
 	asked, _ := e.termsOf(before.Question)
-	added := mostTelling(fresh(asked, q.terms), statistics, fromQuestion)
+	added := mostDistinctive(fresh(asked, q.terms), statistics, fromQuestion)
 	for i := range added {
 		added[i].weight = 1
 	}
@@ -55,10 +55,10 @@ func (e *Extractor) complete(q *Query, before Talk, statistics Statistics) {
 		return
 	}
 	weight := addedWeight
-	if !pointing {
+	if !refersBack {
 		weight = min(weight, addedShare*float64(len(q.terms))/float64(len(added)))
 	}
-	if q.weighty() == 0 {
+	if q.subjectWords() == 0 {
 		weight = 1 // "And what else?" asks for the same again
 		q.bare = true
 	}
@@ -71,7 +71,7 @@ func (e *Extractor) complete(q *Query, before Talk, statistics Statistics) {
 	q.Text = strings.TrimSpace(q.Question + " " + strings.Join(q.Added, " "))
 }
 
-// fromTitles adds the most telling words of the titles that were cited, fewer and lighter ones of the later.
+// fromTitles adds the most distinctive words of the cited titles, fewer and with less weight for later ones.
 func (e *Extractor) fromTitles(added, own []term, titles []string, statistics Statistics) []term {
 	for i, title := range titles[:min(len(titles), 1+moreTitles)] {
 		n, weight := fromTitle, 1.0
@@ -79,7 +79,7 @@ func (e *Extractor) fromTitles(added, own []term, titles []string, statistics St
 			n, weight = 1, laterTitle
 		}
 		terms, _ := e.termsOf(title)
-		for _, t := range mostTelling(fresh(terms, slices.Concat(own, added)), statistics, n) {
+		for _, t := range mostDistinctive(fresh(terms, slices.Concat(own, added)), statistics, n) {
 			t.weight = weight
 			added = append(added, t)
 		}
@@ -87,8 +87,8 @@ func (e *Extractor) fromTitles(added, own []term, titles []string, statistics St
 	return added
 }
 
-// pointsBack reports whether a question holds a pronoun for something that it does not name itself. A pronoun after a
-// name is that name's: "When did Einstein write his letter?"
+// pointsBack reports whether a question holds a pronoun for something it does not name. A pronoun after a name refers
+// to that name: "When did Einstein write his letter?"
 func (e *Extractor) pointsBack(question string) bool {
 	words := strings.FieldsFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 	for i, word := range words {
@@ -104,16 +104,16 @@ func (e *Extractor) pointsBack(question string) bool {
 	return false
 }
 
-// fresh returns the terms that are not among the known.
+// fresh returns the terms that are not in known.
 func fresh(terms, known []term) []term {
 	return slices.DeleteFunc(terms, func(t term) bool {
 		return slices.ContainsFunc(known, func(k term) bool { return k.text == t.text })
 	})
 }
 
-// mostTelling returns the n terms that tell the most, in their order. Without statistics, names tell more than other
-// words and long words more than short ones.
-func mostTelling(terms []term, statistics Statistics, n int) []term {
+// mostDistinctive returns the n most distinctive terms, in their order. Without statistics, names rank before other
+// words and long words before short ones.
+func mostDistinctive(terms []term, statistics Statistics, n int) []term {
 	value := func(t term) float64 {
 		v := float64(utf8.RuneCountInString(t.text)) / 100
 		if t.name {
@@ -121,7 +121,7 @@ func mostTelling(terms []term, statistics Statistics, n int) []term {
 		}
 		if statistics != nil {
 			if statistics.Holders(t.text) == 0 {
-				return -1 // it would find nothing
+				return -1 // no passage holds it
 			}
 			v += idf(statistics, t.text)
 		}

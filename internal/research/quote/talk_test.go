@@ -40,7 +40,7 @@ type numbers map[string]int
 func (numbers) Units() int                { return 100 }
 func (n numbers) Holders(term string) int { return n[term] }
 
-func TestTheMostTellingWordsAreAdded(t *testing.T) {
+func TestMostDistinctiveWordsAreAdded(t *testing.T) {
 	t.Parallel()
 	statistics := numbers{"tower": 50, "eiffel": 3, "finish": 90, "old": 80, "citi": 70, "mani": 60, "paint": 2}
 	before := Talk{Question: "Was the old Eiffel tower of many cities finished or painted by Xyzzy?"}
@@ -62,8 +62,8 @@ func TestAddedWordsCountLessThanTheQuestionsOwn(t *testing.T) {
 	t.Parallel()
 	before := Talk{Question: "When was the old Eiffel Tower painted?"}
 	for question, want := range map[string]float64{
-		"How tall is it today in metres?": addedWeight, // it points back
-		"Krill?":                          0.125,       // it may be complete: four words count half of it at most
+		"How tall is it today in metres?": addedWeight, // it refers back
+		"Krill?":                          0.125,       // it may be complete: four words count at most half
 		"And what else?":                  1,           // it has no words of its own
 	} {
 		for _, added := range New("en").Ask(question, before, nil).terms {
@@ -86,7 +86,7 @@ func TestAddedWordsDecideBetweenPassagesOnly(t *testing.T) {
 	if len(got.Quotes) == 0 || got.Quotes[0].DocumentID != "tower" {
 		t.Errorf("the quotes are %+v", got.Quotes)
 	}
-	// A question that needs no completing is answered by a passage about it alone.
+	// A question that needs no completion is answered by a passage about it alone.
 	passages = []Passage{
 		{DocumentID: "krill", Text: "Krill is a small animal of the sea."},
 		{DocumentID: "tower", Text: "The Eiffel Tower was finished in 1889."},
@@ -118,7 +118,7 @@ func TestFollowUpsAskForWhatOtherSourcesNameToo(t *testing.T) {
 	}
 }
 
-func TestQuestionsTellWhatKindOfAnswerTheyWant(t *testing.T) {
+func TestQuestionsHaveAKindOfAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		language, question string

@@ -28,7 +28,7 @@ func TestATitleIsEvidence(t *testing.T) {
 	}
 }
 
-func TestHowSomethingIsAskedAboutCountsLittle(t *testing.T) {
+func TestWeakWordsCountLittle(t *testing.T) {
 	t.Parallel()
 	passages := []Passage{
 		{DocumentID: "bush", Text: "The memex is an imagined desk that holds all books of a person."},
@@ -42,14 +42,14 @@ func TestHowSomethingIsAskedAboutCountsLittle(t *testing.T) {
 			t.Errorf("%q is answered with %+v, lacking %q and %q", question, got.Quotes, got.Missing, got.Unmatched)
 		}
 	}
-	// Alone, such a word is all there is to go by.
+	// Without other words, such a word decides.
 	e := New("en")
 	if got := e.Answer(e.Ask("important work", Talk{}, nil), passages, nil); len(got.Quotes) == 0 || got.Quotes[0].DocumentID != "other" {
 		t.Errorf("answered with %+v", got.Quotes)
 	}
 }
 
-func TestAQuoteHoldsWhatTheBestOneHolds(t *testing.T) {
+func TestFurtherQuotesShareTheSubjectOfTheBest(t *testing.T) {
 	t.Parallel()
 	passages := []Passage{
 		{DocumentID: "sketch", Text: "Ivan Sutherland wrote Sketchpad at Lincoln Laboratory, a drawing program."},

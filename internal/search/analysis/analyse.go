@@ -4,65 +4,67 @@ import (
 	"iter"
 
 	"github.com/blevesearch/snowballstem"
+
+	"carrel/internal/language"
 )
 
-// StopMark begins the term under which a stop word is indexed where it is at all: in titles and the names of authors.
+// StopMark begins the term of an indexed stop word. Stop words are indexed in titles and names of authors only.
 const StopMark = "\x01"
 
-// Token is a term and where it stands in the text: code point offsets, the end exclusive. The term of a stop word is
-// the folded word.
+// Token is a term with its code point offsets in the text, the end exclusive. The term of a stop word is the folded
+// word.
 type Token struct {
 	Term       string
 	Start, End int
 	Stop       bool
 }
 
-// Analyser turns texts of one language into terms. It remembers the stems it has made, so use one for many texts, in
-// one goroutine at a time.
+// Analyser turns texts of one language into terms. It caches stems, so one analyser should be used for many texts. It
+// is not safe for concurrent use.
 type Analyser struct {
 	code     string
-	latin    *language // reads words in Latin letters
+	latin    *reader // for words in Latin letters
 	splitter splitter
 	known    map[string]entry
-	surfaces map[string]string // terms to the shortest word they were made of
-	pair     []byte            // the last unspaced character, and after it the one it makes a bigram with
+	surfaces map[string]string // shortest word of each term
+	pair     []byte            // the last unspaced character, and then the next one, which form a bigram
 }
 
-// entry is what the analyser knows of a word.
+// entry is the cached result for a word.
 type entry struct {
 	term string
 	stop bool
 }
 
-// Bounds of the analyser's memory. Longer words are data rather than language: they are neither stemmed nor kept.
+// Limits of the cache. Longer words are data rather than language: they are neither stemmed nor cached.
 const (
 	maxKnown     = 1 << 17
 	maxKnownWord = 64
 )
 
-// New returns an analyser for texts in the language, an ISO 639-1 code. One that is not known is read as English.
+// New returns an analyser for texts in a language. An unknown code is analysed as the default language.
 func New(code string) *Analyser {
-	if languages[code] == nil {
-		code = DefaultLanguage
+	l := language.LookupOrDefault(code)
+	a := &Analyser{
+		code: l.Code, latin: readers[l.Code], known: make(map[string]entry), surfaces: make(map[string]string),
 	}
-	a := &Analyser{code: code, latin: languages[code], known: make(map[string]entry), surfaces: make(map[string]string)}
-	a.splitter.dotless = code == "tr"
-	if !usesLatin(code) {
-		a.latin = languages[DefaultLanguage]
+	a.splitter.dotless = l.DotlessI
+	if !l.Latin() {
+		a.latin = readers[language.Default]
 	}
 	return a
 }
 
-// Language returns the language that the analyser reads, one of Languages.
+// Language returns the code of the language.
 func (a *Analyser) Language() string { return a.code }
 
-// Words yields the folded words of the text in order. They are the same in every language.
+// Words yields the folded words of the text in order. They do not depend on the language.
 func (a *Analyser) Words(text string) iter.Seq[Word] { return a.splitter.words(text) }
 
-// Tokens yields every token of the text, stop words too, ordered by their place.
+// Tokens yields all tokens of the text, including stop words, in order.
 func (a *Analyser) Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		// The last unspaced character is kept in a.pair until its neighbour comes; one without any is a term alone.
+		// The last unspaced character is kept in a.pair until the next one is read. One without a neighbour is a term.
 		var last Token
 		alone := false
 		more := true
@@ -97,7 +99,7 @@ func (e entry) token(start, end int) Token {
 	return Token{Term: e.term, Start: start, End: end, Stop: e.stop}
 }
 
-// look returns what is known of a word, stemming it when it is new. Accented is nil where the folded form is all.
+// look returns the entry of a word, from the cache if possible. Accented is nil if the word has no accents.
 func (a *Analyser) look(folded, accented []byte) entry {
 	word := folded
 	if accented != nil {
@@ -123,8 +125,8 @@ func (a *Analyser) look(folded, accented []byte) entry {
 	return e
 }
 
-// Surface returns a readable word for a term: the shortest that the analyser remembers having made it of, in folded
-// form, or else the term. A stem alone is no word to show ("retriev").
+// Surface returns a readable word for a term, such as "retrieval" for "retriev": the shortest cached word with that
+// term, in folded form, or else the term.
 func (a *Analyser) Surface(term string) string {
 	if word := a.surfaces[term]; word != "" && a.known[term].term != term {
 		return word
@@ -132,35 +134,34 @@ func (a *Analyser) Surface(term string) string {
 	return term
 }
 
-// read makes the entry of a word.
+// read computes the entry of a word.
 func (a *Analyser) read(folded, word string) entry {
-	l := languageOf(word, a.latin)
-	if l.stops()[folded] {
+	r := readerOf(word, a.latin)
+	if r.stops()[folded] {
 		return entry{term: folded, stop: true}
 	}
-	if l.stem == nil {
+	if r.Stem == nil {
 		return entry{term: folded}
 	}
-	if l.folds {
-		// What is left beyond ASCII is no letter of the language.
-		if !isASCII(folded) {
+	if r.FoldsBeforeStemming {
+		if !isASCII(folded) { // not a word of the language
 			return entry{term: folded}
 		}
-		return entry{term: stem(l, folded)}
+		return entry{term: r.stem(folded)}
 	}
-	if l.respell != nil {
-		word = l.respell(word)
+	if r.Respell != nil {
+		word = r.Respell(word)
 	}
-	// Stemmers may leave nothing of a word that is all suffix.
-	if term := fold(stem(l, word)); term != "" {
+	// A stemmer may leave nothing of a word that is all suffix.
+	if term := fold(r.stem(word)); term != "" {
 		return entry{term: term}
 	}
 	return entry{term: folded}
 }
 
-func stem(l *language, word string) string {
+func (r *reader) stem(word string) string {
 	env := snowballstem.NewEnv(word)
-	l.stem(env)
+	r.Stem(env)
 	return env.Current()
 }
 

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/internal/language"
 )
 
 func TestTermsAreFoldedStemmedAndWithoutQuestionWords(t *testing.T) {
@@ -63,7 +65,7 @@ func TestTokensPointAtTheirPlaceInTheOriginalText(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		text string
-		want []string // what stands at each token's place
+		want []string // the text of each token
 	}{
 		{"The ﬁnal Straße", []string{"ﬁnal", "Straße"}},
 		{"😀 cafe\u0301s", []string{"cafe\u0301s"}},
@@ -111,7 +113,7 @@ func TestWordsTooLongForLanguageAreNeitherStemmedNorKept(t *testing.T) {
 	}
 }
 
-// TestEnglishTermsArePorter2 pins a few stems, so that indexes stay readable by the next version.
+// TestEnglishTermsArePorter2 pins a few stems, because the terms of existing indexes must not change.
 func TestEnglishTermsArePorter2(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
@@ -185,13 +187,13 @@ func FuzzTokens(f *testing.F) {
 		"", "What is BM25?", "cafe\u0301 ﬁn ½ ™ CO₂", "自然言語処理 ﾃﾞｰﾀ", "기계\u1112\u1161", "ﷺ a\u0640b", "\xff\xc3(", "😀\u200d😀", "㍿ⅷⅧ", "a\u0300\u0301",
 		"İSTANBUL'DA ISI", "Ǿ ǿ i\u0307", "الجامعات والكتاب", "мой ёлка Й", "மொழிகள்", "ς Σ ά",
 	} {
-		for i := range Languages() {
+		for i := range language.Codes() {
 			f.Add(seed, i)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text string, language int) {
-		codes := Languages()
-		a := New(codes[uint(language)%uint(len(codes))])
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		codes := language.Codes()
+		a := New(codes[uint(at)%uint(len(codes))])
 		runes := []rune(text)
 		last := Token{}
 		for _, token := range slices.Collect(a.Tokens(text)) {
@@ -205,7 +207,7 @@ func FuzzTokens(f *testing.F) {
 			case token.Start < last.Start || token.End < last.End:
 				t.Fatalf("token %+v comes after %+v in %q", token, last, text)
 			}
-			// What stands at a token's place holds that term by itself.
+			// The text of a token alone gives the same term.
 			own := string(runes[token.Start:token.End])
 			same := func(t Token) bool { return t.Term == token.Term && t.Stop == token.Stop }
 			if !slices.ContainsFunc(slices.Collect(a.Tokens(own)), same) {
@@ -217,7 +219,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// checkFolding fails unless the text's words are folded as far as they can be, and the same in every language.
+// checkFolding checks that words are folded completely, and to the same form in every language.
 func checkFolding(t *testing.T, text string) {
 	plain, turkish := New("en"), New("tr")
 	var words []string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// abstract is a hundred words of the kind that is indexed most.
+// abstract is a hundred words of a typical document.
 const abstract = `We present a method for ranking the passages of long documents by how well they answer a question. The method
 combines lexical matching, which is fast and needs no training, with a small neural model that is applied to the two
 hundred best candidates only. In experiments on five collections it improves the mean average precision by eleven per cent

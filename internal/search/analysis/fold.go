@@ -8,31 +8,31 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Word is a run of letters and digits in folded form, or a single character of a script that is written without
-// spaces. Start and End are code point offsets into the text as it was given, whatever folding did to lengths.
+// Word is a run of letters and digits in folded form, or a single character of a script without spaces. Start and End
+// are code point offsets in the original text.
 type Word struct {
 	Folded     []byte // valid until the next word
 	Start, End int
 	Unspaced   bool
-	follows    bool   // stands right after another unspaced character: the two make a bigram
-	accented   []byte // the word in lower case with its accents, where folding dropped any, else nil
+	follows    bool   // directly follows another unspaced character, with which it forms a bigram
+	accented   []byte // the word in lower case with accents, or nil if folding dropped none
 }
 
-// splitter cuts a text into words. It folds while it reads (NFKD, lower case, accents dropped) one code point of
-// the original at a time, so that every word knows the very code points it came from.
+// splitter splits a text into words. It folds (NFKD, lower case, accents dropped) one code point at a time, so that the
+// offsets of words refer to the original text.
 type splitter struct {
 	Word
 	open     bool // a word is being read
 	loose    bool // the word holds marks or parts of syllables and may need composing
-	lost     bool // folding dropped something: buffer holds the word with it
-	stopped  bool // the consumer has had enough
-	dotless  bool // the small form of I is ı, as in Turkish
+	lost     bool // folding dropped an accent; buffer holds the accented word
+	stopped  bool // the consumer has stopped
+	dotless  bool // the lower case of I is ı, as in Turkish
 	buffer   []byte
 	composed [2][]byte
 	yield    func(*Word) bool
 }
 
-// words yields the words of the text in order. Only one text can be read at a time.
+// words yields the words of the text in order. A splitter reads one text at a time.
 func (s *splitter) words(text string) iter.Seq[Word] {
 	return func(yield func(Word) bool) {
 		s.split(text, func(w *Word) bool { return yield(*w) })
@@ -59,7 +59,7 @@ func (s *splitter) split(text string, yield func(*Word) bool) {
 		case s.open:
 			s.letter(rune(lower[c]), rune(lower[c]), at)
 		default:
-			// Most words of most texts are letters of ASCII alone. Read as many as there are at once.
+			// Most words are pure ASCII, and are read in one step.
 			n := s.run(text[i:], at)
 			i, at = i+n, at+n-1
 			continue
@@ -69,7 +69,7 @@ func (s *splitter) split(text string, yield func(*Word) bool) {
 	s.flush()
 }
 
-// run begins a word with all letters and digits of ASCII at the start of the text, and returns how many there are.
+// run begins a word with the ASCII letters and digits at the start of the text, and returns their number.
 func (s *splitter) run(text string, at int) int {
 	s.begin(at, false, false)
 	n := 0
@@ -81,7 +81,7 @@ func (s *splitter) run(text string, at int) int {
 	return n
 }
 
-// lower has the small form of the letters and digits of ASCII, and 0 for what is neither.
+// lower maps ASCII letters and digits to lower case, and other bytes to 0.
 var lower = func() (table [256]byte) {
 	for c := byte('a'); c <= 'z'; c++ {
 		table[c], table[c-'a'+'A'] = c, c
@@ -95,7 +95,7 @@ var lower = func() (table [256]byte) {
 // beyondASCII reads the code point r, encoded as given.
 func (s *splitter) beyondASCII(encoded string, r rune, at int) {
 	switch {
-	// The frequent ones that are not composed need no tables.
+	// Frequent letters without a decomposition need no table lookup.
 	case 'а' <= r && r <= 'я' && r != 'й', isHanOrHangul(r):
 		s.letter(r, r, at)
 		return
@@ -115,8 +115,8 @@ func (s *splitter) beyondASCII(encoded string, r rune, at int) {
 		s.letter(unicode.ToLower(base), unicode.ToLower(r), at)
 		return
 	}
-	// A symbol or number that only decomposes to letters or digits is a word of its own: "Smith²" holds "smith" and
-	// "Carrel™" holds "carrel". Subscripts are part of a formula: "CO₂" is found by "co2".
+	// A symbol or number that decomposes to letters or digits is a separate word: "Smith²" holds "smith" and "Carrel™"
+	// holds "carrel". Subscripts are part of a formula: "CO₂" is found by "co2".
 	apart := !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !isSubscript(r)
 	if apart {
 		s.flush()
@@ -131,7 +131,7 @@ func (s *splitter) beyondASCII(encoded string, r rune, at int) {
 	}
 }
 
-// accentedLetter returns the letter of a decomposition that is one letter and accents, as most are.
+// accentedLetter returns the letter of a decomposition into one letter and accents.
 func accentedLetter(parts []byte) (rune, bool) {
 	base, size := utf8.DecodeRune(parts)
 	if size == len(parts) || lower[parts[0]] == 0 && !unicode.IsLetter(base) {
@@ -153,7 +153,7 @@ func (s *splitter) fold(r rune, at int) {
 	case unicode.IsMark(r):
 		s.mark(r, at)
 	case isIgnorable(r):
-		// Neither part of a word nor the end of one.
+		// Neither part of a word nor its end.
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.Han, r):
 		r = unicode.ToLower(r)
 		s.letter(r, r, at)
@@ -162,13 +162,13 @@ func (s *splitter) fold(r rune, at int) {
 	}
 }
 
-// letter adds a lower-case letter or digit to the word that is being read, or begins one. Accented is the letter
-// with its accents, which are dropped here.
+// letter adds a lower-case letter or digit to the current word, or begins a word. Accented is the letter with its
+// accents.
 func (s *splitter) letter(r, accented rune, at int) {
 	unspaced := IsUnspaced(r)
 	switch {
 	case unspaced && s.open && s.Unspaced && isTrailingJamo(r):
-		// Completes the syllable that is open.
+		// Completes the open syllable.
 		s.loose = true
 	case unspaced:
 		follows := s.open && s.Unspaced
@@ -191,15 +191,15 @@ func (s *splitter) letter(r, accented rune, at int) {
 	s.End = at + 1
 }
 
-// mark reads a combining mark. It belongs to the word before it even where its sign is dropped, so that a
-// highlight covers the accent together with its letter.
+// mark reads a combining mark. It belongs to the word before it even if it is dropped, so that a highlight covers the
+// accent.
 func (s *splitter) mark(r rune, at int) {
 	if !s.open {
 		return
 	}
 	switch {
 	case r == dotAbove && s.Folded[len(s.Folded)-1] == 'i':
-		// What is left of the capital İ: the small letter has its dot.
+		// The rest of the capital İ, whose lower case has a dot.
 	case isAccent(r):
 		s.lose(r)
 	default:
@@ -217,7 +217,7 @@ func (s *splitter) keep(r rune) {
 	}
 }
 
-// lose adds a code point to the accented form of the word alone.
+// lose adds a code point to the accented form only.
 func (s *splitter) lose(r rune) {
 	if !s.lost {
 		s.lost = true
@@ -231,8 +231,8 @@ func (s *splitter) begin(at int, unspaced, follows bool) {
 	s.open, s.loose, s.lost = true, false, false
 }
 
-// flush hands out the word that is open, if one is, in composed form: the marks that were kept may have been
-// written apart from their letter or in another order.
+// flush yields the open word, if there is one, in composed form, because its marks may have been written separately or
+// in another order.
 func (s *splitter) flush() {
 	if !s.open {
 		return
@@ -252,7 +252,7 @@ func (s *splitter) flush() {
 		}
 	}
 	s.stopped = !s.yield(&s.Word)
-	s.Folded = plain // the room that the next word is read into
+	s.Folded = plain // reused for the next word
 }
 
 func (s *splitter) compose(buffer int, word []byte) []byte {
@@ -263,8 +263,8 @@ func (s *splitter) compose(buffer int, word []byte) []byte {
 	return s.composed[buffer]
 }
 
-// plainLetter returns what readers of English type for a letter with a stroke or a ligature that Unicode does not
-// decompose, and the usual form of the Greek sigma that changes at the end of a word; "" for any other letter.
+// plainLetter returns the ASCII spelling of a letter with a stroke or of a ligature that Unicode does not decompose,
+// and the usual form of the final Greek sigma; "" for any other letter.
 func plainLetter(r rune) string {
 	switch r {
 	case 'ß':
@@ -291,13 +291,15 @@ func plainLetter(r rune) string {
 	return ""
 }
 
-// accentScripts are those in which a word is the same word without its nonspacing marks. In others, Devanagari
-// say, such marks are vowels and stay. Inherited holds the accents of Latin, Greek and most of Arabic.
-var accentScripts = []*unicode.RangeTable{unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Cyrillic}
+// accentScripts are the scripts in which nonspacing marks can be dropped without changing the word. In others, such as
+// Devanagari, they are vowels. Inherited holds the accents of Latin, Greek and most of Arabic.
+var accentScripts = []*unicode.RangeTable{
+	unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Cyrillic,
+}
 
 const dotAbove = '\u0307'
 
-// isAccent reports whether a mark is dropped. The two voicing marks of kana make other syllables and are kept.
+// isAccent reports whether a mark is dropped. The two voicing marks of kana change the syllable and are kept.
 func isAccent(mark rune) bool {
 	if '\u0300' <= mark && mark <= '\u036f' {
 		return true

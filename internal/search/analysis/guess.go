@@ -1,26 +1,27 @@
 package analysis
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"carrel/internal/language"
 )
 
-// guessed is how many words of a text a guess reads. Stop words are a third of most texts.
+// guessed is how many words of a text Guess reads. Stop words are a third of most texts.
 const guessed = 300
 
-// What must be found before a text in Latin letters is said to be of a language: words of its own, clearly more than
-// any other language has, and not just here and there.
+// Thresholds for a text in Latin letters: the votes for a language, their ratio to the votes for the second language,
+// and their ratio to the number of words.
 const (
 	leastVotes = 1.5
 	leastLead  = 1.4
 	leastShare = 0.07
 )
 
-// Guess returns the language of a text, one of Languages, by its script and stop words, or "" when it cannot tell.
+// Guess returns the code of the language of a text by its script and stop words, or "" if it is uncertain.
 func Guess(text string) string {
 	var g guess
 	var s splitter
@@ -33,13 +34,13 @@ func Guess(text string) string {
 	return g.language()
 }
 
-// guess counts what speaks for a language: code points by script, and votes of stop words and letters.
+// guess counts evidence: code points by script, and votes of stop words and letters.
 type guess struct {
 	words                          int
 	latin, cyrillic, arabic, tamil int
 	other                          int
-	russian                        int // letters that among the Slavic languages are Russian or Belarusian
-	foreign                        int // letters that no known language of their script has
+	russian                        int // letters of Russian and Belarusian, but of no other Slavic language
+	foreign                        int // letters that no known language of their script uses
 	latinWords                     int
 	votes                          [maxLatin]float64
 }
@@ -72,7 +73,7 @@ func (g *guess) read(w Word) {
 			g.slavic(r)
 		case unicode.Is(unicode.Arabic, r):
 			g.arabic++
-			if r > 'ٯ' { // Persian, Urdu and others write with the rest of the block
+			if r > 'ٯ' { // used by Persian, Urdu and others
 				g.foreign++
 			}
 		case unicode.Is(unicode.Tamil, r):
@@ -102,9 +103,9 @@ func (g *guess) vote(v vote) {
 	}
 }
 
-// language sums up.
+// language returns the result.
 func (g *guess) language() string {
-	const longEnough = 100 // letters of Russian among which some are only Russian
+	const longEnough = 100 // letters of Russian that include some that only Russian has
 	most := max(g.latin, g.cyrillic, g.arabic, g.tamil, g.other)
 	switch {
 	case most == 0 || most == g.other:
@@ -134,30 +135,30 @@ func (g *guess) mostVotes() string {
 	if votes < leastVotes || votes < leastLead*g.votes[second] || votes < leastShare*float64(g.latinWords) {
 		return ""
 	}
-	return latinLanguages()[best]
+	return latinLanguages()[best].Code
 }
 
-// vote is what a word or letter says: each of the languages gets the weight, which is less the more of them there are.
+// vote is the evidence of a word or letter: the weight is shared by all languages that use it.
 type vote struct {
-	languages []int // places in latinLanguages
+	languages []int // indexes in latinLanguages
 	weight    float64
 }
 
-// maxLatin is room for the languages in Latin letters.
+// maxLatin is an upper limit of the number of languages in Latin letters.
 const maxLatin = 16
 
-// latinLanguages are the languages that votes choose between.
-var latinLanguages = sync.OnceValue(func() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(stopLists)), func(code string) bool { return !usesLatin(code) })
+// latinLanguages are the languages that votes decide between.
+var latinLanguages = sync.OnceValue(func() []*language.Language {
+	return slices.DeleteFunc(language.All(), func(l *language.Language) bool { return !l.Latin() })
 })
 
-// wordVotes holds the stop words of all languages with their accents, which tell more than the folded words do.
+// wordVotes holds the stop words of all languages with their accents, which are more distinctive than the folded words.
 var wordVotes = sync.OnceValue(func() map[string]vote {
 	votes := make(map[string]vote)
-	for i, code := range latinLanguages() {
+	for i, l := range latinLanguages() {
 		seen := make(map[string]bool)
 		var s splitter
-		for w := range s.words(stopLists[code]) {
+		for w := range s.words(l.StopWords) {
 			word := string(w.Folded)
 			if w.accented != nil {
 				word = string(w.accented)
@@ -174,19 +175,15 @@ var wordVotes = sync.OnceValue(func() map[string]vote {
 // letterVotes holds letters that few languages use.
 var letterVotes = sync.OnceValue(func() map[rune]vote {
 	votes := make(map[rune]vote)
-	for code, letters := range map[string]string{
-		"da": "æøå", "no": "æøå", "sv": "åäö", "fi": "äö", "de": "äöüß", "hu": "őűöü", "tr": "ğışöüç", "ro": "șțşţăâî",
-		"es": "ñ", "pt": "ãõç", "fr": "çœêèàù", "it": "èàùò",
-	} {
-		i := slices.Index(latinLanguages(), code)
-		for _, r := range letters {
+	for i, l := range latinLanguages() {
+		for _, r := range l.Letters {
 			votes[r] = vote{languages: append(votes[r].languages, i)}
 		}
 	}
 	return weighed(votes, 0.5)
 })
 
-// commonLetters are used by too many languages to speak for one.
+// commonLetters are used by too many languages to count as evidence.
 const commonLetters = "áéíóúìïëôûýÿºª"
 
 func weighed[K comparable](votes map[K]vote, weight float64) map[K]vote {

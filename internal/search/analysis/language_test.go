@@ -1,15 +1,18 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/internal/language"
 )
 
-// conflations are groups of words that belong together, and under apart words that do not belong together though they
-// look alike. Many lose their stem when accents are dropped too early.
+// conflations are groups of words that share a stem, and similar words that do not (apart). Many would be stemmed
+// wrongly if accents were dropped too early.
 var conflations = map[string]struct {
 	together []string
 	apart    []string
@@ -36,8 +39,8 @@ var conflations = map[string]struct {
 
 func TestWordsOfOneStemBelongTogetherInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	if got := len(conflations); got != len(Languages()) {
-		t.Fatalf("%d languages are tested, there are %q", got, Languages())
+	if got := len(conflations); got != len(language.Codes()) {
+		t.Fatalf("%d languages are tested, there are %q", got, language.Codes())
 	}
 	for code, test := range conflations {
 		t.Run(code, func(t *testing.T) {
@@ -68,7 +71,7 @@ func TestAnUnknownLanguageIsReadAsEnglish(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"", "xx", "EN", "english"} {
 		a := New(code)
-		if got := terms(a, "the indexes"); a.Language() != DefaultLanguage || !slices.Equal(got, []string{"index"}) {
+		if got := terms(a, "the indexes"); a.Language() != language.Default || !slices.Equal(got, []string{"index"}) {
 			t.Errorf("language %q is read as %q: %q", code, a.Language(), got)
 		}
 	}
@@ -81,15 +84,15 @@ func TestEveryLanguageHasStopWords(t *testing.T) {
 		"fr": "qu'est-ce que c'est", "ga": "cad é an", "hu": "mi az", "it": "che cos'è l'", "nl": "wat is het", "no": "hva er det",
 		"pt": "o que é isso", "ro": "ce este", "ru": "что это такое", "sv": "vad är det", "ta": "என்ன", "tr": "bu nedir",
 	}
-	for _, code := range Languages() {
+	for _, code := range language.Codes() {
 		if got := terms(New(code), questions[code]+" 42"); questions[code] == "" || !slices.Equal(got, []string{"42"}) {
 			t.Errorf("%s: terms of %q are %q", code, questions[code], got)
 		}
 	}
 }
 
-// A query and a document need not agree on their language where the script says it.
-func TestTheScriptOfAWordDecidesWhereItCan(t *testing.T) {
+// The script decides the language of a word if it can, so that a query and a document need not agree on theirs.
+func TestScriptDecidesTheLanguageOfAWord(t *testing.T) {
 	t.Parallel()
 	const text = "Библиотеки и indexing the books والجامعات மொழிகள் λόγους शब्दों"
 	want := slices.Collect(New("en").Tokens(text))
@@ -150,10 +153,20 @@ func TestTheLanguageOfATextIsGuessed(t *testing.T) {
 		{"", "図書館は誰でも利用できます。"},
 		{"", "Οι βιβλιοθήκες είναι ανοιχτές για όλους"},
 	}
+	guessed := map[string]bool{}
 	for _, test := range tests {
 		if got := Guess(test.text); got != test.want {
 			t.Errorf("Guess(%q) = %q, want %q", test.text, got, test.want)
 		}
+		if test.want != "" {
+			guessed[test.want] = true
+		}
+	}
+	if codes := slices.Sorted(maps.Keys(guessed)); !slices.Equal(codes, language.Codes()) {
+		t.Errorf("guessing is tested for %q, the known languages are %q", codes, language.Codes())
+	}
+	if n := len(latinLanguages()); n > maxLatin {
+		t.Errorf("there are %d languages in Latin letters; raise maxLatin", n)
 	}
 	if got := Guess(strings.Repeat(abstract, 3)); got != "en" {
 		t.Errorf("an English abstract is guessed to be %q", got)

@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of passages in code points. A question is answered in a paragraph or two; longer passages dilute the words
-// that answer it, shorter ones part them.
+// Lengths of passages in code points. An answer is a paragraph or two; longer passages dilute its words, shorter ones
+// split it.
 const (
-	wholeLength = 3000 // a text up to here is one passage
-	minLength   = 1600 // where a passage may be cut
-	maxLength   = 2200 // where it must be
-	tinyLength  = 400  // too short to stand alone: page breaks and headings do not cut it off
+	wholeLength = 3000 // a text up to this length is one passage
+	minLength   = 1600 // a passage may be cut from here on
+	maxLength   = 2200 // and must be cut here
+	tinyLength  = 400  // shorter parts are not cut off at page breaks and headings
 )
 
 // Passage is a part of a text: code point offsets, the end exclusive.
 type Passage struct {
 	Start, End int
-	// Page counts from 1 where form feeds part the text's pages, and is 0 where there are none.
+	// Page counts from 1 in a text with form feeds, and is 0 otherwise.
 	Page int
-	// Heading is the Markdown heading that the passage begins with or is nearest above it.
+	// Heading is the nearest Markdown heading above the passage, or the one it begins with.
 	Heading string
 }
 
-// Of returns the passage's part of its text. It reads the text up to the passage's end and no further.
+// Of returns the text of the passage. It reads only up to the passage's end.
 func (p Passage) Of(text string) string {
 	from := skip(text, p.Start)
 	return text[from : from+skip(text[from:], p.End-p.Start)]
 }
 
-// skip returns the number of bytes of the text's first n code points.
+// skip returns the size in bytes of the text's first n code points.
 func skip(text string, n int) int {
 	i := 0
 	for ; n >= 8 && len(text)-i >= 8; n, i = n-8, i+8 {
@@ -47,11 +47,11 @@ func skip(text string, n int) int {
 	return i
 }
 
-// Passages cuts a text into the parts that are searched on their own: after one another, covering all of it, at least
-// one. A short text is exactly one. A long one is cut where a page or a section begins, and else into parts of about
-// the same length, between paragraphs if possible, else sentences, else words, and never within a character.
+// Passages splits a text into the parts that are searched separately. They are consecutive and cover the whole text;
+// there is at least one. A short text is one passage. A long one is cut at pages and sections, and otherwise into parts
+// of similar length: between paragraphs if possible, else sentences, else words, and never within a character.
 //
-// The cuts depend on nothing but the text, so an index need not store them.
+// The cuts depend only on the text, so an index need not store them.
 func Passages(text string) []Passage {
 	c := cutter{total: utf8.RuneCountInString(text), before: '\n'}
 	if strings.Contains(text, "\f") {
@@ -78,27 +78,40 @@ func Passages(text string) []Passage {
 	return append(c.passages, c.current)
 }
 
+// PassageTexts returns the texts of Passages(text). It reads the text once, however many passages there are.
+func PassageTexts(text string) []string {
+	passages := Passages(text)
+	out := make([]string, len(passages))
+	from, start := 0, 0 // of the last passage, in bytes and in code points
+	for i, p := range passages {
+		from += skip(text[from:], p.Start-start)
+		start = p.Start
+		out[i] = text[from : from+skip(text[from:], p.End-p.Start)]
+	}
+	return out
+}
+
 // cutter reads a text code point by code point.
 type cutter struct {
 	passages []Passage
 	current  Passage
 	begun    bool // the current passage holds more than white space and headings
 	total    int
-	cut      int // the best place to end the current passage
+	cut      int // the best position to end the current passage
 	quality  boundary
 
 	at      int
 	before  rune
-	gap     boundary // what the white space read since the last visible code point parts
-	lines   int      // ends of lines in it
-	ended   rune     // what ended a sentence, when at most closing marks came since, else 0
+	gap     boundary // boundary formed by the white space since the last visible code point
+	lines   int      // line breaks in it
+	ended   rune     // the code point that ended a sentence, if only closing marks have followed, else 0
 	page    int
-	heading string // the nearest so far
-	inside  bool   // in a line that is a heading
-	fence   byte   // the mark of the block of code that is open
+	heading string // the last one
+	inside  bool   // in a heading line
+	fence   byte   // the mark of the open code fence
 }
 
-// boundary is how well a text may be cut at a place.
+// boundary is the quality of a cut.
 type boundary uint8
 
 const (
@@ -151,8 +164,7 @@ func (c *cutter) visible(rest string, r rune) {
 	c.gap, c.lines = nowhere, 0
 }
 
-// line reads the beginning of a line and reports whether it is a heading. A line of code is none, whatever it
-// begins with.
+// line reads the beginning of a line and reports whether it is a heading. Lines of code never are.
 func (c *cutter) line(rest string) bool {
 	if mark := fenceMark(rest); mark != 0 {
 		switch c.fence {
@@ -173,7 +185,7 @@ func (c *cutter) line(rest string) bool {
 	return ok
 }
 
-// boundary tells what is parted by the place before r.
+// boundary returns the quality of a cut before r.
 func (c *cutter) boundary(r rune) boundary {
 	switch {
 	case !BetweenCharacters(c.before, r):
@@ -188,7 +200,8 @@ func (c *cutter) boundary(r rune) boundary {
 	return characters
 }
 
-// consider ends the current passage here, or remembers the place, or ends it at a place remembered.
+// consider ends the current passage here, records the position as a candidate, or ends the passage at the best
+// candidate.
 func (c *cutter) consider(b boundary, forced bool) {
 	length := c.at - c.current.Start
 	if forced && b > nowhere && c.begun && length >= tinyLength {
@@ -197,7 +210,7 @@ func (c *cutter) consider(b boundary, forced bool) {
 		c.current.Page, c.current.Heading = c.page, c.heading
 		return
 	}
-	// What is left for the last passage is never tiny.
+	// The last passage must not become tiny.
 	if length < minLength || c.total <= wholeLength || c.total-c.current.Start <= maxLength+tinyLength {
 		return
 	}
@@ -205,7 +218,7 @@ func (c *cutter) consider(b boundary, forced bool) {
 		c.cut, c.quality = c.at, b
 	}
 	if length >= maxLength && c.quality > nowhere {
-		// Pages and headings in between would have been cuts of their own: what holds here held there.
+		// A page or heading after the cut would have been a cut itself, so page and heading are the same there.
 		c.end(c.cut)
 		c.current.Page, c.current.Heading = c.page, c.heading
 	}
@@ -218,9 +231,9 @@ func (c *cutter) end(at int) {
 	c.quality = nowhere
 }
 
-// headingLine returns the text of the Markdown heading that begins here.
+// headingLine returns the text of a Markdown heading at the start of rest.
 func headingLine(rest string) (string, bool) {
-	const longest = 400 // bytes: anything longer is a paragraph that begins with a number sign
+	const longest = 400 // bytes; a longer line is a paragraph that begins with a number sign
 	level := 0
 	for level < len(rest) && rest[level] == '#' {
 		level++
@@ -237,14 +250,14 @@ func headingLine(rest string) (string, bool) {
 		line = line[:end]
 	}
 	line = strings.TrimSpace(line)
-	// A heading may be closed by number signs of its own.
+	// Remove the closing number signs of a heading.
 	if open := strings.TrimRight(line, "#"); open == "" || strings.HasSuffix(open, " ") {
 		line = strings.TrimSpace(open)
 	}
 	return line, line != ""
 }
 
-// fenceMark returns the mark of the fence around a block of code that begins here, 0 for none.
+// fenceMark returns the mark of a code fence at the start of rest, 0 for none.
 func fenceMark(rest string) byte {
 	if strings.HasPrefix(rest, "```") || strings.HasPrefix(rest, "~~~") {
 		return rest[0]
@@ -265,7 +278,7 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\f' || r == '\u2028' || r == '\u2029'
 }
 
-// IsSentenceEnd reports whether a sentence ends with r: full stops and their like in the scripts of the world.
+// IsSentenceEnd reports whether r ends a sentence, in any script.
 func IsSentenceEnd(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '։', '؟', '۔', '।', '॥', '።', '၊', '။', '។':
@@ -274,7 +287,7 @@ func IsSentenceEnd(r rune) bool {
 	return IsUnspacedEnd(r)
 }
 
-// IsUnspacedEnd reports whether a sentence ends with r without a space after it.
+// IsUnspacedEnd reports whether r ends a sentence without a space after it.
 func IsUnspacedEnd(r rune) bool {
 	switch r {
 	case '。', '！', '？', '．', '｡':

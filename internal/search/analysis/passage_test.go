@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkPassages fails unless the passages of the text keep their promises.
+// checkPassages checks the invariants of the passages of a text.
 func checkPassages(t rapid.TB, text string) []Passage {
 	passages := Passages(text)
 	runes := []rune(text)
 	paged := strings.Contains(text, "\f")
-	places := make([]int, 0, len(runes)+1) // of the code points in bytes
+	places := make([]int, 0, len(runes)+1) // byte offsets of the code points
 	for i := range text {
 		places = append(places, i)
 	}
@@ -84,8 +84,8 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 	sentence := "This is a sentence of words. "
 	tests := map[string]struct {
 		text   string
-		before string // what every passage but the last ends with
-		after  string // what every passage but the first begins with
+		before string // end of every passage but the last
+		after  string // beginning of every passage but the first
 	}{
 		"paragraphs":       {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\n\n", 40), "End of it.\n\n", "This"},
 		"windows lines":    {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\r\n\r\n", 40), "End of it.\r\n\r\n", "This"},
@@ -138,7 +138,7 @@ func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksLikeAHeadingIsNone(t *testing.T) {
+func TestLinesThatOnlyLookLikeHeadingsAreText(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 60)
 	for name, line := range map[string]string{
@@ -159,7 +159,7 @@ func TestWhatOnlyLooksLikeAHeadingIsNone(t *testing.T) {
 	}
 }
 
-func TestPassagesKeepTheirPromises(t *testing.T) {
+func TestPassagesKeepTheirInvariants(t *testing.T) {
 	t.Parallel()
 	parts := []string{
 		"word ", "Sentence. ", "\n\n", "\n", "\f", "# Heading\n", "```\n", "自然言語", "。", "e\u0301", "👩\u200d👧", " ", "\u0301",
@@ -202,7 +202,7 @@ func ExamplePassages() {
 	// 1518 to 3779: Results
 }
 
-// Words that no passage holds cannot be found.
+// A word that is split between passages cannot be found.
 func TestEveryWordIsInOnePassage(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TestEveryScriptIsReadInAllItsForms finds a word of each script in a text, however the two are encoded.
+// TestEveryScriptIsReadInAllItsForms finds a word of each script in a text in every Unicode normalization form of both.
 func TestEveryScriptIsReadInAllItsForms(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, query, want string }{

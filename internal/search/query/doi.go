@@ -8,7 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// DOIKey returns a number that all spellings of a DOI have in common; 0 for a text that is none.
+// DOIKey returns a hash that is the same for all spellings of a DOI, and 0 for a text that is not a DOI.
 func DOIKey(text string) uint64 {
 	doi, ok := parseDOI(text)
 	if !ok {
@@ -17,14 +17,14 @@ func DOIKey(text string) uint64 {
 	return max(1, xxhash.Sum64String(doi))
 }
 
-// doiForm is the syntax of DOIs in practice: a registrant of four to nine digits, perhaps with subdivisions, and
-// a suffix that may be nearly anything (DOI Handbook, 2.2).
+// doiForm is the syntax of DOIs in practice: a registrant of four to nine digits, optionally with subdivisions, and an
+// almost arbitrary suffix (DOI Handbook, 2.2).
 var doiForm = regexp.MustCompile(`^10\.[0-9]{4,9}(\.[0-9]+)*/\S+$`)
 
 var doiResolvers = []string{"doi.org/", "dx.doi.org/", "www.doi.org/"}
 
-// parseDOI returns the bare, lower-case DOI (they are compared without case) of a text that is one, written plain,
-// with doi: before it, or as the address of a resolver.
+// parseDOI returns the DOI in lower case, because DOIs are compared without case. It accepts a bare DOI, one after
+// doi:, and the address of a resolver.
 func parseDOI(text string) (string, bool) {
 	doi := strings.ToLower(strings.TrimSpace(text))
 	if rest, ok := strings.CutPrefix(doi, "doi:"); ok {
@@ -39,7 +39,7 @@ func parseDOI(text string) (string, bool) {
 	return doi, doiForm.MatchString(doi)
 }
 
-// cutResolver returns what stands after the address of a DOI resolver.
+// cutResolver removes the address of a DOI resolver.
 func cutResolver(address string) (string, bool) {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
 	for _, host := range doiResolvers {

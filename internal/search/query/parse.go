@@ -10,21 +10,21 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// piece is a stretch of a query's text: plain words, or what an operator is about.
+// piece is a part of a query: plain words, or the value of an operator.
 type piece struct {
 	text     string
-	start    int // code points of the query before it
+	start    int // code point offset in the query
 	field    Field
 	operator bool
 	exclude  bool
 	tokens   []analysis.Token
 }
 
-// pieces cuts a query at its operators.
+// pieces splits a query at its operators.
 func pieces(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var plain piece
-		from := 0 // where the plain stretch begins, in bytes
+		from := 0 // start of the plain words, in bytes
 		before := ' '
 		for i, at := 0, 0; i < len(text); {
 			p, size := operator(text[i:], before)
@@ -48,8 +48,9 @@ func pieces(text string) iter.Seq[piece] {
 	}
 }
 
-// operator reads the operator that the text begins with, given the code point before it. It returns what the
-// operator is about, placed from the start of the text, and the size of it all in bytes: 0 when there is no operator.
+// operator parses an operator at the start of the text, given the code point before it. It returns the operator's
+// value, with its offset from the start of the text, and the size of operator and value in bytes: 0 if there is no
+// operator.
 func operator(text string, before rune) (piece, int) {
 	p := piece{operator: true}
 	size := 0
@@ -62,7 +63,7 @@ func operator(text string, before rune) (piece, int) {
 		p.field = field
 		size += length
 	}
-	p.start = size // a minus and the names of fields are ASCII
+	p.start = size // the minus and the field names are ASCII
 	if value, length := quoted(text[size:]); length > 0 {
 		p.text = value
 		p.start++
@@ -81,8 +82,8 @@ func operator(text string, before rune) (piece, int) {
 // fieldNames are compared without case.
 var fieldNames = map[Field]string{Author: "author:", Title: "title:", Text: "text:"}
 
-// fieldName returns the field that the text begins with and the bytes of its name and colon. A name that nothing
-// follows at once is a word like others.
+// fieldName returns the field that the text begins with and the size of its name and colon. A name that is not directly
+// followed by a value is an ordinary word.
 func fieldName(text string) (Field, int) {
 	for field, name := range fieldNames {
 		n := len(name)
@@ -93,7 +94,7 @@ func fieldName(text string) (Field, int) {
 	return Any, 0
 }
 
-// beginsValue reports whether what an operator can be about stands at the start of the text.
+// beginsValue reports whether the text begins with the value of an operator.
 func beginsValue(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || quoteFamily(r) != 0
@@ -101,8 +102,8 @@ func beginsValue(text string) bool {
 
 func isValueEnd(r rune) bool { return unicode.IsSpace(r) || quoteFamily(r) != 0 }
 
-// quoted returns what stands in quotation marks at the start of the text, and the bytes of it with its marks: 0 when
-// there are none, or the first has no partner.
+// quoted returns the text inside quotation marks at the start of the text, and its size in bytes with the marks: 0 if
+// there is no pair of marks.
 func quoted(text string) (string, int) {
 	mark, size := utf8.DecodeRuneInString(text)
 	family := quoteFamily(mark)
@@ -117,8 +118,8 @@ func quoted(text string) (string, int) {
 	return "", 0
 }
 
-// quoteFamily tells which quotation marks can be partners; 0 is none. Which one opens and which one closes differs
-// by language. Single ones are left out: they may be apostrophes.
+// quoteFamily returns the kind of a quotation mark, 0 for none. Marks of one kind form pairs; which of them opens
+// depends on the language. Single quotation marks are not included, because they may be apostrophes.
 func quoteFamily(r rune) int {
 	switch r {
 	case '"', '“', '”', '„', '‟', '＂':
@@ -129,19 +130,19 @@ func quoteFamily(r rune) int {
 	return 0
 }
 
-// onlyStops reports whether the piece has no word but stop words.
+// onlyStops reports whether all words of the piece are stop words.
 func (p *piece) onlyStops() bool {
 	return !slices.ContainsFunc(p.tokens, func(t analysis.Token) bool { return !t.Stop })
 }
 
-// clause returns what an operator asks for, without terms when that is nothing that an index holds.
+// clause returns the clause of an operator. It has no terms if the index cannot match it.
 func (p *piece) clause() Clause {
 	c := Clause{Field: p.field}
 	stops := p.onlyStops()
 	if stops && p.field == Text {
 		return c
 	}
-	// Texts hold no stop words, so that in them one is no more than a place between others.
+	// Stop words of texts are not indexed, so there they only keep a position between other words.
 	exact := stops || p.field == Title || p.field == Author
 	for _, token := range p.tokens {
 		switch {
@@ -157,7 +158,7 @@ func (p *piece) clause() Clause {
 	return c
 }
 
-// termOf returns the term under which a token is indexed.
+// termOf returns the indexed term of a token.
 func termOf(token analysis.Token) string {
 	if token.Stop {
 		return analysis.StopMark + token.Term

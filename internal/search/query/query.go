@@ -9,33 +9,31 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// Query is a search text made ready.
-type Query struct {
-	// Terms are distinct and in order of first appearance. They are what scores; words of phrases and fields are
-	// among them.
+// Parsed is the parsed text of a query.
+type Parsed struct {
+	// Terms are the distinct scored terms in order of first appearance, including the words of phrases and fields.
 	Terms []Term
-	// Sequence holds the query's terms in their order, as places in Terms: what is near in the query should be near
-	// in an answer.
+	// Sequence holds the query's terms in their order, as indexes into Terms, for proximity scores.
 	Sequence []int
-	// Stops says that the query is of stop words alone ("the who"), which then count like any others: every term
-	// begins with analysis.StopMark.
+	// Stops is set if the query consists of stop words ("the who"), which then count like any others: every term begins
+	// with analysis.StopMark.
 	Stops bool
-	// Require and Exclude are what an answer must hold and must not hold.
+	// Require and Exclude are the clauses that a document must and must not hold.
 	Require, Exclude []Clause
-	// TitleKey and DOIKey are set when the query may be the whole title or the DOI of a document, else 0.
+	// TitleKey and DOIKey are set if the query may be the whole title or the DOI of a document.
 	TitleKey, DOIKey uint64
-	// Words are the words that the terms were made of, in order and apart from each other, for spelling. Scripts
-	// without spaces have none.
+	// Words are the words of the terms, in order and without overlaps, for spelling correction. Words of scripts
+	// without spaces are not included.
 	Words []Word
 }
 
-// Term is a term of the query and how often the query holds it.
+// Term is a term of the query and its number of occurrences there.
 type Term struct {
 	Text  string
 	Count int
 }
 
-// Word is a word as it stands in the query's text: code point offsets, the end exclusive.
+// Word is a word of the query with its code point offsets, the end exclusive.
 type Word struct {
 	Text       string
 	Start, End int
@@ -45,7 +43,7 @@ type Word struct {
 // Field is a part of a document.
 type Field uint8
 
-// The fields that a clause can be about.
+// The fields of a clause.
 const (
 	Any Field = iota
 	Title
@@ -53,25 +51,26 @@ const (
 	Text
 )
 
-// Clause is a phrase of one or more terms in a field. The term "" stands for any one word, or one that is not
-// indexed, between others: a phrase never begins or ends with it.
+// Clause is a phrase of one or more terms in a field. The term "" matches any single word, even if it is not
+// indexed; a phrase never begins or ends with it.
 type Clause struct {
 	Field Field
 	Terms []string
 }
 
-// maxTerse is how many words beside its quotations a query of terms may have. One with more is written as prose.
+// maxTerse is the maximum number of words outside of operators in a query in which quotation marks are operators. A
+// longer query is prose.
 const maxTerse = 8
 
-// Parse reads the text of a query. The package comment describes the language.
-func Parse(a *analysis.Analyser, text string) Query {
-	q := Query{Stops: true, DOIKey: DOIKey(text)}
+// Parse parses a query. The package comment describes its syntax.
+func Parse(a *analysis.Analyser, text string) Parsed {
+	q := Parsed{Stops: true, DOIKey: DOIKey(text)}
 	parts := slices.Collect(pieces(text))
-	beside := 0 // words that are not after an operator
+	beside := 0 // words outside of operators
 	for i := range parts {
 		p := &parts[i]
 		p.tokens = slices.Collect(a.Tokens(p.text))
-		// Stop words count only where the query asks for nothing else.
+		// Stop words are only scored in a query without other words.
 		q.Stops = q.Stops && (p.exclude || p.onlyStops())
 		if !p.operator {
 			beside += len(p.tokens)
@@ -79,7 +78,7 @@ func Parse(a *analysis.Analyser, text string) Query {
 	}
 	if beside > maxTerse {
 		for i := range parts {
-			// In a sentence marks quote a word or a name; they do not ask for it.
+			// In prose, quotation marks quote a word or a name and require nothing.
 			p := &parts[i]
 			p.operator = p.operator && (p.exclude || p.field != Any)
 		}
@@ -103,8 +102,8 @@ func Parse(a *analysis.Analyser, text string) Query {
 	return q
 }
 
-// demand adds what an operator asks for.
-func (q *Query) demand(p *piece) {
+// demand adds the clause of an operator.
+func (q *Parsed) demand(p *piece) {
 	clause := p.clause()
 	switch {
 	case len(clause.Terms) == 0:
@@ -115,9 +114,9 @@ func (q *Query) demand(p *piece) {
 	}
 }
 
-// score adds the words of a piece to those that score.
-func (q *Query) score(p *piece, places map[string]int) {
-	// Stop words that an operator asks for by themselves are meant, whatever else the query holds. Texts have none.
+// score adds the words of a piece to the scored terms.
+func (q *Parsed) score(p *piece, places map[string]int) {
+	// An operator of stop words alone means them, regardless of the other words. Texts have no indexed stop words.
 	stops := q.Stops || p.operator && p.field != Text && p.onlyStops()
 	runes := []rune(p.text)
 	for _, token := range p.tokens {
@@ -139,9 +138,9 @@ func (q *Query) score(p *piece, places map[string]int) {
 	}
 }
 
-// spell adds a word that can be spelled wrong. Bigrams are none, nor is what one character stands for beside others
-// ("½" is 1 and 2).
-func (q *Query) spell(w Word) {
+// spell adds a word for spelling correction. It leaves out bigrams, and the second word of a single character ("½" is 1
+// and 2).
+func (q *Parsed) spell(w Word) {
 	first, _ := utf8.DecodeRuneInString(w.Text)
 	if n := len(q.Words); analysis.IsUnspaced(first) || n > 0 && w.Start < q.Words[n-1].End {
 		return
@@ -149,15 +148,15 @@ func (q *Query) spell(w Word) {
 	q.Words = append(q.Words, w)
 }
 
-// TitleKey returns a number that titles with the same words have in common, whatever their case, accents and
-// punctuation; 0 for a title without a word.
+// TitleKey returns a hash that is the same for titles that differ only in case, accents and punctuation, and 0 for a
+// title without words.
 func TitleKey(a *analysis.Analyser, title string) uint64 {
 	var digest xxhash.Digest
 	digest.Reset()
 	empty := true
 	for w := range a.Words(title) {
 		empty = false
-		_, _ = digest.Write(w.Folded) // a hash takes everything
+		_, _ = digest.Write(w.Folded) // never fails
 		_, _ = digest.Write(separator)
 	}
 	if empty {

@@ -11,10 +11,10 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-func parse(text string) Query { return Parse(analysis.New(""), text) }
+func parse(text string) Parsed { return Parse(analysis.New(""), text) }
 
-// render writes a query in a line: terms with their counts, then clauses. A stop word has its mark as a dot.
-func render(q Query) string {
+// render formats a query in one line: terms with their counts, then clauses. The mark of a stop word is shown as a dot.
+func render(q Parsed) string {
 	var out []string
 	for _, term := range q.Terms {
 		word := term.Text
@@ -34,7 +34,7 @@ func render(q Query) string {
 	return strings.ReplaceAll(strings.Join(out, " "), analysis.StopMark, ".")
 }
 
-func TestAQueryIsReadAsItsPackageSays(t *testing.T) {
+func TestQueriesAreParsedAsDocumented(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"nothing":                  {"", ""},
@@ -130,7 +130,7 @@ func TestTheSequenceKeepsTheOrderOfTerms(t *testing.T) {
 	}
 }
 
-func TestWordsForSpellingStandAtTheirPlace(t *testing.T) {
+func TestSpellingWordsHaveTheirOffsets(t *testing.T) {
 	t.Parallel()
 	const text = `“Café” retreival author:Knüth -excluded 自然 the ½ "vector spaec"`
 	q := parse(text)
@@ -147,7 +147,7 @@ func TestWordsForSpellingStandAtTheirPlace(t *testing.T) {
 	}
 }
 
-func TestATitleIsTheQueryButForCaseAccentsAndPunctuation(t *testing.T) {
+func TestTitleKeyIgnoresCaseAccentsAndPunctuation(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		query, title string
@@ -169,7 +169,7 @@ func TestATitleIsTheQueryButForCaseAccentsAndPunctuation(t *testing.T) {
 		{"title:fox", "title fox", false},
 	}
 	for _, test := range tests {
-		// Whatever the language of either.
+		// In any pair of languages.
 		for _, language := range []string{"en", "tr", "ru"} {
 			key := TitleKey(analysis.New(language), test.title)
 			if got := key != 0 && key == parse(test.query).TitleKey; got != test.want {
@@ -196,7 +196,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("clause %+v of %q", c, text)
 			}
 		}
-		// A query without operators is its words.
+		// A query without operators has the terms of its words.
 		if !strings.ContainsAny(text, "-:") && !strings.ContainsFunc(text, func(r rune) bool { return quoteFamily(r) != 0 }) {
 			if len(q.Require)+len(q.Exclude) > 0 || q.TitleKey != TitleKey(a, text) {
 				t.Fatalf("plain %q is read as %+v", text, q)
@@ -205,7 +205,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func checkTerms(t *testing.T, q Query) {
+func checkTerms(t *testing.T, q Parsed) {
 	seen := make(map[string]int)
 	for _, place := range q.Sequence {
 		seen[q.Terms[place].Text]++
@@ -223,7 +223,7 @@ func checkTerms(t *testing.T, q Query) {
 	}
 }
 
-func checkWords(t *testing.T, q Query, text string) {
+func checkWords(t *testing.T, q Parsed, text string) {
 	runes := []rune(text)
 	end := 0
 	for _, w := range q.Words {

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// SnippetWidth is the usual length of a snippet in code points, its ellipses not counted.
+// SnippetWidth is the default length of a snippet in code points, without ellipses.
 const SnippetWidth = 240
 
 const ellipsis = "…"
@@ -18,26 +18,27 @@ type Span struct {
 	Start, End int
 }
 
-// Highlighter shows where texts answer a query. Use one for all hits of a search, in one goroutine at a time.
+// Highlighter cuts snippets and highlights the words of a query. It is not safe for concurrent use.
 type Highlighter struct {
 	analyser *analysis.Analyser
-	terms    map[string]int // places in the query's terms
+	terms    map[string]int // indexes of the query's terms
 	stops    bool
 	counts   []int
 	width    int
 }
 
-// NewHighlighter returns a highlighter for the query, with an analyser for the texts to show. Its snippets are at
-// most width code points long, ellipses not counted, or SnippetWidth when width is not positive.
-func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
+// NewHighlighter returns a highlighter for a query. The analyser is for the language of the texts. Snippets are at most
+// width code points long, without ellipses; SnippetWidth if width is not positive.
+func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 	if width <= 0 {
 		width = SnippetWidth
 	}
 	h := &Highlighter{
-		analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, counts: make([]int, len(q.Terms)), width: width,
+		analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, counts: make([]int, len(q.Terms)),
+		width: width,
 	}
 	for i, term := range q.Terms {
-		// Beside other words, stop words would be lit in every line.
+		// Stop words are highlighted only if the query has no other words, because they are in every line.
 		word, stop := strings.CutPrefix(term.Text, analysis.StopMark)
 		if stop == q.Stops {
 			h.terms[word] = i
@@ -46,10 +47,10 @@ func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
 	return h
 }
 
-// Snippet returns the part of the text's passage that holds the most of the query, on one line, with an ellipsis
-// where it was cut, and the places in it that match: apart from each other and in order. A passage without a match is
-// shown from its start; one without a text shows the title. The page is that of the first match, or of the snippet's
-// start, for a passage may go on over pages; 0 where the text has none.
+// Snippet returns the part of a passage that holds the most of the query, on one line, with an ellipsis where it was
+// cut, and the matching spans, sorted and without overlaps. A passage without a match is shown from its start, and one
+// without text shows the title. A passage may span pages; the page contains the first match or else the snippet's
+// start, and 0 if the text has no pages.
 func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (shown string, lit []Span, page int) {
 	line := flatten(p.Of(text))
 	if line == "" {
@@ -79,7 +80,7 @@ func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (shown str
 	return snippet, lit, page
 }
 
-// pageOf returns the page on which a code point of a flattened passage stands.
+// pageOf returns the page of a code point of a flattened passage.
 func pageOf(text string, p analysis.Passage, at int) int {
 	before := analysis.Passage{End: p.Start}
 	page := 1 + strings.Count(before.Of(text), "\f")
@@ -90,13 +91,13 @@ func pageOf(text string, p analysis.Passage, at int) int {
 		}
 		page++
 		if width > 0 {
-			at -= width + 1 // the pages are one space apart
+			at -= width + 1 // flatten puts one space between pages
 		}
 	}
 	return page
 }
 
-// occurrence is a term of the query in a text.
+// occurrence is an occurrence of a query term in a text.
 type occurrence struct {
 	Span
 	term int
@@ -105,7 +106,7 @@ type occurrence struct {
 func (h *Highlighter) find(text string) []occurrence {
 	var out []occurrence
 	for token := range h.analyser.Tokens(text) {
-		// A stop word answers only a query of stop words: "can" is no answer to "cans", though the stems are equal.
+		// Stop words match only a query of stop words: "can" does not match "cans", although their stems are equal.
 		if token.Stop != h.stops {
 			continue
 		}
@@ -116,8 +117,8 @@ func (h *Highlighter) find(text string) []occurrence {
 	return out
 }
 
-// densest returns the stretch within the width that holds the most different terms, among those the most
-// occurrences, among those the first. Without any occurrence it is the empty start.
+// densest returns the span within the width that holds the most different terms, then the most occurrences, then the
+// first. It is empty if there is no occurrence.
 func (h *Highlighter) densest(occurrences []occurrence) Span {
 	var best Span
 	bestTerms, bestCount := 0, 0
@@ -140,13 +141,13 @@ func (h *Highlighter) densest(occurrences []occurrence) Span {
 			best = Span{occurrences[first].Start, o.End}
 		}
 	}
-	// A single word can be longer than the whole snippet.
+	// A single word can be longer than the snippet.
 	best.End = min(best.End, best.Start+h.width)
 	return best
 }
 
-// window returns the part of the text to show: as wide as allowed, with the core in its middle where there is
-// room, and cut between words.
+// window returns the part of the text to show: as wide as allowed, with the core in the middle if there is room, and
+// cut between words.
 func (h *Highlighter) window(text []rune, core Span) Span {
 	end := min(len(text), max(0, core.Start-(h.width-(core.End-core.Start))/2)+h.width)
 	start := max(0, end-h.width)
@@ -166,8 +167,8 @@ func (h *Highlighter) window(text []rune, core Span) Span {
 	return Span{start, end}
 }
 
-// wholeCharacters moves the ends of a window inwards to where no character is cut, unless one is wider than the room
-// there is around the beginning of the core.
+// wholeCharacters moves the ends of a window inwards so that no character is cut, unless a character is wider than the
+// window around the beginning of the core.
 func wholeCharacters(text []rune, start, end int, core Span) (int, int) {
 	whole := func(i int) bool {
 		return i == 0 || i == len(text) || analysis.BetweenCharacters(text[i-1], text[i])
@@ -187,7 +188,7 @@ func wholeCharacters(text []rune, start, end int, core Span) (int, int) {
 	return start, end
 }
 
-// cutForward returns the first good place to cut the text from here up to the limit.
+// cutForward returns the first good position for a cut from from to limit.
 func cutForward(text []rune, from, limit int) int {
 	for _, mayCut := range cuts {
 		for i := from; i <= limit; i++ {
@@ -199,7 +200,7 @@ func cutForward(text []rune, from, limit int) int {
 	return from
 }
 
-// cutBackward returns the last good place to cut the text from here down to the limit.
+// cutBackward returns the last good position for a cut from from down to limit.
 func cutBackward(text []rune, from, limit int) int {
 	for _, mayCut := range cuts {
 		for i := from; i >= max(limit, 1); i-- {
@@ -211,19 +212,20 @@ func cutBackward(text []rune, from, limit int) int {
 	return from
 }
 
-// cuts are the places where a text may be cut, by the code points before and after, the best kind first.
+// cuts decide by the code points before and after whether a text may be cut there, in descending order of quality.
 var cuts = []func(before, after rune) bool{betweenWords, besidePunctuation, analysis.BetweenCharacters}
 
 func betweenWords(before, after rune) bool {
-	return before == ' ' || after == ' ' || analysis.IsUnspaced(before) && analysis.IsUnspaced(after) && analysis.BetweenCharacters(before, after)
+	return before == ' ' || after == ' ' ||
+		analysis.IsUnspaced(before) && analysis.IsUnspaced(after) && analysis.BetweenCharacters(before, after)
 }
 
 func besidePunctuation(before, after rune) bool {
 	return (unicode.IsPunct(before) || unicode.IsPunct(after)) && analysis.BetweenCharacters(before, after)
 }
 
-// highlights returns the places of the occurrences in the part shown, moved by shift. Bigrams overlap: such
-// become one place.
+// highlights returns the spans of the occurrences in the shown part, moved by shift. Overlapping spans, as of bigrams,
+// are joined.
 func highlights(occurrences []occurrence, part Span, shift int) []Span {
 	var out []Span
 	for _, o := range occurrences {
@@ -240,8 +242,8 @@ func highlights(occurrences []occurrence, part Span, shift int) []Span {
 	return out
 }
 
-// flatten puts a text on one line: white space and control characters become single spaces. Characters that set
-// the direction of what follows are left out, for a cut would part them from the ones that end their reach.
+// flatten puts a text on one line: white space and control characters become single spaces. Bidirectional control
+// characters are removed, because a cut could separate an opening from its closing one.
 func flatten(text string) string {
 	line := make([]byte, 0, len(text))
 	space := false

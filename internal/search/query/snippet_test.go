@@ -13,7 +13,7 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// show makes the snippet of a text that is one passage.
+// show returns the snippet of a text of one passage.
 func show(queryText string, width int, title, text string) (string, []Span) {
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, queryText), width)
@@ -21,7 +21,7 @@ func show(queryText string, width int, title, text string) (string, []Span) {
 	return snippet, spans
 }
 
-// marked returns what stands at the highlights of a snippet.
+// marked returns the highlighted parts of a snippet.
 func marked(snippet string, spans []Span) []string {
 	runes := []rune(snippet)
 	var out []string
@@ -130,7 +130,7 @@ func TestAMatchLongerThanTheSnippetIsShownInPart(t *testing.T) {
 	}
 }
 
-func TestACutNeverPartsWhatReadsAsOneCharacter(t *testing.T) {
+func TestTextIsNeverCutWithinACharacter(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"combining accents": "e\u0301",
@@ -160,7 +160,7 @@ func TestACutNeverPartsWhatReadsAsOneCharacter(t *testing.T) {
 	}
 }
 
-func TestWhatIsExcludedIsNotLit(t *testing.T) {
+func TestExcludedWordsAreNotHighlighted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		query, text string
@@ -231,7 +231,7 @@ func TestASnippetIsOnThePageOfItsFirstMatch(t *testing.T) {
 	}
 }
 
-func TestTextsOfEveryScriptAreFoundAndLit(t *testing.T) {
+func TestTextsOfEveryScriptAreHighlighted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ language, query, text, want string }{
 		"latin":      {"fr", "etude generale", "Une étude très générale", "étude générale"},
@@ -258,7 +258,7 @@ func TestTextsOfEveryScriptAreFoundAndLit(t *testing.T) {
 	}
 }
 
-// checkSnippet fails unless the snippet of a passage is sound, whatever was given.
+// checkSnippet checks the invariants of a snippet.
 func checkSnippet(t rapid.TB, queryText, title, text string, p analysis.Passage, width int) {
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, queryText), width)
@@ -292,7 +292,7 @@ func checkSnippet(t rapid.TB, queryText, title, text string, p analysis.Passage,
 	if (len(spans) > 0) != (len(h.find(line)) > 0) {
 		t.Fatalf("highlights %v in %q of %q for %q", spans, snippet, line, queryText)
 	}
-	// What is shown on one line has the words that were ranked.
+	// Flattening must not change the terms.
 	if !slices.Equal(termsOf(a, flatten(text)), termsOf(a, text)) {
 		t.Fatalf("flattening %q changed its terms", text)
 	}
@@ -316,7 +316,7 @@ func TestSnippetsAreSound(t *testing.T) {
 	})
 }
 
-// phrase draws up to n words of a small vocabulary, so that queries and texts meet.
+// phrase draws up to n words of a small vocabulary, so that queries match texts.
 func phrase(t *rapid.T, label string, n int) string {
 	vocabulary := []string{
 		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם", "कि", "-", "\n", "\"", "author:", ".",

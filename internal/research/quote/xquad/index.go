@@ -10,13 +10,13 @@ import (
 	"carrel/internal/search/query"
 )
 
-// index is a small search in memory: BM25 over passages, the words of a title counting like those of the text.
+// index is a small in-memory search: BM25 over passages, in which words of the title count like words of the text.
 type index struct {
 	passages []quote.Passage
 	analyser *analysis.Analyser
 	postings map[string][]posting
 	lengths  []float64 // relative to the average
-	scores   []float64 // of the query at hand
+	scores   []float64 // of the current query
 }
 
 type posting struct {
@@ -93,7 +93,7 @@ func (x *index) Retrieve(text string, n int) ([]quote.Passage, error) {
 	return out, nil
 }
 
-// compare orders passages by their scores, the best first.
+// compare sorts passages by score, best first.
 func (x *index) compare(i, j int) int {
 	return cmp.Or(cmp.Compare(x.scores[j], x.scores[i]), cmp.Compare(i, j))
 }

@@ -1,5 +1,5 @@
-// Package xquad measures answers without a model by questions whose answers are known: XQuAD, or any set in the
-// format of SQuAD 1.1. The right passage of a question is known, and so is the right sentence in it.
+// Package xquad measures answers without a model on XQuAD, or any set in the format of SQuAD 1.1, where the right
+// passage and sentence of every question are known.
 package xquad
 
 import (
@@ -19,27 +19,26 @@ import (
 // candidates is how many passages the extractor is given.
 const candidates = 20
 
-// Retriever finds passages. Its statistics are of all that it searches.
+// Retriever finds passages. Its statistics cover all searched passages.
 type Retriever interface {
 	quote.Statistics
 	// Retrieve returns up to n passages for a query, best first.
 	Retrieve(query string, n int) ([]quote.Passage, error)
 }
 
-// Report holds the measures, as shares of the questions unless said otherwise.
+// Report holds the measures, as shares of the questions unless noted otherwise.
 type Report struct {
 	Passages, Sentences, Questions int
 
 	Sentence1 float64 // the right sentence is ranked first
 	Sentence3 float64 // … among the first three
 	Passage1  float64 // the first sentence is from the right passage
-	Quote1    float64 // the first quote, as it is shown, holds the answer
-	Quoted    float64 // any quote of what is shown does
+	Quote1    float64 // the first shown quote holds the answer
+	Quoted    float64 // any shown quote holds the answer
 
-	// AUC is how often a question whose passage is there has a higher coverage than one whose passage was taken
-	// away, ties counting half.
+	// AUC is how often a question with its passage has a higher coverage than one without its passage; ties count half.
 	AUC float64
-	// Of the questions that have their passage, and of those that were robbed of it.
+	// Of the questions with their passage, and of those whose passage was removed.
 	Answered, FalselyAnswered float64 // called answered
 	Shown, FalselyShown       float64 // given any quotes
 
@@ -71,13 +70,13 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Evaluate reads questions and measures the answers over a small search of its own.
+// Evaluate reads questions and measures the answers with a small in-memory search.
 func Evaluate(r io.Reader) (Report, error) {
 	return EvaluateWith(r, func(passages []quote.Passage) (Retriever, error) { return newIndex(passages), nil })
 }
 
-// EvaluateWith measures the answers over the search that build makes of the passages. A passage's document id is all
-// that tells it from others.
+// EvaluateWith measures the answers with the search that build makes from the passages. Passages are identified by
+// document id.
 func EvaluateWith(r io.Reader, build func([]quote.Passage) (Retriever, error)) (Report, error) {
 	passages, questions, err := read(r)
 	if err != nil {
@@ -100,14 +99,14 @@ func EvaluateWith(r io.Reader, build func([]quote.Passage) (Retriever, error)) (
 	return e.sum(), nil
 }
 
-// question is one whose answer is known.
+// question is a question with its known answer.
 type question struct {
 	text    string
-	passage string // the document id of the right one
+	passage string // document id of the right passage
 	answers []string
 }
 
-// evaluation counts while questions are asked.
+// evaluation holds the counts so far.
 type evaluation struct {
 	extractor *quote.Extractor
 	search    Retriever
@@ -131,7 +130,7 @@ func (e *evaluation) measure(q question) error {
 	e.there = append(e.there, answer.Coverage)
 	e.report.Answered += share(answer.Outcome == quote.Answered)
 	e.report.Shown += share(answer.Outcome != quote.Nothing)
-	// What is shown is judged whatever the outcome: the threshold has its own measure.
+	// Quotes are judged regardless of the outcome, which has its own measure.
 	e.rank(q, e.extractor.Rank(asked, passages, e.search), passages)
 	for i, quote := range answer.Quotes {
 		if quote.DocumentID == q.passage && q.holds(quote.Text) {
@@ -168,7 +167,7 @@ func (e *evaluation) rank(q question, ranked []quote.Ranked, passages []quote.Pa
 	}
 }
 
-// holds reports whether a text holds an answer, in either case.
+// holds reports whether a text holds an answer, ignoring case.
 func (q question) holds(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(q.answers, func(answer string) bool { return strings.Contains(text, answer) })
@@ -178,7 +177,8 @@ func (e *evaluation) sum() Report {
 	r := e.report
 	n := float64(max(1, r.Questions))
 	for _, v := range []*float64{
-		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted, &r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
+		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted,
+		&r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
 	} {
 		*v /= n
 	}
@@ -187,7 +187,7 @@ func (e *evaluation) sum() Report {
 	return r
 }
 
-// auc returns how often one of high is above one of low, ties counting half: the area under the ROC curve.
+// auc returns the area under the ROC curve: how often a value of high is above one of low, ties counting half.
 func auc(high, low []float64) float64 {
 	if len(high) == 0 || len(low) == 0 {
 		return 0
@@ -215,10 +215,10 @@ func share(yes bool) float64 {
 	return 0
 }
 
-// errNoQuestions says that a file is of another kind.
+// errNoQuestions means that the file has another format.
 var errNoQuestions = errors.New("no questions in the format of SQuAD")
 
-// read returns the passages and the questions of a set.
+// read returns the passages and questions of a set.
 func read(r io.Reader) ([]quote.Passage, []question, error) {
 	var set struct {
 		Data []struct {
@@ -241,7 +241,9 @@ func read(r io.Reader) ([]quote.Passage, []question, error) {
 		for _, paragraph := range article.Paragraphs {
 			id := strconv.Itoa(len(passages))
 			title := strings.ReplaceAll(article.Title, "_", " ")
-			passages = append(passages, quote.Passage{DocumentID: id, SourceID: "xquad", Title: title, Text: paragraph.Context})
+			passages = append(passages, quote.Passage{
+				DocumentID: id, SourceID: "xquad", Title: title, Text: paragraph.Context,
+			})
 			for _, qa := range paragraph.Qas {
 				q := question{text: qa.Question, passage: id}
 				for _, answer := range qa.Answers {

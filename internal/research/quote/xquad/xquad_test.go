@@ -12,7 +12,7 @@ import (
 	"carrel/internal/research/quote"
 )
 
-// set is a made-up set: three questions whose right passage and sentence are clear, and one whose are not.
+// set is an artificial set: three questions with a clear passage and sentence, and one without.
 const set = `{"data": [
 	{"title": "Blue_whale", "paragraphs": [
 		{"context": "Blue whales live in all oceans. A grown blue whale eats 4 tons of krill every day.", "qas": [
@@ -44,7 +44,7 @@ func TestASetIsMeasured(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, values[0], values[1])
 		}
 	}
-	// The question that nothing answers ties with what it is compared to.
+	// The unanswerable question ties with its comparison.
 	if r.AUC < 0.8 || r.AUC >= 1 {
 		t.Errorf("AUC is %v", r.AUC)
 	}
@@ -67,7 +67,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// backwards finds passages in the wrong order, or fails.
+// backwards returns passages in reverse order, or fails.
 type backwards struct {
 	*index
 	err error
@@ -136,8 +136,8 @@ func TestTheBestPassagesAreFoundFirst(t *testing.T) {
 	}
 }
 
-// TestTheNumbersHold checks the real set where XQUAD names its file; it is not ours to give away.
-func TestTheNumbersHold(t *testing.T) {
+// TestXQuADNumbersHold checks the real set if XQUAD names its file, which is not part of the repository.
+func TestXQuADNumbersHold(t *testing.T) {
 	path := os.Getenv("XQUAD")
 	if path == "" {
 		t.Skip("XQUAD names no file")
@@ -161,7 +161,7 @@ func TestTheNumbersHold(t *testing.T) {
 	}
 }
 
-// BenchmarkQuestion asks one question of ten thousand passages of a usual length.
+// BenchmarkQuestion asks one question of ten thousand passages of typical length.
 func BenchmarkQuestion(b *testing.B) {
 	passages := make([]quote.Passage, 10_000)
 	for i := range passages {

@@ -1,0 +1,94 @@
+// Package language is the registry of the languages that Carrel can read.
+//
+// A language is one file with one Language value. Stemming, stop words and a script are required; every other table is
+// optional, and its feature falls back to English or is left out. TestLanguagesAreComplete prints the missing tables.
+package language
+
+import (
+	"slices"
+	"unicode"
+
+	"github.com/blevesearch/snowballstem"
+)
+
+// Default is the code of the language for texts whose language is unknown.
+const Default = "en"
+
+// Language holds everything that depends on the language of a text.
+type Language struct {
+	// Code is the ISO 639-1 code, and Name the English name.
+	Code, Name string
+	// Script is the script that the language is written in. No two languages share a script other than Latin, so that
+	// the letters of a word identify its language.
+	Script *unicode.RangeTable
+
+	// Stem reduces a word to its stem.
+	Stem func(*snowballstem.Env) bool
+	// Respell turns spellings that Stem does not handle into ones that it does, or is nil.
+	Respell func(word string) string
+	// FoldsBeforeStemming drops accents before stemming. Every other stemmer needs them: on the vocabularies of the
+	// Snowball project it then conflates up to a quarter more words that belong together, and a word typed without
+	// accents finds no less.
+	FoldsBeforeStemming bool
+	// DotlessI means that the lower case of I is ı.
+	DotlessI bool
+
+	// StopWords are function words. They are not searched for, so that whole sentences can be, and they identify the
+	// language of a text. Words are compared in folded form, so a word is left
+	// out if it differs from another only by accents (German schon and schön). The part before an apostrophe, such as
+	// the French l', is a word.
+	StopWords string
+	// Letters are letters that few other languages use. They help to identify the language of a text.
+	Letters string
+
+	// CapitalizesNouns means that a capital letter does not indicate a name.
+	CapitalizesNouns bool
+	// Abbreviations distinguish full stops inside a sentence from those at its end.
+	Abbreviations *Abbreviations
+	// Vocabulary identifies the kind of a question and of its answer.
+	Vocabulary *Vocabulary
+	// Phrases are the texts of a reply that do not come from a source or a model.
+	Phrases *Phrases
+	// FollowUp is a suggested question about a name, which replaces %s.
+	FollowUp string
+}
+
+// all are the known languages, sorted by code.
+var all = []*Language{
+	arabicLanguage, danishLanguage, germanLanguage, englishLanguage, spanishLanguage, finnishLanguage, frenchLanguage,
+	irishLanguage, hungarianLanguage, italianLanguage, dutchLanguage, norwegianLanguage, portugueseLanguage,
+	romanianLanguage, russianLanguage, swedishLanguage, tamilLanguage, turkishLanguage,
+}
+
+// All returns the known languages, sorted by code.
+func All() []*Language { return slices.Clone(all) }
+
+// Codes returns the codes of the known languages, sorted.
+func Codes() []string {
+	codes := make([]string, len(all))
+	for i, l := range all {
+		codes[i] = l.Code
+	}
+	return codes
+}
+
+// Lookup returns the language with this code, and nil for an unknown one.
+func Lookup(code string) *Language {
+	for _, l := range all {
+		if l.Code == code {
+			return l
+		}
+	}
+	return nil
+}
+
+// LookupOrDefault returns the language with this code, and the default language for an unknown one.
+func LookupOrDefault(code string) *Language {
+	if l := Lookup(code); l != nil {
+		return l
+	}
+	return englishLanguage
+}
+
+// Latin reports whether the language is written in Latin letters.
+func (l *Language) Latin() bool { return l.Script == unicode.Latin }

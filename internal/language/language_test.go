@@ -1,0 +1,95 @@
+package language_test
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"carrel/internal/language"
+)
+
+// optional are the tables that a language may lack.
+func optional(l *language.Language) map[string]bool {
+	return map[string]bool{
+		"letters": l.Letters != "", "abbreviations": l.Abbreviations != nil, "vocabulary": l.Vocabulary != nil,
+		"phrases": l.Phrases != nil, "follow-up": l.FollowUp != "",
+	}
+}
+
+func TestLanguagesAreComplete(t *testing.T) {
+	t.Parallel()
+	code := regexp.MustCompile(`^[a-z]{2}$`)
+	scripts := make(map[*unicode.RangeTable]string)
+	for _, l := range language.All() {
+		if !code.MatchString(l.Code) || l.Name == "" {
+			t.Errorf("%q (%q) has no ISO 639-1 code or no name", l.Code, l.Name)
+		}
+		if l.Stem == nil || len(strings.Fields(l.StopWords)) < 50 || l.Script == nil {
+			t.Errorf("%s lacks a required table: stemming, stop words or a script", l.Name)
+		}
+		if other, taken := scripts[l.Script]; taken && !l.Latin() {
+			t.Errorf("%s and %s share a script, so that its words have no certain language", other, l.Name)
+		}
+		scripts[l.Script] = l.Name
+		var missing []string
+		for table, present := range optional(l) {
+			if !present {
+				missing = append(missing, table)
+			}
+		}
+		slices.Sort(missing)
+		if len(missing) > 0 {
+			t.Logf("%s (%s) has no %s", l.Name, l.Code, strings.Join(missing, ", "))
+		}
+	}
+	codes := language.Codes()
+	if !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {
+		t.Errorf("the codes %v are not sorted and distinct", codes)
+	}
+}
+
+func TestTheDefaultLanguageHasEveryTable(t *testing.T) {
+	t.Parallel()
+	english := language.Lookup(language.Default)
+	for table, present := range optional(english) {
+		if !present && table != "letters" { // English has none of its own
+			t.Errorf("the default language has no %s", table)
+		}
+	}
+}
+
+// Every phrase must be translated, with the same placeholders as in English.
+func TestPhrasesAreTranslatedCompletely(t *testing.T) {
+	t.Parallel()
+	english := reflect.ValueOf(*language.Lookup(language.Default).Phrases)
+	for _, l := range language.All() {
+		if l.FollowUp != "" && strings.Count(l.FollowUp, "%s") != 1 {
+			t.Errorf("%s: the follow-up question %q does not have one %%s", l.Name, l.FollowUp)
+		}
+		if l.Phrases == nil {
+			continue
+		}
+		phrases := reflect.ValueOf(*l.Phrases)
+		for i := range phrases.NumField() {
+			name, text := phrases.Type().Field(i).Name, phrases.Field(i).String()
+			if text == "" || strings.Count(text, "%s") != strings.Count(english.Field(i).String(), "%s") {
+				t.Errorf("%s: the phrase %s is %q, in English %q", l.Name, name, text, english.Field(i).String())
+			}
+		}
+	}
+}
+
+func TestAnUnknownLanguageIsTheDefault(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"", "xx", "EN", "english"} {
+		if l := language.Lookup(code); l != nil {
+			t.Errorf("%q is %s", code, l.Name)
+		}
+		if l := language.LookupOrDefault(code); l.Code != language.Default {
+			t.Errorf("%q is taken for %s", code, l.Name)
+		}
+	}
+}

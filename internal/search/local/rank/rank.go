@@ -1,0 +1,108 @@
+// Package rank ranks the documents of segments for a query, and counts them.
+//
+// The result is exact: the best k documents are those that scoring every document would find, regardless of how
+// documents are spread over segments, of deletions and of merges. A test compares the two. It is fast because most
+// documents are never scored: upper bounds on the scores in a block of postings let whole ranges be skipped once enough
+// better documents are known.
+package rank
+
+import (
+	"context"
+	"slices"
+
+	"carrel/internal/search"
+	"carrel/internal/search/local/segment"
+	"carrel/internal/search/query"
+)
+
+// View is a segment with its deletions. The views of a search are in the order of the change log, so that of
+// documents with equal scores the first to change wins.
+type View struct {
+	Segment    *segment.Segment
+	Deleted    *segment.Bits // deleted documents, or nil
+	Deductions *Deductions   // of the deleted documents, or nil
+}
+
+// Request is a query and its parsed text.
+type Request struct {
+	search.Query
+	Parsed query.Parsed
+}
+
+// Hit is a matching document and its best unit.
+type Hit struct {
+	View      int
+	Doc, Unit uint32
+	Score     float64
+}
+
+// Answer is the outcome of a search over views.
+type Answer struct {
+	Hits []Hit
+	search.Facets
+	// Unknown are the indexes in Parsed.Terms of the terms that no document holds. Weak is set if because of them no
+	// hit holds at least half of the query's weight.
+	Unknown []int
+	Weak    bool
+}
+
+// rerankDepth is how many of the best documents are reranked by the proximity of the query's words.
+const rerankDepth = 200
+
+// Search ranks the documents of the views. An error comes from reading a segment or from the context.
+func Search(ctx context.Context, views []View, r Request) (Answer, error) {
+	p, err := newPlan(ctx, views, r)
+	if err != nil || len(p.parts) == 0 {
+		return Answer{}, err
+	}
+	if r.Parsed.DOIKey != 0 {
+		named, err := p.named(r.Parsed.DOIKey, (*segment.Segment).FindDOI)
+		if err != nil {
+			return Answer{}, err
+		}
+		if len(named) > 0 {
+			return p.answerNamed(named), nil
+		}
+	}
+	if err := p.applyClauses(); err != nil {
+		return Answer{}, err
+	}
+	found, err := p.best(max(rerankDepth, r.Limit))
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := p.rerank(found, r.Vector != nil); err != nil {
+		return Answer{}, err
+	}
+	weak := p.isWeak(found)
+	if r.Vector != nil {
+		if found, err = p.fuse(found); err != nil {
+			return Answer{}, err
+		}
+	}
+	if r.Parsed.TitleKey != 0 {
+		titled, err := p.named(r.Parsed.TitleKey, (*segment.Segment).FindTitle)
+		if err != nil {
+			return Answer{}, err
+		}
+		found = p.putFirst(titled, found)
+	}
+	answer := Answer{Unknown: p.unknown(), Weak: weak}
+	if err := p.count(&answer, found); err != nil {
+		return Answer{}, err
+	}
+	answer.Hits = p.hits(found)
+	return answer, nil
+}
+
+// hits converts the first candidates to hits. Scores never increase down the list, so that clients can rely on them: a
+// document that is named by the query gets at least the score of the next.
+func (p *plan) hits(found []candidate) []Hit {
+	hits := make([]Hit, min(len(found), p.request.Limit))
+	least := points(0)
+	for i, c := range slices.Backward(found[:len(hits)]) {
+		least = max(least, c.score)
+		hits[i] = Hit{View: p.parts[c.part].view, Doc: c.doc, Unit: c.unit, Score: least.float()}
+	}
+	return hits
+}

@@ -1,0 +1,299 @@
+package rank
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"carrel/internal/search/local/segment"
+)
+
+// windowUnits is the number of units in a window. Small windows have sharper bounds, large ones less overhead.
+const windowUnits = 2048
+
+// window is a range of a part's units with an upper bound on their scores. Starts and ends are the ranges of its
+// postings in each list of the part.
+type window struct {
+	bound  points
+	part   int
+	first  uint32
+	starts []int32
+	ends   []int32
+}
+
+// best returns the best k documents, best first.
+//
+// It is block-max MaxScore over windows. Windows are visited in descending order of their bounds, until no further
+// window can hold a document that is good enough. Inside a window, lists whose bounds together are too low to lift a
+// document into the result (common words) are not read through; they are probed only for documents found in the other
+// lists.
+func (p *plan) best(k int) ([]candidate, error) {
+	best := top{k: k}
+	if p.few() {
+		for i := range p.parts {
+			p.scoreChosen(i, &best)
+		}
+		return best.sorted(), p.ctx.Err()
+	}
+	for i := range p.parts {
+		at := &p.parts[i]
+		at.filtered = p.request.Bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
+	}
+	windows := p.windows()
+	// Break ties, so that the work is deterministic (the result is anyway).
+	slices.SortFunc(windows, func(x, y window) int {
+		return cmp.Or(cmp.Compare(y.bound, x.bound), cmp.Compare(x.part, y.part), cmp.Compare(x.first, y.first))
+	})
+	s := newScorer(p, &best)
+	for i := range windows {
+		if windows[i].bound < best.least {
+			break
+		}
+		if i%64 == 0 && p.ctx.Err() != nil {
+			return nil, p.ctx.Err()
+		}
+		s.visit(&windows[i])
+	}
+	return best.sorted(), nil
+}
+
+// windows divides the parts into windows with their bounds, and leaves out windows without postings.
+func (p *plan) windows() []window {
+	var out []window
+	for i := range p.parts {
+		at := &p.parts[i]
+		n := int(at.r.EndUnit-at.r.FirstUnit+windowUnits-1) / windowUnits
+		lists := len(at.lists)
+		starts := make([]int32, (n+1)*lists)
+		bounds := make([]points, n)
+		for t := range at.lists {
+			p.cut(at, t, starts[t:], bounds)
+		}
+		for w, b := range bounds {
+			if b > 0 {
+				out = append(out, window{
+					bound: b, part: i, first: at.r.FirstUnit + uint32(w*windowUnits),
+					starts: starts[w*lists : (w+1)*lists], ends: starts[(w+1)*lists : (w+2)*lists],
+				})
+			}
+		}
+	}
+	return out
+}
+
+// cut computes where each window of a part begins in one list, and adds the list's upper bounds to the bounds of
+// the windows. Starts holds one row per window and one column per list, of which the first is this list's.
+func (p *plan) cut(at *part, t int, starts []int32, bounds []points) {
+	l, lists, gain := &at.lists[t], len(at.lists), p.terms[t].gain
+	from := 0
+	for w := range bounds {
+		end := at.r.FirstUnit + uint32((w+1)*windowUnits)
+		to := seek(l.units, from, end)
+		if to > from {
+			bounds[w] += bound(gain, l.least(from, to), at.shrink)
+		}
+		starts[(w+1)*lists] = int32(to)
+		from = to
+	}
+}
+
+// seek returns the first index from from on whose unit is not less than unit. It gallops, because the distance is
+// usually short.
+func seek(units []uint32, from int, unit uint32) int {
+	if from >= len(units) || units[from] >= unit {
+		return from
+	}
+	step := 1
+	for from+step < len(units) && units[from+step] < unit {
+		from += step
+		step *= 2
+	}
+	// units[from] is less than unit; units[from+step] is not, if it exists.
+	low, high := from+1, min(from+step, len(units))
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if units[middle] < unit {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// scorer scores the documents of windows. It reuses its arrays.
+type scorer struct {
+	*plan
+	best  *top
+	sums  [windowUnits]points
+	seen  [windowUnits / 64]uint64
+	norms [windowUnits]float64
+	order []share // the lists with postings in the window, by ascending bound
+}
+
+// share is the postings of a list in a window.
+type share struct {
+	term       int
+	from, end  int
+	bound, sum points // sum includes the bounds of all shares before
+}
+
+func newScorer(p *plan, best *top) *scorer {
+	return &scorer{plan: p, best: best, order: make([]share, 0, len(p.terms))}
+}
+
+// visit scores the documents of a window that may be among the best.
+func (s *scorer) visit(w *window) {
+	at := &s.parts[w.part]
+	s.order = s.order[:0]
+	for t := range at.lists {
+		if from, end := int(w.starts[t]), int(w.ends[t]); from < end {
+			s.order = append(s.order, share{
+				term: t, from: from, end: end, bound: bound(s.terms[t].gain, at.lists[t].least(from, end), at.shrink),
+			})
+		}
+	}
+	slices.SortFunc(s.order, func(x, y share) int { return cmp.Compare(x.bound, y.bound) })
+	sum, optional := points(0), 0
+	for i := range s.order {
+		sum += s.order[i].bound
+		s.order[i].sum = sum
+		if sum < s.best.least {
+			optional = i + 1
+		}
+	}
+	if optional == len(s.order) {
+		return // the threshold has risen since the window was bounded
+	}
+	lengths := at.s.Lengths()[w.first:min(w.first+windowUnits, at.r.EndUnit)]
+	for i, length := range lengths {
+		s.norms[i] = s.satur.norm(length)
+	}
+	for i := optional; i < len(s.order); i++ {
+		s.sumUp(&at.lists[s.order[i].term], &s.order[i], w.first)
+	}
+	s.collect(at, w, s.order[:optional])
+}
+
+// sumUp adds the scores of a list to the sums of the window.
+func (s *scorer) sumUp(l *list, in *share, first uint32) {
+	gain := s.terms[in.term].gain
+	units := l.units[in.from:in.end]
+	freqs := l.freqs[in.from:in.end][:len(units)]
+	for i, unit := range units {
+		place := (unit - first) % windowUnits
+		s.sums[place] += score(gain, freqs[i], s.norms[place])
+		s.seen[place/64] |= 1 << (place % 64)
+	}
+}
+
+// collect completes the scores of the found units that may be among the best, by probing the optional lists, and clears
+// the window.
+func (s *scorer) collect(at *part, w *window, optional []share) {
+	most := points(0)
+	if len(optional) > 0 {
+		most = optional[len(optional)-1].sum
+	}
+	docOf := at.s.DocOf()
+	for i := range s.seen {
+		for word := s.seen[i]; word != 0; word &= word - 1 {
+			place := i*64 + bits.TrailingZeros64(word)
+			sum := s.sums[place]
+			s.sums[place] = 0
+			if sum+most < s.best.least {
+				continue
+			}
+			unit := w.first + uint32(place)
+			doc := docOf[unit]
+			if at.filtered && !s.allowed(at, doc) {
+				continue
+			}
+			if sum = s.complete(at, sum, unit, s.norms[place], optional); sum >= s.best.least {
+				s.best.add(candidate{score: sum, part: w.part, unit: unit, doc: doc}, several(at.s, doc))
+			}
+		}
+		s.seen[i] = 0
+	}
+}
+
+// complete adds the scores of the optional lists to the score of a unit, highest bound first, until the unit cannot be
+// among the best. Units must be passed in ascending order.
+func (s *scorer) complete(at *part, sum points, unit uint32, norm float64, optional []share) points {
+	for i := len(optional) - 1; i >= 0; i-- {
+		in := &optional[i]
+		if sum+in.sum < s.best.least {
+			return -1
+		}
+		l := &at.lists[in.term]
+		in.from = seek(l.units[:in.end], in.from, unit)
+		if in.from < in.end && l.units[in.from] == unit {
+			sum += score(s.terms[in.term].gain, l.freqs[in.from], norm)
+		}
+	}
+	return sum
+}
+
+// several reports whether a document has more than one unit.
+func several(s *segment.Segment, doc uint32) bool {
+	firsts := s.FirstUnits()
+	return firsts[doc+1]-firsts[doc] > 1
+}
+
+// unitScore returns the score of a unit over all terms. From holds the seek positions of the lists, so units must be
+// passed in ascending order.
+func (p *plan) unitScore(at *part, unit uint32, from []int) points {
+	norm := p.satur.norm(at.s.Lengths()[unit])
+	sum := points(0)
+	for t := range at.lists {
+		l := &at.lists[t]
+		from[t] = seek(l.units, from[t], unit)
+		if from[t] < len(l.units) && l.units[from[t]] == unit {
+			sum += score(p.terms[t].gain, l.freqs[from[t]], norm)
+		}
+	}
+	return sum
+}
+
+// bestUnit returns the candidate for a document's best unit.
+func (p *plan) bestUnit(part int, doc uint32, from []int) candidate {
+	at := &p.parts[part]
+	firsts := at.s.FirstUnits()
+	out := candidate{part: part, doc: doc, unit: firsts[doc], score: -1}
+	for unit := firsts[doc]; unit < firsts[doc+1]; unit++ {
+		if sum := p.unitScore(at, unit, from); sum > out.score {
+			out.unit, out.score = unit, sum
+		}
+	}
+	return out
+}
+
+// few reports whether the clauses chose so few documents that probing the lists for each of them is less work than
+// reading the lists.
+func (p *plan) few() bool {
+	if !p.narrow {
+		return false
+	}
+	chosen, postings := 0, 0
+	for i := range p.parts {
+		chosen += p.parts[i].chosen.Count()
+		for _, l := range p.parts[i].lists {
+			postings += len(l.units)
+		}
+	}
+	const seekCost = 8 // cost of finding a posting, in postings read
+	return chosen*len(p.terms)*seekCost < postings
+}
+
+// scoreChosen scores the chosen documents of a part one by one.
+func (p *plan) scoreChosen(part int, best *top) {
+	at := &p.parts[part]
+	from := make([]int, len(at.lists))
+	for doc := range at.chosen.All() {
+		if !p.allowed(at, doc) {
+			continue
+		}
+		if c := p.bestUnit(part, doc, from); c.score > 0 {
+			best.add(c, false)
+		}
+	}
+}
