@@ -125,7 +125,7 @@ func (s *PostgresServer) initialise(ctx context.Context, opts PostgresOptions) e
 		}
 	}
 	s.args = []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses="}
-	settings := []string{"max_connections=300", "shared_buffers=32MB"}
+	settings := []string{"max_connections=1000", "shared_buffers=32MB"}
 	if !opts.Durable {
 		settings = append(settings, fastSettings...)
 	}
