@@ -36,11 +36,12 @@ func pollFor(ctx context.Context, r *http.Request, route string) time.Duration {
 }
 
 // poll answers a request for messages as soon as the answer is another than the client has, or when its wait is over.
-// Where the thread's events end is read before the messages, so that nothing falls in between.
+// Where the thread's events end is read before the messages, so that nothing falls in between. The credential is checked
+// again after the messages were read: messages written after its revocation are never sent.
 func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Duration, out *outcome) {
 	waiting, cancel := a.patience(r.Context(), wait)
 	defer cancel()
-	for {
+	for first := true; ; first = false {
 		at, err := a.Threads.Position(r.Context(), threadID)
 		if err != nil {
 			out.err = err
@@ -48,14 +49,17 @@ func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Durat
 		}
 		rep.body.Reset()
 		a.oas.ServeHTTP(rep, r)
-		if out.err != nil || !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes())) {
+		if out.err != nil {
+			return
+		}
+		news := !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes()))
+		if news || !first {
+			_, out.err = a.authenticate(r)
+		}
+		if news || out.err != nil {
 			return
 		}
 		if err := a.Threads.Changed(waiting, threadID, at); err != nil {
-			return
-		}
-		// The news are for whoever may read them now.
-		if _, out.err = a.authenticate(r); out.err != nil {
 			return
 		}
 	}
