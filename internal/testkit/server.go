@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -67,38 +65,12 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 			t.Logf("carrel's log:\n%s", s.Log())
 		}
 	})
-	s.startOnFreePort()
+	s.addr = ReserveAddr(t)
+	s.URL = "http://" + s.addr
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
 	return s
-}
-
-// startOnFreePort starts the server on a port that was free a moment ago; should somebody else take it meanwhile,
-// another is tried.
-func (s *Server) startOnFreePort() {
-	s.t.Helper()
-	var err error
-	for range 5 {
-		if s.addr, err = freeAddr(s.t.Context()); err != nil {
-			break
-		}
-		s.URL = "http://" + s.addr
-		before := len(s.Log())
-		if err = s.start(); err == nil {
-			return
-		}
-		if !strings.Contains(s.Log()[before:], "address already in use") {
-			break
-		}
-	}
-	s.t.Fatal(err)
-}
-
-// freeAddr returns a loopback address on which nobody listens.
-func freeAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // start runs the program and waits until it answers.
