@@ -29,7 +29,7 @@ func ReserveAddr(t testing.TB) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	first := rand.IntN(lastPort - firstPort) //nolint:gosec // not a secret
+	first := rand.IntN(lastPort - firstPort)
 	for i := range lastPort - firstPort {
 		port := firstPort + (first+i)%(lastPort-firstPort)
 		release, err := reservePort(dir, port)
