@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,10 +60,7 @@ func runScripts(t *testing.T, dir string, databases <-chan string) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
-			addr, err := freeAddr()
-			if err != nil {
-				return err
-			}
+			addr := testkit.ReserveAddr(t)
 			env.Setenv("ADDR", addr)
 			env.Setenv("BASE", "http://"+addr)
 			env.Setenv("STORE", store.URL) // an S3 store with one object
@@ -88,15 +84,6 @@ func runScripts(t *testing.T, dir string, databases <-chan string) {
 			"await": await, "api": api, "capture": capture, "mode": mode, "eventually": eventually, "flip": flip, "notes": notes,
 		},
 	})
-}
-
-// freeAddr returns an address that was free a moment ago.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func await(ts *testscript.TestScript, _ bool, _ []string) {

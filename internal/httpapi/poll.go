@@ -36,11 +36,12 @@ func pollFor(ctx context.Context, r *http.Request, op core.Operation) time.Durat
 }
 
 // poll answers a request for messages as soon as the messages differ from the client's ETag, or when the wait is over.
-// It reads the position in the thread's events before the messages, so that no change is missed in between.
+// It reads the position in the thread's events before the messages, so that no change is missed in between. It checks
+// the credential again after reading, so that messages written after its revocation are never sent.
 func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Duration, out *outcome) {
 	waiting, cancel := a.waitContext(r.Context(), wait)
 	defer cancel()
-	for {
+	for first := true; ; first = false {
 		at, err := a.Threads.Position(r.Context(), threadID)
 		if err != nil {
 			out.err = err
@@ -48,14 +49,17 @@ func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Durat
 		}
 		rep.body.Reset()
 		a.oas.ServeHTTP(rep, r)
-		if out.err != nil || !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes())) {
+		if out.err != nil {
+			return
+		}
+		changed := !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes()))
+		if changed || !first {
+			_, out.err = a.authenticate(r)
+		}
+		if changed || out.err != nil {
 			return
 		}
 		if err := a.Threads.WaitForChange(waiting, threadID, at); err != nil {
-			return
-		}
-		// The credential may have been revoked during the wait.
-		if _, out.err = a.authenticate(r); out.err != nil {
 			return
 		}
 	}

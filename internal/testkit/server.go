@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -67,38 +65,12 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 			t.Logf("carrel's log:\n%s", s.Log())
 		}
 	})
-	s.startOnFreePort()
+	s.addr = ReserveAddr(t)
+	s.URL = "http://" + s.addr
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
 	return s
-}
-
-// startOnFreePort starts the server on a port that was just free. If another process takes the port first, it tries
-// another one.
-func (s *Server) startOnFreePort() {
-	s.t.Helper()
-	var err error
-	for range 5 {
-		if s.addr, err = freeAddr(s.t.Context()); err != nil {
-			break
-		}
-		s.URL = "http://" + s.addr
-		before := len(s.Log())
-		if err = s.start(); err == nil {
-			return
-		}
-		if !strings.Contains(s.Log()[before:], "address already in use") {
-			break
-		}
-	}
-	s.t.Fatal(err)
-}
-
-// freeAddr returns an unused loopback address.
-func freeAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // start runs the program and waits until it is healthy.
