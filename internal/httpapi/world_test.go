@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,6 +142,8 @@ type world struct {
 	url         string
 	client      *http.Client
 	stop        func() // waits for requests, after which the log is whole
+	// admitted, if set, is called after the credential of a request was accepted and before the request is served.
+	admitted atomic.Pointer[func(core.Actor)]
 }
 
 // newWorld wires the API as the program does, with settings given as pairs of a name and a value.
@@ -212,7 +215,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
 		Limits: w.signIn.limits, Passkeys: w.signIn.passkeys, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
+	}, httpapi.Hooks{Route: server.SetRoute, Admit: w.admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {
 		t.Fatal(err)
@@ -229,6 +232,14 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	t.Cleanup(h.Close)
 	w.url, w.client, w.stop = h.URL, h.Client(), h.Close
 	return w
+}
+
+func (w *world) admit(ctx context.Context, who core.Actor) error {
+	err := server.Admit(ctx, who)
+	if f := w.admitted.Load(); f != nil && err == nil {
+		(*f)(who)
+	}
+	return err
 }
 
 // answerer is the echo, until a test scripts what is to happen to a question.
