@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func TestPollingMessages(t *testing.T) {
 		{"TurnIsPolledToItsEnd", watchedTurn},
 		{"WithoutETagThereIsNoWait", noWait},
 		{"RevokedKeyGetsNoMessages", revokedPoll},
+		{"KeyRevokedAfterItsCheckGetsNoMessages", revokedAfterCheck},
 		{"RefusalDoesNotWait", refusedPoll},
 	})
 }
@@ -118,6 +120,31 @@ func revokedPoll(t *testing.T, w *testServer) {
 	}
 	c.say("for others").ok(t)
 	soon(t, polled).refused(t, http.StatusUnauthorized, "invalid_credential")
+}
+
+// revokedAfterCheck revokes the key and sends a message between the check of the key and the reading of messages.
+func revokedAfterCheck(t *testing.T, w *testServer) {
+	c := w.talk(t)
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id), credential.NewKey{Name: "poll"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := talk{c.with(token), c.id}
+	tag := other.get(c.path("/messages")).ok(t).header.Get("ETag")
+	var once sync.Once
+	revoke := func(who core.Actor) {
+		if who.CredentialID != key.ID {
+			return
+		}
+		once.Do(func() {
+			if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.testUser.id), key.ID); err != nil {
+				t.Error(err)
+			}
+			c.say("after the revocation").ok(t)
+		})
+	}
+	w.admitted.Store(&revoke)
+	soon(t, other.polling(tag, "60")).refused(t, http.StatusUnauthorized, "invalid_credential")
 }
 
 func refusedPoll(t *testing.T, w *testServer) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +144,8 @@ type testServer struct {
 	url         string
 	client      *http.Client
 	stop        func() // waits for requests, after which the log is whole
+	// admitted, if set, is called after the credential of a request was accepted and before the request is served.
+	admitted atomic.Pointer[func(core.Actor)]
 }
 
 // newServer wires the API like the program. settings are pairs of a name and a value.
@@ -214,7 +217,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Auth: w.signIn.Service,
 		Passkeys: w.signIn.passkeys, Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
+	}, httpapi.Hooks{Route: server.SetRoute, Admit: w.admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {
 		t.Fatal(err)
@@ -231,6 +234,14 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	t.Cleanup(h.Close)
 	w.url, w.client, w.stop = h.URL, h.Client(), h.Close
 	return w
+}
+
+func (w *testServer) admit(ctx context.Context, who core.Actor) error {
+	err := server.Admit(ctx, who)
+	if f := w.admitted.Load(); f != nil && err == nil {
+		(*f)(who)
+	}
+	return err
 }
 
 // answerer echoes messages unless a test has set a script for the question.

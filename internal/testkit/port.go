@@ -25,7 +25,8 @@ const (
 // then talk to the server of another test.
 func ReserveAddr(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join(os.TempDir(), "carrel-test-ports")
+	// One folder for each user: files of another user could not be opened.
+	dir := filepath.Join(os.TempDir(), "carrel-test-ports-"+strconv.Itoa(os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

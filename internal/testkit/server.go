@@ -54,7 +54,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	if opts.Binary == "" {
 		opts.Binary = Binary(t)
 	}
-	s := &Server{Data: opts.Data, t: t, opts: opts, log: &Log{}}
+	s := &Server{Data: opts.Data, t: t, opts: opts, addr: ReserveAddr(t), log: &Log{}}
+	s.URL = "http://" + s.addr
 	t.Cleanup(func() {
 		s.Stop()
 		// Checked here for every test with a server.
@@ -65,8 +66,6 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 			t.Logf("carrel's log:\n%s", s.Log())
 		}
 	})
-	s.addr = ReserveAddr(t)
-	s.URL = "http://" + s.addr
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
