@@ -59,8 +59,8 @@ var germanTexts = texts{
 		"Melden Sie sich erneut an, um fortzufahren, oder nutzen Sie ein anderes Konto.",
 	"signin.failed":  "E-Mail-Adresse oder Passwort falsch.",
 	"signin.passkey": "Mit Passkey anmelden",
-	"signin.forgot": `Passwort vergessen? Lassen Sie sich von der Administration einen Code geben und ` +
-		`<a href="{reset}">wählen Sie ein neues</a>.`,
+	"signin.forgot": `Passwort vergessen? Bitten Sie Ihren Administrator um einen Code und ` +
+		`<a href="{reset}">wählen Sie ein neues Passwort</a>.`,
 
 	"code.title":   "Code eingeben",
 	"code.text":    "Öffnen Sie Ihre Authenticator-App, um den Code zu sehen.",
@@ -71,24 +71,24 @@ var germanTexts = texts{
 		"Geben Sie sein Passwort ein, um es mit {provider} zu verbinden.",
 	"connect.hint":   "Das ist nur einmal nötig.",
 	"connect.button": "Verbinden",
-	"connect.foot": `Nicht Ihr Konto? Bitten Sie die Administration, dessen E-Mail-Adresse zu berichtigen. ` +
+	"connect.foot": `Nicht Ihr Konto? Bitten Sie einen Administrator, dessen E-Mail-Adresse zu berichtigen. ` +
 		`<a href="{signin}">Anders anmelden</a>`,
 
 	"setup.title":      "Carrel einrichten",
-	"setup.text":       "Legen Sie das erste Konto an. Ihm gehört diese Installation.",
+	"setup.text":       "Erstellen Sie das erste Konto. Ihm gehört diese Installation.",
 	"setup.code":       "Einrichtungscode",
-	"setup.code_hint":  "Der Server zeigt ihn beim Start an, zum Beispiel 7XKM-2QRT-9WPA.",
+	"setup.code_hint":  "Der Server zeigt ihn beim Start an, zum Beispiel <code>7XKM-2QRT-9WPA</code>.",
 	"setup.wrong_code": "Falscher Einrichtungscode. Er hat 12 Buchstaben und Ziffern.",
 	"setup.name":       "Ihr Name",
-	"setup.email_hint": "Damit melden Sie sich an. Es werden keine E-Mails verschickt.",
-	"setup.button":     "Konto anlegen",
+	"setup.email_hint": "Damit melden Sie sich an. Es werden keine E\u2011Mails verschickt.",
+	"setup.button":     "Konto erstellen",
 
 	"reset.title": "Neues Passwort wählen",
-	"reset.text": "Geben Sie den Code ein, den Sie von der Administration erhalten haben. " +
+	"reset.text": "Geben Sie den Code ein, den Sie von Ihrem Administrator erhalten haben. " +
 		"Er gilt einen Tag und nur einmal.",
-	"reset.code_hint": "16 Buchstaben und Ziffern, zum Beispiel 7XKM-2QRT-9WPA-4HJD.",
+	"reset.code_hint": "16 Buchstaben und Ziffern, zum Beispiel <code>7XKM-2QRT-9WPA-4HJD</code>.",
 	"reset.wrong_code": "Der Code ist unbekannt, abgelaufen oder schon benutzt. " +
-		"Bitten Sie die Administration um einen neuen.",
+		"Bitten Sie Ihren Administrator um einen neuen.",
 	"reset.button":    "Passwort ändern",
 	"reset.done":      "Passwort geändert",
 	"reset.done_text": "Sie wurden überall abgemeldet. Melden Sie sich mit dem neuen Passwort an.",
@@ -170,11 +170,11 @@ var germanTexts = texts{
 	"scope.email":   "Ihre E-Mail-Adresse sehen",
 	"scope.agents": "Ihre Agenten nutzen: Suche, Chat, Erinnerungen und Favoriten. " +
 		"Der Verbrauch zählt zu Ihrem Konto.",
-	"scope.manage":         "Ihre Agenten und deren Quellen anlegen und ändern",
+	"scope.manage":         "Ihre Agenten und deren Quellen erstellen und bearbeiten",
 	"scope.offline_access": "Verbunden bleiben, bis Sie den Zugriff widerrufen",
 
 	"fail.request_id":   "Anfrage-ID",
-	"fail.detail":       "Technische Einzelheit:",
+	"fail.detail":       "Details:",
 	"fail.cross_origin": "Anfrage blockiert",
 	"fail.cross_origin_text": "Das Formular kam von einer anderen Website. " +
 		"Öffnen Sie die Seite hier und versuchen Sie es erneut.",
@@ -184,13 +184,13 @@ var germanTexts = texts{
 	"fail.unavailable_text":    "Versuchen Sie es gleich erneut.",
 	"fail.internal":            "Etwas ist schiefgegangen",
 	"fail.internal_text": "Versuchen Sie es erneut. Wenn das Problem bleibt, " +
-		"nennen Sie der Administration die Anfrage-ID.",
+		"nennen Sie Ihrem Administrator die Anfrage-ID.",
 	"fail.refused":           "Das ist nicht möglich",
 	"fail.refused_text":      "{problem}",
 	"fail.rate_limited":      "Zu viele Versuche",
 	"fail.rate_limited_text": "{problem}",
 	"fail.already_set_up":    "Carrel ist schon eingerichtet",
-	"fail.already_set_up_text": "Inzwischen wurde ein anderes Konto angelegt. " +
+	"fail.already_set_up_text": "Inzwischen wurde ein anderes Konto erstellt. " +
 		"Melden Sie sich mit einem bestehenden Konto an.",
 	"fail.upstream_refused":      "Anmeldung fehlgeschlagen",
 	"fail.upstream_refused_text": "{problem}",
@@ -225,10 +225,10 @@ var germanTexts = texts{
 	"problem.upstream_unverified": "Der Anbieter hat Ihre E-Mail-Adresse nicht bestätigt. " +
 		"Bestätigen Sie sie dort oder melden Sie sich mit Ihrem Passwort an.",
 	"problem.upstream_unknown": "Es gibt kein Konto mit Ihrer E-Mail-Adresse. " +
-		"Bitten Sie die Administration um eines.",
-	"problem.upstream_disabled": "Dieses Konto ist gesperrt.",
+		"Bitten Sie Ihren Administrator um eines.",
+	"problem.upstream_disabled": "Dieses Konto ist deaktiviert.",
 	"problem.upstream_other": "Das Konto mit Ihrer E-Mail-Adresse ist beim Anbieter mit einer anderen Person verbunden. " +
-		"Wenden Sie sich an die Administration.",
+		"Wenden Sie sich an Ihren Administrator.",
 	"field.code":  "Falscher oder schon benutzter Code.",
 	"field.email": "Das ist keine gültige E-Mail-Adresse.",
 	"field.name":  "Der Name fehlt oder ist zu lang.",
