@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-D70D1gSm.js";
