@@ -79,7 +79,7 @@ func codesOn(a answer) []string {
 	return codes
 }
 
-// halfway types the password and stands before the second factor.
+// enterPassword signs in with the password and stops at the page for the second factor.
 func (s *site) enterPassword() *visitor {
 	s.t.Helper()
 	v := s.visitor()

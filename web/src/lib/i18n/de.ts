@@ -1,7 +1,7 @@
 import type { Key, Text } from './en';
 
 export const de: Record<Key, Text> = {
-  // Allgemeines
+  // General
   cancel: 'Abbrechen',
   close: 'Schließen',
   copied: 'Kopiert',
@@ -29,7 +29,7 @@ export const de: Record<Key, Text> = {
   request_id: 'Anfrage {id}',
   authors_more: '{first} und {count} weitere',
   agent: 'Agent',
-  shared_agent: '{name} (geteilt)',
+  shared_agent: '{name} (freigegeben)',
   invitations: 'Einladungen',
   n_invitations: { one: '{count} Einladung', other: '{count} Einladungen' },
   language: 'Sprache',
@@ -41,7 +41,7 @@ export const de: Record<Key, Text> = {
   sign_out: 'Abmelden',
   api_reference: 'API-Referenz',
 
-  // Zustände
+  // States
   offline: 'Sie sind offline. Diese Seite ist möglicherweise veraltet.',
   failed_title: 'Seite konnte nicht geladen werden',
   not_found_title: 'Seite nicht gefunden',
@@ -50,7 +50,7 @@ export const de: Record<Key, Text> = {
   no_agents_title: 'Noch keine Agenten',
   no_agents: 'Ein Agent beantwortet Fragen aus den Quellen, die Sie ihm geben.',
 
-  // Seiten
+  // Pages
   chat: 'Chat',
   favourites: 'Favoriten',
   favourite: 'Favorit',
@@ -118,7 +118,7 @@ export const de: Record<Key, Text> = {
   unread: 'Neue Antwort',
   draft_back: 'Nachricht nicht gesendet. Ihr Text steht wieder im Feld.',
 
-  // Quelle
+  // Source panel
   source_panel: 'Quelle {n}',
   close_source: 'Quelle schließen',
   quote: 'Zitat',
@@ -130,7 +130,7 @@ export const de: Record<Key, Text> = {
   document_loading: 'Dokument wird geladen',
   highlighted_passage: 'Hervorgehobene Stelle',
 
-  // Suche
+  // Search
   search_words: 'Suchbegriffe',
   search_hint: 'Wörter, "eine Wortfolge", author:Name, -ohne',
   search_empty_title: 'Durchsuchen Sie Ihre Quellen',
@@ -177,7 +177,7 @@ export const de: Record<Key, Text> = {
   year_to: 'bis {year}',
   year_span: '{from} bis {to}',
 
-  // Favoriten
+  // Favourites
   search_favourites: 'Favoriten durchsuchen',
   export: 'Exportieren',
   select: 'Auswählen',
@@ -189,7 +189,7 @@ export const de: Record<Key, Text> = {
   saved_when: 'gespeichert {when}',
   from_conversation: 'aus einem Chat',
 
-  // Gedächtnis
+  // Memories
   memories_text: 'Was dieser Agent sich über Sie merkt.',
   new_memory: 'Neue Erinnerung',
   new_memory_hint: 'Zum Beispiel: Ich bevorzuge Primärquellen',
@@ -207,7 +207,7 @@ export const de: Record<Key, Text> = {
   'origin.agent': 'Vom Agenten vorgeschlagen',
   'origin.client': 'Von einer App',
 
-  // Agenten und Quellen
+  // Agents and sources
   new_agent: 'Neuer Agent',
   create_agent: 'Agent erstellen',
   name: 'Name',
@@ -302,7 +302,7 @@ export const de: Record<Key, Text> = {
   ready_live: 'Wird bei jeder Suche abgefragt',
   next_sync: 'nächste Synchronisierung {when}',
 
-  // Einstellungen
+  // Settings
   profile: 'Profil',
   connect: 'Verbinden',
   connections: 'Verbindungen',
@@ -429,7 +429,7 @@ export const de: Record<Key, Text> = {
   calls_word: 'Aufrufe',
   calls: { one: '{count} Aufruf', other: '{count} Aufrufe' },
 
-  // Befehle und Tasten
+  // Palette and shortcuts
   palette: 'Befehle',
   palette_hint: 'Seiten, Chats und Befehle suchen…',
   palette_none: 'Keine Treffer.',
@@ -442,7 +442,7 @@ export const de: Record<Key, Text> = {
   key_stop: 'Antwort stoppen oder Bereich schließen',
   key_help: 'Tastenkürzel anzeigen',
 
-  // Worte des Servers
+  // Values of the API
   'step.prepare': 'Frage lesen',
   'step.plan': 'Planen',
   'step.search': 'Suchen',

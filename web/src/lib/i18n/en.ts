@@ -432,7 +432,7 @@ export const en = {
   key_stop: 'Stop answering or close a panel',
   key_help: 'Show shortcuts',
 
-  // Words of the server
+  // Values of the API
   'step.prepare': 'Reading the question',
   'step.plan': 'Planning',
   'step.search': 'Searching',

@@ -3,7 +3,7 @@ import type { ManageKey } from './manage.en';
 
 /** German texts of the pages about accounts and administration. */
 export const de: Record<ManageKey, Text> = {
-  // Words of several pages
+  // Shared by several pages
   administration: 'Verwaltung',
   account: 'Konto',
   plan: 'Tarif',
@@ -231,7 +231,7 @@ export const de: Record<ManageKey, Text> = {
   delete_webhook: 'Webhook löschen',
   delete_webhook_text: '{url} erhält keine Anfragen mehr. Das kann nicht rückgängig gemacht werden.',
 
-  // Caps of credentials
+  // Spend caps of keys and connections
   set_cap: 'Ausgabenlimit festlegen',
   cap_of: 'Ausgabenlimit für {name}',
   cap_text: 'Monatliches Limit, zusätzlich zum Limit Ihres Kontos. Leer lassen für kein Limit.',

@@ -2,7 +2,7 @@ import type { Text } from './en';
 
 /** English texts of the pages about accounts and administration. */
 export const en = {
-  // Words of several pages
+  // Shared by several pages
   administration: 'Administration',
   account: 'Account',
   plan: 'Plan',
@@ -222,7 +222,7 @@ export const en = {
   delete_webhook: 'Delete webhook',
   delete_webhook_text: '{url} gets no more requests. This can’t be undone.',
 
-  // Caps of credentials
+  // Spend caps of keys and connections
   set_cap: 'Set spend cap',
   cap_of: 'Spend cap for {name}',
   cap_text: 'Monthly limit, in addition to your account’s cap. Leave empty for no limit.',

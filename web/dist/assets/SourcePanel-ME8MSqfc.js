@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-D70D1gSm.js";

@@ -1,1 +1,0 @@
-import{gt as e}from"./index.svelte-DB9-0Quk.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};
