@@ -92,9 +92,8 @@ func (f *file) info() (t Text) {
 		s, _ := f.resolve(d[key]).(str)
 		return strings.TrimSpace(textString(string(s)))
 	}
-	t.Title, t.Author, t.Subject, t.Keywords, t.Created = get("Title"), get("Author"), get("Subject"), get(
-		"Keywords",
-	), get("CreationDate")
+	t.Title, t.Author, t.Subject = get("Title"), get("Author"), get("Subject")
+	t.Keywords, t.Created = get("Keywords"), get("CreationDate")
 	t.DOI = strings.TrimSpace(get("doi") + get("DOI") + get("WPS-ARTICLEDOI"))
 	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok && t.DOI == "" {
 		packet, held := f.decode(s)
