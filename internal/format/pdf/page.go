@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 )
 
 // page is a page with its inherited attributes.
@@ -118,8 +116,8 @@ func xmpDOI(packet []byte) string {
 	return ""
 }
 
-// textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else Windows-1252, which is close to
-// PDFDocEncoding.
+// textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else PDFDocEncoding (ISO 32000-1, section
+// 7.9.2.2).
 func textString(s string) string {
 	switch {
 	case strings.HasPrefix(s, "\xfe\xff"):
@@ -130,8 +128,15 @@ func textString(s string) string {
 			return clean(s)
 		}
 	}
-	out, _ := charmap.Windows1252.NewDecoder().String(s) // every byte has a character
-	return clean(out)
+	var out strings.Builder
+	for i := range len(s) {
+		r := docEncoding[s[i]]
+		if r == 0 {
+			r = rune(s[i])
+		}
+		out.WriteRune(r)
+	}
+	return normal(out.String())
 }
 
 func utf16Text(s string) string {
