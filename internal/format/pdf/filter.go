@@ -15,7 +15,7 @@ func (f *file) decode(s *stream) (data []byte, held int) {
 	data = s.raw
 	filters := f.list(s.dict["Filter"])
 	params := f.list(s.dict["DecodeParms"])
-	if f.crypt != nil && f.nameOf(s.dict["Type"]) != "XRef" {
+	if f.crypt != nil && f.crypt.covers(f.nameOf(s.dict["Type"])) {
 		held = len(data)
 		f.b.Hold(held)
 		f.b.Work(held)

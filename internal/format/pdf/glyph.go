@@ -103,7 +103,8 @@ Sigma=Σ Tau=Τ Upsilon=Υ Phi=Φ Chi=Χ Psi=Ψ alpha=α beta=β gamma=γ delta=
 theta1=ϑ iota=ι kappa=κ lambda=λ nu=ν xi=ξ omicron=ο pi=π pi1=ϖ rho=ρ rho1=ϱ sigma=σ sigma1=ς tau=τ upsilon=υ phi=φ
 phi1=ϕ chi=χ psi=ψ omega=ω acute=´ circumflex=ˆ tilde=˜ macron=¯ breve=˘ dotaccent=˙ dieresis=¨ ring=˚ cedilla=¸
 hungarumlaut=˝ ogonek=˛ caron=ˇ visiblespace= compwordmark= suppress= period1=. negationslash=/ mapsto=↦ star=⋆
-openbullet=◦ diamondmath=⋄ slurabove=⌢ slurbelow=⌣ precedesequal=⪯ followsequal=⪰ lessmuch=≪ greatermuch=≫ turnstileleft=⊢
+openbullet=◦ diamondmath=⋄ slurabove=⌢ slurbelow=⌣ precedesequal=⪯ followsequal=⪰ lessmuch=≪ greatermuch=≫
+turnstileleft=⊢
 `)
 
 func readGlyphNames(list string) map[string]string {

@@ -316,7 +316,8 @@ func FuzzCrossReferences(f *testing.F) {
 	objects := w.String()
 	f.Add("xref\n0 1\n0000000000 65535 f \n1 1\n0000000009 00000 n \ntrailer<</Root 1 0 R/Prev 9>>", 500)
 	f.Add("trailer<</Root 1 0 R>>trailer<</Root 9 0 R>>", 1)
-	f.Add("8 0 obj<</Type/XRef/W[1 2 1]/Index[0 9]/Root 1 0 R/Length 8>>stream\n\x01\x00\x09\x00\x02\x00\x07\x00\nendstream", 700)
+	f.Add("8 0 obj<</Type/XRef/W[1 2 1]/Index[0 9]/Root 1 0 R/Length 8>>"+
+		"stream\n\x01\x00\x09\x00\x02\x00\x07\x00\nendstream", 700)
 	f.Add("7 0 obj<</Type/ObjStm/N 2/First 8/Length 20>>stream\n1 0 2 4 <<>>[7 0 R]\nendstream endobj", 0)
 	f.Fuzz(func(t *testing.T, end string, start int) {
 		fuzzExtract(t, []byte("%PDF-1.5\n"+objects+end+fmt.Sprintf("\nstartxref\n%d\n%%%%EOF", start)))
