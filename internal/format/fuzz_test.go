@@ -99,7 +99,8 @@ func FuzzHTML(f *testing.F) {
 func FuzzFrontMatter(f *testing.F) {
 	for _, s := range []string{
 		"---\ntitle: T\nauthors: [a, 'b, c']\ndate: 2020\n---\ntext", "---\nauthor:\n  - name: a\n    x: y\n---\n", "---\n: x\n- \n---", "---\ntitle: '\n...",
-		"---\nurl: \"\ndoi: ''\ntitle: |\n  x\n  y\n---", "---\n\ta: b\n---\n", "---\na: [\n---\n", "---\ntitle: \"\"\"\n---\n",
+		"---\nurl: \"\ndoi: ''\ntitle: |\n  x\n  y\n---", "---\n\ta: b\n---\n", "---\na: [\n---\n", "---\ntitle: \"\"\"\n" +
+			"---\n",
 	} {
 		f.Add([]byte(s))
 	}
@@ -156,7 +157,8 @@ func FuzzRIS(f *testing.F) {
 }
 
 func FuzzCSL(f *testing.F) {
-	for _, s := range []string{`[{"id":1,"title":["T"],"issued":{"date-parts":[["1999",1]]},"author":[{"family":"L","given":"A"}]}]`, `{"items":[{}]}`, `{"id":"x"}`, `[1,{"id":{}}]`, `[[[`} {
+	for _, s := range []string{`[{"id":1,"title":["T"],"issued":{"date-parts":[["1999",1]]},"author":[{"family":"L",` +
+		`"given":"A"}]}]`, `{"items":[{}]}`, `{"id":"x"}`, `[1,{"id":{}}]`, `[[[`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readCSL, b) })
@@ -170,7 +172,8 @@ func FuzzCSV(f *testing.F) {
 }
 
 func FuzzMbox(f *testing.F) {
-	const m = "Subject: =?utf-8?q?x=C3=A4?=\nFrom: A <a@b>\nDate: Mon, 2 Jan 2006 15:04:05 -0700\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=latin1\n\n<p>a\n--x--\n"
+	const m = "Subject: =?utf-8?q?x=C3=A4?=\nFrom: A <a@b>\nDate: Mon, 2 Jan 2006 15:04:05 -0700\n" +
+		"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=latin1\n\n<p>a\n--x--\n"
 	for _, s := range []string{"From a\n" + m + "\nFrom b\n" + m, "From x\n\n>From y\n", "x", "From ", "From a\nContent-Transfer-Encoding: base64\n\n!!\n"} {
 		f.Add([]byte(s))
 	}

@@ -88,7 +88,8 @@ func TestWordMetadata(t *testing.T) {
 		want  source.Document
 	}{
 		"properties": {
-			par("Title", "Style"), properties("<dc:title>Core</dc:title><dc:creator>Ada; Alan</dc:creator><dcterms:created>2019-04-05T00:00:00Z</dcterms:created>"),
+			par("Title", "Style"), properties("<dc:title>Core</dc:title><dc:creator>Ada; " +
+				"Alan</dc:creator><dcterms:created>2019-04-05T00:00:00Z</dcterms:created>"),
 			source.Document{Title: "Core", Authors: []string{"Ada", "Alan"}, Year: 2019, Text: "Style"},
 		},
 		"a title style": {par("Heading1", "H") + par("Title", "T"), nil, source.Document{Title: "T", Text: "H\n\nT"}},

@@ -316,11 +316,13 @@ func TestCSLFields(t *testing.T) {
 		},
 		"an empty list": {`"id":"a","title":[],"abstract":"x"`, source.Document{ExternalID: "a", Text: "x"}},
 		"markup": {
-			`"title":"T","abstract":"<jats:title>Aim</jats:title><jats:p>One &amp; two</jats:p><jats:p>CO<jats:sub>2</jats:sub></jats:p>"`,
+			`"title":"T","abstract":"<jats:title>Aim</jats:title><jats:p>One &amp; two</jats:p><jats:p>CO<jats:sub>` +
+				`2</jats:sub></jats:p>"`,
 			source.Document{ExternalID: "T", Title: "T", Text: "Aim\n\nOne & two\n\nCO2"},
 		},
 		"names": {
-			`"title":"T","author":[{"family":"Gogh","given":"Vincent","non-dropping-particle":"van"},{"literal":"ACM"},{"family":"King","suffix":"Jr."}]`,
+			`"title":"T","author":[{"family":"Gogh","given":"Vincent","non-dropping-particle":"van"},{"literal":"ACM"},` +
+				`{"family":"King","suffix":"Jr."}]`,
 			source.Document{ExternalID: "T", Title: "T", Authors: []string{"Vincent van Gogh", "ACM", "King Jr."}},
 		},
 		"editors": {
