@@ -19,7 +19,8 @@ var germanLanguage = &Language{
 		wie wieso will wir wird wo wurde wurden würde zu zum zur zwischen`,
 	Letters: "äöüß",
 	Abbreviations: &Abbreviations{
-		Never: scholarlyNever + " " + titleNever + ` hr fr frl z.b z b d.h d u.a u bzw vgl sog bspw ggf evtl inkl exkl
+		Titles: englishTitles,
+		Never: scholarlyNever + ` hr fr frl z.b z b d.h d u.a u bzw vgl sog bspw ggf evtl inkl exkl
 			insb insbes einschl allg dipl ing geb gest lat engl franz griech dt m.e i.d.r s.o s.u`,
 		Numbered: scholarlyNumbered + ` s abs abb kap nr jg jh h anm bd bde str tel jan feb febr apr jun jul aug sep
 			sept okt nov dez`,

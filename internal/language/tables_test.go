@@ -176,7 +176,7 @@ func TestAbbreviationsAreWellFormed(t *testing.T) {
 			continue
 		}
 		for list, words := range map[string]string{
-			"Never": a.Never, "Numbered": a.Numbered, "Either": a.Either, "Openers": a.Openers,
+			"Never": a.Never + " " + a.Titles, "Numbered": a.Numbered, "Either": a.Either, "Openers": a.Openers,
 		} {
 			if words == "" {
 				t.Errorf("%s has no %s", l.Code, list)
