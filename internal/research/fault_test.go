@@ -147,7 +147,11 @@ func TestACharacterThatComesInHalvesIsShownWhole(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	w.fake(brain{answer: func(modelfake.Request) modelfake.Reply {
-		return modelfake.Reply{Text: []string{"It cost 5 \xe2", "\x82", "\xac, they say, and na\xc3", "\xafve it was [1]", ". ", "It is of stone [1]. "}}
+		return modelfake.Reply{
+			Text: []string{
+				"It cost 5 \xe2", "\x82", "\xac, they say, and na\xc3", "\xafve it was [1]", ". ", "It is of stone [1]. ",
+			},
+		}
 	}, repair: says("")})
 	if got := w.ask(aboutBridge); !utf8.ValidString(got.shown) || strings.Contains(got.shown+got.Text, "\uFFFD") || !strings.Contains(got.Text+got.shown, "stone") {
 		t.Errorf("readers saw %q, and the reply is %q", got.shown, got.Text)

@@ -37,7 +37,9 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 	return func(r modelfake.Request) modelfake.Reply {
 		switch stage(r) {
 		case "plan":
-			return rapid.SampledFrom([]modelfake.Reply{plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(rt, "plan", 0))}).Draw(rt, "plan")
+			return rapid.SampledFrom(
+				[]modelfake.Reply{plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(rt, "plan", 0))},
+			).Draw(rt, "plan")
 		case "evidence":
 			var list []quote
 			for _, p := range passagesOf(r, "passage") {
@@ -49,7 +51,10 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 					text = strings.Replace(text, " ", rapid.SampledFrom([]string{"\n", "  ", "-", "", " not "}).Draw(rt, "change"), 1)
 				}
 				number := rapid.IntRange(-1, 4).Draw(rt, "number")
-				list = append(list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")}, quote{p.number, strings.TrimSpace(p.text), 9})
+				list = append(
+					list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")},
+					quote{p.number, strings.TrimSpace(p.text), 9},
+				)
 			}
 			b, _ := json.Marshal(map[string]any{"evidence": list}) // never fails
 			cut := rapid.IntRange(len(b)/2, len(b)).Draw(rt, "cut")

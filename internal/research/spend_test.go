@@ -28,10 +28,20 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 		asked  []string
 		starts string
 	}{
-		"before the plan":   {599, nil, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"before the quotes": {1999, []string{"plan"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"before the answer": {2002, []string{"plan", "evidence"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"never":             {10_000, []string{"plan", "evidence", "answer"}, "It was built in 1850 [1]."},
+		"before the plan": {
+			599, nil, "This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"before the quotes": {
+			1999,
+			[]string{"plan"},
+			"This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"before the answer": {
+			2002,
+			[]string{"plan", "evidence"},
+			"This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"never": {10_000, []string{"plan", "evidence", "answer"}, "It was built in 1850 [1]."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

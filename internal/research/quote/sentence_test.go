@@ -101,7 +101,8 @@ func TestLinesThatAreBlocksAreNotJoined(t *testing.T) {
 		"Under\n|=====\n\n|Text",
 		"| a | b |\n||---|---|\n|| 1 | 2 |\n|After",
 		"Before\n|```\n|x = 1. Y = 2\n|```\n|After. |Yes",
-		"1 Introduction\n|Networks are many.\n|ABSTRACT\n|We show it.\n|Related Work and Outlook\n|We cite what others did long before us, and say so in many words.",
+		"1 Introduction\n|Networks are many.\n|ABSTRACT\n|We show it.\n|Related Work and Outlook\n" +
+			"|We cite what others did long before us, and say so in many words.",
 		"We met Barack\nObama there",
 		"No Stop Here\nbut it goes on",
 	} {

@@ -87,8 +87,10 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 		before string // end of every passage but the last
 		after  string // beginning of every passage but the first
 	}{
-		"paragraphs":       {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\n\n", 40), "End of it.\n\n", "This"},
-		"windows lines":    {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\r\n\r\n", 40), "End of it.\r\n\r\n", "This"},
+		"paragraphs": {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\n\n", 40), "End of it.\n\n", "This"},
+		"windows lines": {
+			strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\r\n\r\n", 40), "End of it.\r\n\r\n", "This",
+		},
 		"sentences":        {strings.Repeat(sentence, 400), "words. ", "This"},
 		"quoted sentences": {strings.Repeat("He said “no and again no.” ", 400), "no.” ", "He"},
 		"words":            {strings.Repeat("word other ", 1000), " ", ""},
@@ -132,7 +134,9 @@ func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	for _, p := range checkPassages(t, text) {
 		got = append(got, place{p.Page, p.Heading, strings.Fields(p.Of(text))[0]})
 	}
-	want := []place{{1, "Title", "#"}, {1, "Methods", "##"}, {2, "Methods", "Some"}, {2, "Results", "###"}, {3, "Tiny", "#"}}
+	want := []place{
+		{1, "Title", "#"}, {1, "Methods", "##"}, {2, "Methods", "Some"}, {2, "Results", "###"}, {3, "Tiny", "#"},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("passages at %v, want %v", got, want)
 	}
@@ -163,7 +167,9 @@ func TestPassagesKeepTheirInvariants(t *testing.T) {
 	t.Parallel()
 	parts := []string{
 		"word ", "Sentence. ", "\n\n", "\n", "\f", "# Heading\n", "```\n", "自然言語", "。", "e\u0301", "👩\u200d👧", " ", "\u0301",
-		strings.Repeat("longword", 100), strings.Repeat("Sentence of a paragraph. ", 30), strings.Repeat(" ", 500), "\u00a0", "\r\n", "\xff",
+		strings.Repeat("longword", 100), strings.Repeat(
+			"Sentence of a paragraph. ", 30,
+		), strings.Repeat(" ", 500), "\u00a0", "\r\n", "\xff",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 120).Draw(rt, "parts"), "")

@@ -183,7 +183,9 @@ func TestExcludedWordsAreNotHighlighted(t *testing.T) {
 
 func TestASnippetIsOfItsPassage(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("The first part is of foxes. ", 80) + "\n\n" + strings.Repeat("Der zweite handelt von Füchsen. ", 80)
+	text := strings.Repeat("The first part is of foxes. ", 80) + "\n\n" + strings.Repeat(
+		"Der zweite handelt von Füchsen. ", 80,
+	)
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, "fuchsen foxes"), 0)
 	passages := analysis.Passages(text)
@@ -321,7 +323,10 @@ func phrase(t *rapid.T, label string, n int) string {
 	vocabulary := []string{
 		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם", "कि", "-", "\n", "\"", "author:", ".",
 	}
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label), rapid.SampledFrom([]string{" ", " ", ""}).Draw(t, label+" gap"))
+	return strings.Join(
+		rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label),
+		rapid.SampledFrom([]string{" ", " ", ""}).Draw(t, label+" gap"),
+	)
 }
 
 func FuzzSnippet(f *testing.F) {
@@ -339,7 +344,9 @@ func FuzzSnippet(f *testing.F) {
 }
 
 func BenchmarkSnippet(b *testing.B) {
-	text := strings.Repeat("We present a method for ranking the passages of long documents by how well they answer a question. ", 2000)
+	text := strings.Repeat(
+		"We present a method for ranking the passages of long documents by how well they answer a question. ", 2000,
+	)
 	passages := analysis.Passages(text)
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, "ranking passages of documents"), 0)

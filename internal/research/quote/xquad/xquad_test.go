@@ -178,7 +178,9 @@ func BenchmarkQuestion(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		q := e.Ask(fmt.Sprintf("When was the whale near island %d seen by the crew of ship %d?", i%331, i%97), quote.Talk{}, x)
+		q := e.Ask(
+			fmt.Sprintf("When was the whale near island %d seen by the crew of ship %d?", i%331, i%97), quote.Talk{}, x,
+		)
 		found, err := x.Retrieve(q.Text, candidates)
 		if err != nil {
 			b.Fatal(err)
