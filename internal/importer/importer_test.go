@@ -436,11 +436,17 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	}
 }
 
-const rss = `<?xml version="1.0"?><rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>News</title>
-<item><title>First &amp; last</title><link>https://example.org/1</link><guid>1</guid><dc:creator>Ada</dc:creator><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate><description>&lt;p&gt;Some &lt;b&gt;text&lt;/b&gt;.&lt;/p&gt;</description></item></channel></rss>`
+const rss = `<?xml version="1.0"?><rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<channel><title>News</title>
+<item><title>First &amp; last</title><link>https://example.org/1</link><guid>1</guid>
+<dc:creator>Ada</dc:creator><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate>
+<description>&lt;p&gt;Some &lt;b&gt;text&lt;/b&gt;.&lt;/p&gt;</description></item></channel></rss>`
 
-const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title><entry><id>tag:2</id><title>Second</title><link rel="self" href="https://example.org/x"/><link href="https://example.org/2"/>
-<author><name>Alan</name></author><updated>2020-01-02T03:04:05Z</updated><content type="xhtml"><div><p>Body <i>here</i></p></div></content></entry></feed>`
+const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title>
+<entry><id>tag:2</id><title>Second</title><link rel="self" href="https://example.org/x"/>
+<link href="https://example.org/2"/>
+<author><name>Alan</name></author><updated>2020-01-02T03:04:05Z</updated>
+<content type="xhtml"><div><p>Body <i>here</i></p></div></content></entry></feed>`
 
 func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 	t.Parallel()

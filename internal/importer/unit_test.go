@@ -107,7 +107,8 @@ func TestNamesOfUploadsAreCleaned(t *testing.T) {
 func TestScratchFilesKeepTheirExtension(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"a.txt", "dir/a.pdf", strings.Repeat("ä", 190) + ".docx", strings.Repeat("x", 399) + ".gz", "😀" + strings.Repeat("é", 120) + ".md",
+		"a.txt", "dir/a.pdf", strings.Repeat("ä", 190) + ".docx", strings.Repeat("x", 399) + ".gz",
+		"😀" + strings.Repeat("é", 120) + ".md",
 	} {
 		got := scratchPath("/scratch", name)
 		if filepath.Dir(got) != "/scratch" || filepath.Ext(got) != filepath.Ext(name) || !utf8.ValidString(got) ||

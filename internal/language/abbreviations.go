@@ -27,8 +27,8 @@ const (
 		a.d b.c.e c.e ph.d m.d b.a m.a u.s u.k u.n e.u a.m p.m`
 )
 
-const englishTitles = `mr mrs ms messrs dr drs prof st ste mt ft gen col lt maj sgt cpl cpt capt cmdr adm rev hon sen rep
-	gov pres msgr supt ph`
+const englishTitles = `mr mrs ms messrs dr drs prof st ste mt ft gen col lt maj sgt cpl cpt capt cmdr adm rev hon sen
+	rep gov pres msgr supt ph`
 
 const englishMonths = `jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun`
 

@@ -96,7 +96,9 @@ func TestInjectedInstructionsAreTreatedAsText(t *testing.T) {
 				}
 			}
 			for _, r := range w.searches {
-				if len(r.Sources) > 0 && !slices.ContainsFunc(w.agent.Sources, func(s agent.Source) bool { return s.ID == r.Sources[0] }) {
+				if len(r.Sources) > 0 && !slices.ContainsFunc(w.agent.Sources, func(s agent.Source) bool {
+					return s.ID == r.Sources[0]
+				}) {
 					t.Errorf("searched %+v", r)
 				}
 			}

@@ -391,7 +391,8 @@ func (w *fixture) library(r search.Query) (source.Found, error) {
 	terms := termsOf(a, r.Text)
 	var hits []source.Card
 	for _, d := range w.docs {
-		if len(r.Sources) > 0 && !slices.Contains(r.Sources, d.SourceID) || r.FromYear != 0 && d.Year < r.FromYear || r.ToYear != 0 && d.Year > r.ToYear {
+		if len(r.Sources) > 0 && !slices.Contains(r.Sources, d.SourceID) || r.FromYear != 0 && d.Year < r.FromYear ||
+			r.ToYear != 0 && d.Year > r.ToYear {
 			continue
 		}
 		best := source.Card{Document: d}

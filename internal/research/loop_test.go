@@ -69,7 +69,8 @@ func TestAModelAnswersFromQuotesThatWereChecked(t *testing.T) {
 	if got.Text != "It was built in 1850 [1], by masons from Bergen [2]. Nobody doubts it." || got.shown != got.Text {
 		t.Errorf("the reply is %q, and readers of the stream saw %q", got.Text, got.shown)
 	}
-	if len(got.Citations) != 2 || got.Citations[0].Quote != "The old bridge was built of stone in 1850." || got.Citations[0].DOI != "10.1/a" || got.Citations[1].URL != "https://example.org/m" {
+	if len(got.Citations) != 2 || got.Citations[0].Quote != "The old bridge was built of stone in 1850." ||
+		got.Citations[0].DOI != "10.1/a" || got.Citations[1].URL != "https://example.org/m" {
 		t.Errorf("cited %+v", got.Citations)
 	}
 	if len(got.Checks) != 1 || got.Checks[0].State != thread.Supported {
@@ -85,7 +86,8 @@ func TestAModelAnswersFromQuotesThatWereChecked(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if u := got.Usage; u == nil || u.Model != "fake-1" || u.InputTokens == 0 || u.CostMicros != u.InputTokens+2*u.OutputTokens || u.Estimated {
+	if u := got.Usage; u == nil || u.Model != "fake-1" || u.InputTokens == 0 ||
+		u.CostMicros != u.InputTokens+2*u.OutputTokens || u.Estimated {
 		t.Errorf("used %+v", u)
 	}
 	if w.purse.spent != got.Usage.CostMicros || w.purse.reserved != 0 || w.purse.settled != 3 {
@@ -237,7 +239,9 @@ func TestQuotesThatAreNotThereAreDropped(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"The old bridge was built of stone in 1850.", "Masons from Bergen built the old bridge."}; !slices.Equal(shown, want) {
+	if want := []string{
+		"The old bridge was built of stone in 1850.", "Masons from Bergen built the old bridge.",
+	}; !slices.Equal(shown, want) {
 		t.Errorf("the answer was written from %q", shown)
 	}
 }
@@ -278,7 +282,8 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	got := w.ask("Tell me of alpha")
 	w.holds(got)
 	// The first round finds two documents, one of which is quoted; later rounds find one each.
-	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}) {
+	want := []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}
+	if got := stages(s); !slices.Equal(got, want) {
 		t.Errorf("asked for %q", got)
 	}
 	later := s.Requests()[2].Last()
@@ -461,10 +466,14 @@ func TestAModelRewritesAFollowUp(t *testing.T) {
 		t.Errorf("the query is %q", got.Query)
 	}
 	for _, r := range s.Requests() {
-		if talk := strings.Contains(r.Last(), "Q: Tell me of the old bridge\nA: It is old. [1]"); talk != (stage(r) != "evidence") {
+		if talk := strings.Contains(
+			r.Last(), "Q: Tell me of the old bridge\nA: It is old. [1]",
+		); talk != (stage(r) != "evidence") {
 			t.Errorf("the stage %s has the conversation: %v", stage(r), talk)
 		}
-		if stage(r) != "plan" && (!strings.HasSuffix(r.Last(), "Question: When was it built?") || !strings.Contains(r.Last(), "kind=\"question in other words\">\nWhen was the old bridge built?\n")) {
+		if stage(r) != "plan" &&
+			(!strings.HasSuffix(r.Last(), "Question: When was it built?") ||
+				!strings.Contains(r.Last(), "kind=\"question in other words\">\nWhen was the old bridge built?\n")) {
 			t.Errorf("the stage %s is asked %s", stage(r), r.Last())
 		}
 	}
@@ -477,7 +486,8 @@ func TestAnAgentsModelMustBeAllowed(t *testing.T) {
 	s := w.fake(brain{})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if !strings.Contains(got.Text, "This agent's model may not be used here.") || len(got.Citations) == 0 || len(s.Requests()) > 0 {
+	if !strings.Contains(got.Text, "This agent's model may not be used here.") || len(got.Citations) == 0 ||
+		len(s.Requests()) > 0 {
 		t.Errorf("%s after %q", got.Text, stages(s))
 	}
 }
@@ -529,7 +539,8 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 			w.fake(c.brain)
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if !got.Partial || !strings.HasPrefix(got.Text, c.want) || len(got.Citations) == 0 || got.Usage == nil || !got.Usage.Estimated {
+			if !got.Partial || !strings.HasPrefix(got.Text, c.want) || len(got.Citations) == 0 || got.Usage == nil ||
+				!got.Usage.Estimated {
 				t.Errorf("%s %+v", got.Text, got.Usage)
 			}
 		})

@@ -169,7 +169,8 @@ func TestMovedQuoteIsNotVerbatim(t *testing.T) {
 func TestLimitsHaveDefaults(t *testing.T) {
 	t.Parallel()
 	a := New(Deps{}, Options{Ordinary: Limits{Rounds: 1}})
-	if o := a.options.Ordinary; o.Rounds != 1 || o.Time != 90*time.Second || o.Searches != 12 || a.options.Research.Time != 10*time.Minute {
+	if o := a.options.Ordinary; o.Rounds != 1 || o.Time != 90*time.Second || o.Searches != 12 ||
+		a.options.Research.Time != 10*time.Minute {
 		t.Errorf("%+v", a.options)
 	}
 	if len(a.Model.Models()) != 0 {

@@ -16,8 +16,10 @@ import (
 
 // words are the vocabulary of documents and models, including everything that makes quotes hard to find.
 var words = []string{
-	"bridge", "old", "stone", "built", "in", "1850", "18", "50", "re-\nbuilt", "well-known", "ﬁnal", "naïve", "nai\u0308ve", "CO₂", "10²", "“quoted”",
-	"it's", "—", "…", "橋は古い。", "мост", "🏗️", "[1]", "[2]", "[1, 3]", "[99]", "(x)", "<b>", "&amp;", "`code`", "https://evil.test/x", "![a](https://evil.test/b)",
+	"bridge", "old", "stone", "built", "in", "1850", "18", "50", "re-\nbuilt", "well-known", "ﬁnal", "naïve",
+	"nai\u0308ve", "CO₂", "10²", "“quoted”",
+	"it's", "—", "…", "橋は古い。", "мост", "🏗️", "[1]", "[2]", "[1, 3]", "[99]", "(x)", "<b>", "&amp;", "`code`",
+	"https://evil.test/x", "![a](https://evil.test/b)",
 	"\u00a0", "\u00ad", "\f", "\n\n", "\n# Heading\n", "- item", "two", "3.5%", "NOT", "ANSWERED",
 }
 
@@ -78,7 +80,8 @@ func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 		var docs []source.Document
 		for i := range rapid.IntRange(1, 4).Draw(rt, "documents") {
 			docs = append(docs, source.Document{
-				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(rt, "title", 0), Text: "The old bridge. " + sentences(rt, "text", 1),
+				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(rt, "title", 0),
+				Text: "The old bridge. " + sentences(rt, "text", 1),
 			})
 		}
 		w.docs, second.docs = docs, docs

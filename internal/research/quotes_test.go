@@ -26,11 +26,15 @@ func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 	} {
 		got := w.ask(c.question)
 		w.holds(got)
-		if got.task.State != task.StateComplete || !strings.HasPrefix(got.Text, "Quotes from your sources:") || len(got.Citations) == 0 {
+		if got.task.State != task.StateComplete || !strings.HasPrefix(got.Text, "Quotes from your sources:") ||
+			len(got.Citations) == 0 {
 			t.Errorf("%s\nended %s (%s) with %s", c.question, got.task.State, got.task.ErrorDetail, got.Text)
 			continue
 		}
-		if first := got.Citations[0]; first.Title != c.title || !slices.ContainsFunc(got.Citations, func(x thread.Citation) bool { return strings.Contains(x.Quote, c.holds) }) {
+		if first := got.Citations[0]; first.Title != c.title ||
+			!slices.ContainsFunc(got.Citations, func(x thread.Citation) bool {
+				return strings.Contains(x.Quote, c.holds)
+			}) {
 			t.Errorf("%s\nis answered with %s", c.question, got.Text)
 		}
 		for i, c := range got.Citations {
@@ -44,7 +48,8 @@ func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 		if got.Usage != nil || got.Partial || len(got.MemoriesUsed) > 0 || len(got.Checks) != len(got.Citations) {
 			t.Errorf("%+v", got.Answer)
 		}
-		if want := []string{"Reading the question", "Searching 2 sources", "Choosing quotes"}; !slices.Equal(got.steps, want) {
+		want := []string{"Reading the question", "Searching 2 sources", "Choosing quotes"}
+		if !slices.Equal(got.steps, want) {
 			t.Errorf("the steps were %q", got.steps)
 		}
 	}
@@ -86,7 +91,8 @@ func TestPartialMatchesAreCalledClosest(t *testing.T) {
 	w.put(source.Document{Title: "Boats", Text: "The ferry crosses every hour. The captain sells tickets."})
 	got := w.ask("Which engineer built the old suspension bridge?")
 	w.holds(got)
-	if !strings.HasPrefix(got.Text, "Closest passages; they may not answer this:") || len(got.Citations) == 0 || !strings.Contains(got.Text, "“suspension”") {
+	if !strings.HasPrefix(got.Text, "Closest passages; they may not answer this:") || len(got.Citations) == 0 ||
+		!strings.Contains(got.Text, "“suspension”") {
 		t.Error(got.Text)
 	}
 }
@@ -100,7 +106,9 @@ func TestFollowUpUsesTheConversation(t *testing.T) {
 	if !strings.Contains(got.Query, "memex") || len(got.Citations) == 0 || got.Citations[0].Title != "As We May Think" {
 		t.Errorf("searched for %q and found %s", got.Query, got.Text)
 	}
-	for _, own := range []string{"Who described the EDVAC in an unfinished report?", "How does PageRank work?", "Penguins?"} {
+	for _, own := range []string{
+		"Who described the EDVAC in an unfinished report?", "How does PageRank work?", "Penguins?",
+	} {
 		if got := w.ask(own); got.Query != "" {
 			t.Errorf("%q was searched for as %q", own, got.Query)
 		}
@@ -180,7 +188,8 @@ func TestASearchThatFailsFailsTheTurn(t *testing.T) {
 		return source.Found{}, errors.New("the disk is on fire")
 	}
 	got := w.ask("What is the memex?")
-	if got.task.State != task.StateFailed || got.task.ErrorCode != task.CodeInternal || strings.Contains(got.task.ErrorDetail, "fire") {
+	if got.task.State != task.StateFailed || got.task.ErrorCode != task.CodeInternal ||
+		strings.Contains(got.task.ErrorDetail, "fire") {
 		t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)
 	}
 }
@@ -199,7 +208,8 @@ func TestQuotesInTheTextLeadNowhere(t *testing.T) {
 	if w.holds(got); len(got.Citations) != 1 {
 		t.Fatalf("%+v", got.Citations)
 	}
-	if strings.Contains(got.Text, "evil.test") || strings.Contains(got.Text, "[7]") || strings.Contains(got.Text, "<img") || got.shown != got.Text {
+	if strings.Contains(got.Text, "evil.test") || strings.Contains(got.Text, "[7]") ||
+		strings.Contains(got.Text, "<img") || got.shown != got.Text {
 		t.Error(got.Text)
 	}
 }

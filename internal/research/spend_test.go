@@ -55,7 +55,8 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 			}, answer: says("It was built in 1850 [1].")})
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if got.task.State != task.StateComplete || got.Partial != (name != "never") || !strings.HasPrefix(got.Text, c.starts) || len(got.Citations) == 0 {
+			if got.task.State != task.StateComplete || got.Partial != (name != "never") ||
+				!strings.HasPrefix(got.Text, c.starts) || len(got.Citations) == 0 {
 				t.Errorf("ended %s, partial: %v, with %s", got.task.State, got.Partial, got.Text)
 			}
 			if got := stages(s); !slices.Equal(got, c.asked) {
@@ -66,7 +67,8 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 			}
 			// Without any result it fails.
 			w.purse.cap = 0
-			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" || !strings.Contains(got.task.ErrorDetail, "resets at") {
+			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" ||
+				!strings.Contains(got.task.ErrorDetail, "resets at") {
 				t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)
 			}
 		})

@@ -116,7 +116,8 @@ func TestNestedMarksAreTakenOutToo(t *testing.T) {
 		t.Errorf("what is left is %q", got)
 	}
 	const depth = 20000
-	if got := Check(strings.Repeat("[9", depth)+strings.Repeat("]", depth), storedQuotes).Text; strings.Contains(got, "[") {
+	nested := strings.Repeat("[9", depth) + strings.Repeat("]", depth)
+	if got := Check(nested, storedQuotes).Text; strings.Contains(got, "[") {
 		t.Errorf("what is left is %.40q", got)
 	}
 }

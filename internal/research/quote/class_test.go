@@ -1,7 +1,6 @@
 package quote
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -316,9 +315,8 @@ func TestFollowUpsNeedASecondDocument(t *testing.T) {
 	if len(got.FollowUps) != 2 || !strings.Contains(strings.Join(got.FollowUps, " "), "Ada Lovelace") {
 		t.Errorf("suggested %q", got.FollowUps)
 	}
-	if _, got := first("en", "What did Ada Lovelace build?", shared...); slices.ContainsFunc(got.FollowUps, func(s string) bool {
-		return strings.Contains(s, "Lovelace")
-	}) {
+	_, got = first("en", "What did Ada Lovelace build?", shared...)
+	if strings.Contains(strings.Join(got.FollowUps, " "), "Lovelace") {
 		t.Errorf("the subject of the question is suggested: %q", got.FollowUps)
 	}
 }

@@ -58,7 +58,8 @@ func TestQuoteHasItsOffsetsAndOrigin(t *testing.T) {
 	got := answer(t, "When was the Eiffel Tower finished?").Quotes[0]
 	want := Quote{
 		DocumentID: "tower", SourceID: "s1", Title: "The Eiffel Tower", Year: 2001, Page: 3,
-		Text: "The Eiffel Tower stands in Paris. It was finished in 1889 by the company of Gustave Eiffel.", Start: 100, End: 191,
+		Text: "The Eiffel Tower stands in Paris. It was finished in 1889 by the company of Gustave Eiffel.", Start: 100,
+		End: 191,
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -122,7 +123,9 @@ func TestQuestionsWithoutWordsAndSearchesWithoutPassagesFindNothing(t *testing.T
 	if got.Outcome != Nothing || !slices.Equal(got.Unmatched, []string{"tower", "finished"}) {
 		t.Errorf("without passages: %+v", got)
 	}
-	if got := e.Answer(e.Ask("tower", Talk{}, nil), []Passage{{DocumentID: "x"}, {DocumentID: "y", Text: "###\n\n---"}}, nil); got.Outcome != Nothing {
+	if got := e.Answer(
+		e.Ask("tower", Talk{}, nil), []Passage{{DocumentID: "x"}, {DocumentID: "y", Text: "###\n\n---"}}, nil,
+	); got.Outcome != Nothing {
 		t.Errorf("of empty passages: %+v", got)
 	}
 }
@@ -236,7 +239,8 @@ func TestOtherScriptsAreAnswered(t *testing.T) {
 func TestEveryQuoteIsTheTextAtItsPlace(t *testing.T) {
 	t.Parallel()
 	words := []string{
-		"salmon", "River", "swim", "1889", "He", "It", "spawn.", "Dr.", "(see", "p. 4)", "“so.”", "\n\n", "# Up", "- item", "川。", "e\u0301",
+		"salmon", "River", "swim", "1889", "He", "It", "spawn.", "Dr.", "(see", "p. 4)", "“so.”", "\n\n", "# Up", "- item",
+		"川。", "e\u0301",
 		"\xff", "🇩🇪", "because", "the",
 	}
 	rapid.Check(t, func(t *rapid.T) {

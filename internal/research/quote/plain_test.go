@@ -63,7 +63,9 @@ func TestPlainKeepsTextAndRemovesLinks(t *testing.T) {
 
 func TestPlainStaysFastOnHostileTexts(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"[", "![", "<a ", "[a](", "<!--", "`", "\\", "<script>", "[x]![](e)", "&#58;", "](", "<<b>"} {
+	for _, part := range []string{
+		"[", "![", "<a ", "[a](", "<!--", "`", "\\", "<script>", "[x]![](e)", "&#58;", "](", "<<b>",
+	} {
 		hostile := strings.Repeat(part, 20000)
 		checkPlain(t, part, Plain(strings.Repeat(part, 50), nil))
 		began := time.Now()
@@ -79,7 +81,8 @@ func FuzzPlainLeavesNothingThatLeadsElsewhere(f *testing.F) {
 		"`` ` `` <img src=x> ` ", "\\`x`\n`<img>`", "foo ` bar\nbaz `<img src=x>` qux", "| `x | <img src=e> | y` |\n|-|-|-|",
 		"[a `]` b](evil) ``", "<div\n`<img>`", "[a\n](b)", "![a][b]\n\n[b]:\nhttp://x.test", "www.a.test ftp://b.test " +
 			"MAILTO:c@d.test",
-		"[x](<y>) [x](y 'z') [x]( y )", "<a href=\"`\">`<b>`", "[https://a.test](https://example.org/paper?id=1)", "http://\x00a", "[^1]: x\n[^1]",
+		"[x](<y>) [x](y 'z') [x]( y )", "<a href=\"`\">`<b>`", "[https://a.test](https://example.org/paper?id=1)",
+		"http://\x00a", "[^1]: x\n[^1]",
 		"~~~\n<b>\n~~~", "- [a]: http://b.test\n> [c]: <d>", "&#x68;ttp://a.test", "[a]\\(b) \\[a](b) [a\\](b)",
 	} {
 		f.Add(seed)

@@ -205,7 +205,8 @@ func checkCover(t *testing.T, text string, sentences []Sentence) {
 		gap(s.Start)
 		for _, i := range []int{s.Start, s.End} {
 			// A combining mark at the start of a line has no base character.
-			if i > 0 && i < len(runes) && !isLineEnd(runes[i-1]) && !isLineEnd(runes[i]) && !analysis.BetweenCharacters(runes[i-1], runes[i]) {
+			if i > 0 && i < len(runes) && !isLineEnd(runes[i-1]) && !isLineEnd(runes[i]) &&
+				!analysis.BetweenCharacters(runes[i-1], runes[i]) {
 				t.Fatalf("%q: %+v cuts %q from %q", text, s, runes[i-1], runes[i])
 			}
 		}

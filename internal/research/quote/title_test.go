@@ -55,7 +55,8 @@ func TestWeakWordsCountLittle(t *testing.T) {
 	}
 	// Without other words, such a word decides.
 	e := New("en")
-	if got := e.Answer(e.Ask("important work", Talk{}, nil), passages, nil); len(got.Quotes) == 0 || got.Quotes[0].DocumentID != "other" {
+	if got := e.Answer(e.Ask("important work", Talk{}, nil), passages, nil); len(got.Quotes) == 0 ||
+		got.Quotes[0].DocumentID != "other" {
 		t.Errorf("answered with %+v", got.Quotes)
 	}
 }
@@ -68,7 +69,9 @@ func TestFurtherQuotesShareTheSubjectOfTheBest(t *testing.T) {
 		{DocumentID: "fourier", Text: "The fast transform made signals cheap."},
 		{DocumentID: "vaswani", Text: "A transformer reads all words at once."},
 	}
-	for question, want := range map[string]string{"Who wrote the Sketchpad program?": "sketch", "What is a transformer?": "vaswani"} {
+	for question, want := range map[string]string{
+		"Who wrote the Sketchpad program?": "sketch", "What is a transformer?": "vaswani",
+	} {
 		e := New("en")
 		got := e.Answer(e.Ask(question, Talk{}, nil), passages, nil)
 		if len(got.Quotes) != 1 || got.Quotes[0].DocumentID != want {
@@ -93,7 +96,9 @@ func TestAFollowUpIsAboutTheDocumentsThatAnswered(t *testing.T) {
 	before := Talk{Question: "What is the memex?", Titles: []string{"As We May Think"}, Documents: []string{"think"}}
 	for _, question := range []string{"When?", "When was it published?"} {
 		got := e.Answer(e.Ask(question, before, nil), passages, nil)
-		if got.Outcome == Nothing || !slices.ContainsFunc(got.Quotes[:1], func(q Quote) bool { return q.DocumentID == "think" }) {
+		if got.Outcome == Nothing || !slices.ContainsFunc(got.Quotes[:1], func(q Quote) bool {
+			return q.DocumentID == "think"
+		}) {
 			t.Errorf("%q is answered %d with %+v", question, got.Outcome, got.Quotes)
 		}
 	}
@@ -133,7 +138,8 @@ func TestOneOfTwoWordsIsNoAnswer(t *testing.T) {
 	if got := e.Answer(e.Ask("What is Moore's law?", Talk{}, nil), passages, nil); got.Outcome == Answered {
 		t.Errorf("answered with %+v", got.Quotes)
 	}
-	if got := e.Answer(e.Ask("What is Brooks's law?", Talk{}, nil), passages, nil); got.Outcome != Answered || got.Quotes[0].DocumentID != "brooks" {
+	if got := e.Answer(e.Ask("What is Brooks's law?", Talk{}, nil), passages, nil); got.Outcome != Answered ||
+		got.Quotes[0].DocumentID != "brooks" {
 		t.Errorf("outcome %d with %+v", got.Outcome, got.Quotes)
 	}
 }

@@ -132,8 +132,10 @@ func TestAnUnknownLanguageIsReadAsEnglish(t *testing.T) {
 func TestEveryLanguageHasStopWords(t *testing.T) {
 	t.Parallel()
 	questions := map[string]string{
-		"ar": "ما هو", "da": "hvad er det", "de": "was ist das für eine", "en": "what is the", "es": "¿qué es la", "fi": "mikä se on",
-		"fr": "qu'est-ce que c'est", "ga": "cad é an", "hu": "mi az", "it": "che cos'è l'", "nl": "wat is het", "no": "hva er det",
+		"ar": "ما هو", "da": "hvad er det", "de": "was ist das für eine", "en": "what is the", "es": "¿qué es la",
+		"fi": "mikä se on",
+		"fr": "qu'est-ce que c'est", "ga": "cad é an", "hu": "mi az", "it": "che cos'è l'", "nl": "wat is het",
+		"no": "hva er det",
 		"pt": "o que é isso", "ro": "ce este", "ru": "что это такое", "sv": "vad är det", "ta": "என்ன", "tr": "bu nedir",
 	}
 	for _, code := range language.Codes() {
@@ -160,7 +162,9 @@ func TestScriptDecidesTheLanguageOfAWord(t *testing.T) {
 
 func TestStopWordsAreFoundWithAndWithoutTheirAccents(t *testing.T) {
 	t.Parallel()
-	for code, words := range map[string]string{"fr": "où ou à a été", "de": "für fur", "tr": "için icin İÇİN", "ru": "её ее"} {
+	for code, words := range map[string]string{
+		"fr": "où ou à a été", "de": "für fur", "tr": "için icin İÇİN", "ru": "её ее",
+	} {
 		for token := range New(code).Tokens(words) {
 			if stop := token.Term != "ete"; token.Stop != stop {
 				t.Errorf("%s: %+v", code, token)

@@ -113,7 +113,8 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 				if last := i == len(passages)-1; !last && !strings.HasSuffix(own, test.before) {
 					t.Errorf("passage %d ends with %q", i, own[len(own)-20:])
 				}
-				if length := p.End - p.Start; length < tinyLength || length > maxLength+tinyLength || i < len(passages)-1 && (length < minLength || length > maxLength) {
+				if length := p.End - p.Start; length < tinyLength || length > maxLength+tinyLength ||
+					i < len(passages)-1 && (length < minLength || length > maxLength) {
 					t.Errorf("passage %d of %d has %d code points", i, len(passages), length)
 				}
 			}
@@ -124,7 +125,8 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 40) // 800 code points
-	text := "# Title\n\n" + body + "\n## Methods\n\n" + body + "\n\f" + body + "\n### Results ###\n" + body + "\nShort page.\f# Tiny\nNote.\n## Next\n" + body
+	text := "# Title\n\n" + body + "\n## Methods\n\n" + body + "\n\f" + body + "\n### Results ###\n" + body +
+		"\nShort page.\f# Tiny\nNote.\n## Next\n" + body
 	type place struct {
 		page    int
 		heading string
@@ -146,7 +148,8 @@ func TestLinesThatOnlyLookLikeHeadingsAreText(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 60)
 	for name, line := range map[string]string{
-		"tag": "#tag", "seven": "####### seven", "empty": "# ", "in a line": "see # here", "code": "```sh\n# comment\n```", "wavy code": "~~~\n# comment\n~~~",
+		"tag": "#tag", "seven": "####### seven", "empty": "# ", "in a line": "see # here", "code": "```sh\n# comment\n```",
+		"wavy code": "~~~\n# comment\n~~~",
 		"paragraph": "# " + strings.Repeat("long ", 200),
 	} {
 		text := body + "\n" + line + "\n" + body + "\n" + body
@@ -179,7 +182,9 @@ func TestPassagesKeepTheirInvariants(t *testing.T) {
 
 func TestPassagesTakeLinearTime(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"# ", "#", "```", "\u0301", "\f", "x", " ", ".", "# x\n", "\n# " + strings.Repeat("y", 500)} {
+	for _, part := range []string{
+		"# ", "#", "```", "\u0301", "\f", "x", " ", ".", "# x\n", "\n# " + strings.Repeat("y", 500),
+	} {
 		text := strings.Repeat(part, 300_000/len(part))
 		if n := len(Passages(text)); n > utf8.RuneCountInString(text)/tinyLength+1 {
 			t.Errorf("%q repeated makes %d passages", part, n)
@@ -199,7 +204,8 @@ func FuzzPassages(f *testing.F) {
 }
 
 func ExamplePassages() {
-	text := "# Introduction\n\n" + strings.Repeat("Much is known. ", 100) + "\n\n# Results\n\n" + strings.Repeat("Little is new. ", 150)
+	text := "# Introduction\n\n" + strings.Repeat("Much is known. ", 100) +
+		"\n\n# Results\n\n" + strings.Repeat("Little is new. ", 150)
 	for _, p := range Passages(text) {
 		fmt.Printf("%d to %d: %s\n", p.Start, p.End, p.Heading)
 	}

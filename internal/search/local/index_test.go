@@ -96,7 +96,9 @@ func TestAPhraseDoesNotGoFromOneAuthorIntoTheNext(t *testing.T) {
 		},
 	)
 	catchUp(t, ix, w)
-	for text, want := range map[string]int{`author:"ada byron"`: 1, `author:"byron charles"`: 0, "the who": 1, "who": 1, "engine": 1} {
+	for text, want := range map[string]int{
+		`author:"ada byron"`: 1, `author:"byron charles"`: 0, "the who": 1, "who": 1, "engine": 1,
+	} {
 		if got := found(t, ix, text); len(got) != want {
 			t.Errorf("%s finds %v, want %d", text, got, want)
 		}

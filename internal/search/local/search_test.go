@@ -145,11 +145,14 @@ func TestTotalCountsStrongMatchesAndListedHits(t *testing.T) {
 	ix := library(t, documents...)
 	q := search.Query{Text: "rare common", Limit: 1}
 	// "rare" alone has more than half of the weight, "common" has not.
-	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}}; got.Total != 2 || !slices.Equal(got.Years, want) {
+	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}}; got.Total != 2 ||
+		!slices.Equal(got.Years, want) {
 		t.Errorf("one listed: total %d, years %v, want 2, %v", got.Total, got.Years, want)
 	}
 	q.Limit = 5
-	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}, {Year: 2003, Count: 3}}; got.Total != 5 || !slices.Equal(got.Years, want) {
+	if got, want := find(t, ix, q), []search.YearCount{
+		{Year: 2001, Count: 1}, {Year: 2002, Count: 1}, {Year: 2003, Count: 3},
+	}; got.Total != 5 || !slices.Equal(got.Years, want) {
 		t.Errorf("five listed: total %d, years %v, want 5, %v", got.Total, got.Years, want)
 	}
 }
@@ -245,7 +248,9 @@ func TestOtherSourcesDoNotAffectResults(t *testing.T) {
 		t.Errorf("beside another source: %+v, alone: %+v", beside, alone)
 	}
 	both := find(t, ix, search.Query{Text: "red fox", Sources: []string{"s", "other"}})
-	if want := []search.SourceCount{{SourceID: "other", Count: 50}, {SourceID: "s", Count: 1}}; !slices.Equal(both.Sources, want) {
+	if want := []search.SourceCount{
+		{SourceID: "other", Count: 50}, {SourceID: "s", Count: 1},
+	}; !slices.Equal(both.Sources, want) {
 		t.Errorf("counts by source %v, want %v", both.Sources, want)
 	}
 }

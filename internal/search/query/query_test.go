@@ -118,7 +118,8 @@ func TestQueriesAreParsedAsDocumented(t *testing.T) {
 func TestOnlyAQueryOfStopWordsAloneIsMarkedSo(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"the who": true, `"the who"`: true, "author:will": true, "the -fox": true, "the fox": false, `"the who" fox`: false, "": false, "-the": false, "?": false,
+		"the who": true, `"the who"`: true, "author:will": true, "the -fox": true, "the fox": false, `"the who" fox`: false,
+		"": false, "-the": false, "?": false,
 	} {
 		if got := parse(text).Stops; got != want {
 			t.Errorf("query %q is of stop words alone: %v, want %v", text, got, want)
@@ -185,7 +186,8 @@ func TestTitleKeyIgnoresCaseAccentsAndPunctuation(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"", `fox "red fox" -author:"a b" title:x -y text:the`, "“a „b« c» ＂", `-"`, "author:", "-author:\"", "自然\"言語\" -自然", "\xff-\xffauthor:\xff", "the who",
+		"", `fox "red fox" -author:"a b" title:x -y text:the`, "“a „b« c» ＂", `-"`, "author:", "-author:\"", "自然\"言語\" -自然",
+		"\xff-\xffauthor:\xff", "the who",
 		"doi:10.1145/361219.361220", "½ -½ \"½\"", "- - -a--b", "İ author:İSTANBUL",
 	} {
 		f.Add(seed)
@@ -231,7 +233,8 @@ func checkWords(t *testing.T, q Parsed, text string) {
 	runes := []rune(text)
 	end := 0
 	for _, w := range q.Words {
-		if w.Start < end || w.End <= w.Start || w.End > len(runes) || string(runes[w.Start:w.End]) != w.Text || !utf8.ValidString(w.Text) {
+		if w.Start < end || w.End <= w.Start || w.End > len(runes) || string(runes[w.Start:w.End]) != w.Text ||
+			!utf8.ValidString(w.Text) {
 			t.Fatalf("word %+v of %q", w, text)
 		}
 		if !slices.ContainsFunc(q.Terms, func(term Term) bool { return term.Text == w.Term }) {

@@ -194,7 +194,9 @@ func TestASnippetIsOfItsPassage(t *testing.T) {
 	}
 	for i, want := range map[int]string{0: "foxes", len(passages) - 1: "Füchsen"} {
 		snippet, spans, _ := h.Snippet("title", text, passages[i])
-		if got := marked(snippet, spans); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool { return s != want }) {
+		if got := marked(snippet, spans); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool {
+			return s != want
+		}) {
 			t.Errorf("passage %d: marked %q in %q", i, got, snippet)
 		}
 	}
@@ -321,7 +323,8 @@ func TestSnippetsAreSound(t *testing.T) {
 // phrase draws up to n words of a small vocabulary, so that queries match texts.
 func phrase(t *rapid.T, label string, n int) string {
 	vocabulary := []string{
-		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם", "कि", "-", "\n", "\"", "author:", ".",
+		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם",
+		"कि", "-", "\n", "\"", "author:", ".",
 	}
 	return strings.Join(
 		rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label),

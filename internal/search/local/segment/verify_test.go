@@ -199,7 +199,8 @@ func TestForgedSourcesAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, sources, err)
 		}
 	}
-	if sources, err := decodeSources([]byte{1, 'a', 1, 1, 5, 1, 'b', 1, 2, 0}, firstUnits); err != nil || len(sources) != 2 {
+	if sources, err := decodeSources([]byte{1, 'a', 1, 1, 5, 1, 'b', 1, 2, 0}, firstUnits); err != nil ||
+		len(sources) != 2 {
 		t.Errorf("a good table: %+v %v", sources, err)
 	}
 }
