@@ -133,7 +133,9 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 		Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl"),
 	})
 	w.must(err)
-	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	sources := source.NewService(source.Deps{
+		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
+	})
 	n.contents = accountdata.Contents{
 		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
 		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),

@@ -184,7 +184,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 		},
 	})
 	w.engine = &engine{Engine: indexed.Open(t, db)}
-	w.sources = source.NewService(db, w.agents, w.engine, w.clock, source.Options{})
+	w.sources = source.NewService(source.Deps{Store: db, Agents: w.agents, Engine: w.engine, Clock: w.clock})
 	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
 	w.threads = thread.NewService(thread.Deps{Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer})
 	tasks.Register(w.threads.Kind())

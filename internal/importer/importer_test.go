@@ -75,7 +75,9 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	w.tasks = task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
 	box, err := secretbox.New(make([]byte, 32), "test")
 	w.must(err)
-	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	w.sources = source.NewService(source.Deps{
+		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
+	})
 	options := importer.Options{Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20}
 	for _, f := range change {
 		f(&options)

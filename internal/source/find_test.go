@@ -10,7 +10,7 @@ import (
 	"carrel/internal/source"
 )
 
-// texts are documents with these texts, and "en 0", "en 1" and so on for names.
+// texts yields documents with these texts, whose external ids are "en 0", "en 1" and so on.
 func texts(name string, all ...string) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for i, text := range all {
@@ -22,8 +22,8 @@ func texts(name string, all ...string) iter.Seq2[source.Document, error] {
 	}
 }
 
-// twoLanguages gives Ada an English and a German source beside her empty library.
-func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
+// twoLanguages adds an English and a German source to Ada's agent, which also has an empty library.
+func (w *fixture) twoLanguages(t *testing.T) (english, german source.Source) {
 	t.Helper()
 	add := func(language string, all ...string) source.Source {
 		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{Name: language, Language: language})
@@ -35,7 +35,9 @@ func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
 		}
 		return src
 	}
-	return add("en", "turing machine", "machine machine turing", "a garden"), add("de", "maschine von turing turing turing", "ein garten")
+	english = add("en", "turing machine", "machine machine turing", "a garden")
+	german = add("de", "maschine von turing turing turing", "ein garten")
+	return english, german
 }
 
 func externalIDs(f source.Found) []string {
@@ -46,9 +48,9 @@ func externalIDs(f source.Found) []string {
 	return out
 }
 
-func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
+func TestFindSearchesEachSourceInItsLanguage(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	english, german := w.twoLanguages(t)
 	turn, q := source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "turing"}
 	found, err := w.Find(ctx, turn, q)
@@ -92,9 +94,9 @@ func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
+func TestFindRejectsSourcesOfOtherAgents(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	english, _ := w.twoLanguages(t)
 	for name, c := range map[string]struct {
 		turn    source.Buyer
@@ -115,9 +117,9 @@ func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
 	}
 }
 
-func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
+func TestFindReportsEachWarningOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.twoLanguages(t)
 	w.engine.indexed = 1
 	w.engine.embeddingFailed = true
@@ -134,9 +136,9 @@ func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
 	}
 }
 
-func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
+func TestDocumentIsNotFoundUnderAnotherAgent(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	w.twoLanguages(t)
 	found, err := w.Find(ctx, source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "garden"})
 	if err != nil || len(found.Cards) == 0 {

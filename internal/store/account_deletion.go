@@ -130,7 +130,7 @@ func (db *DB) EraseUser(ctx context.Context, userID string, f task.Fence, o task
 var eraseStatements = []string{
 	`DELETE FROM signin_pending WHERE user_id = $1`,
 	`DELETE FROM setup WHERE user_id = $1`,
-	// Cached answers of live sources have no user, and some came from servers that only this user could query.
+	// Cached replies of federated sources have no user, and some came from servers that only this user could query.
 	`DELETE FROM live_answer WHERE $1 <> ''`,
 	`DELETE FROM oauth_client WHERE ` + onlyClientOf,
 	// Invitations waiting for an account with this address, which the user took later.

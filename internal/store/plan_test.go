@@ -187,13 +187,13 @@ func callLive(t *testing.T, db *DB) {
 	ctx, now := t.Context(), time.Now()
 	expires := now.Add(time.Hour)
 	must := failOn(t)
-	must(db.PutLiveAnswer(ctx, []byte("k"), []byte("a"), expires))
-	_, err := db.LiveAnswer(ctx, []byte("k"), now)
+	must(db.PutFederatedReply(ctx, []byte("k"), []byte("a"), expires))
+	_, err := db.FederatedReply(ctx, []byte("k"), now)
 	must(err)
-	_, err = db.PutLiveDocuments(ctx, "s", []source.Document{{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires}})
+	_, err = db.PutFederatedDocuments(ctx, "s", []source.Document{{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires}})
 	must(err)
 	must(db.KeepDocuments(ctx, "u", "a", []string{"l"}, now))
-	must(db.PruneLive(ctx, now))
+	must(db.PruneFederated(ctx, now))
 }
 
 func callThreads(t *testing.T, db *DB) {
