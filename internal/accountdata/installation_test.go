@@ -120,7 +120,7 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
 	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll})}
-	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	threads := thread.NewService(thread.Deps{
 		Store: db, Agents: agents, Clock: w.clock, Tasks: n.tasks, Answerer: w.answers,
 	})

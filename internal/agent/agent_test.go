@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
@@ -20,12 +23,15 @@ type fixture struct {
 	*agent.Service
 	db       *store.DB
 	clock    *testkit.Clock
+	audit    *audit.Log
 	ada, bob core.Actor
 }
 
 // withModels is the same fixture on an installation with these models.
 func (f fixture) withModels(names ...string) fixture {
-	f.Service = agent.NewService(agent.Deps{Store: f.db, Clock: f.clock, Models: append([]string{}, names...)})
+	f.Service = agent.NewService(agent.Deps{
+		Store: f.db, Clock: f.clock, Audit: f.audit, Models: append([]string{}, names...),
+	})
 	return f
 }
 
@@ -37,14 +43,27 @@ func newFixture(t *testing.T) fixture {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	f := fixture{Service: agent.NewService(agent.Deps{Store: db, Clock: clock}), db: db, clock: clock}
+	events := audit.New(audit.Deps{
+		Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})
+	f := fixture{
+		Service: agent.NewService(agent.Deps{Store: db, Clock: clock, Audit: events}),
+		db:      db, clock: clock, audit: events,
+	}
 	for _, who := range []*core.Actor{&f.ada, &f.bob} {
 		id := core.NewID(core.PrefixUser)
-		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
+		u := account.User{
+			ID: id, Email: id + "@example.org", EmailVerified: true, Name: "U",
+			Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now(),
+		}
 		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
 			t.Fatal(err)
 		}
-		*who = core.Actor{UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}
+		*who = core.Actor{
+			UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey,
+			Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+		}
 	}
 	return f
 }
@@ -276,7 +295,12 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 
 func TestMissingDependenciesPanicAtStart(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]agent.Deps{"no store": {Clock: testkit.NewClock()}, "no clock": {Store: &store.DB{}}} {
+	f := newFixture(t)
+	for name, d := range map[string]agent.Deps{
+		"no store": {Clock: f.clock, Audit: f.audit},
+		"no clock": {Store: f.db, Audit: f.audit},
+		"no audit": {Store: f.db, Clock: f.clock},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -19,6 +19,7 @@ func TestSharing(t *testing.T) {
 		{"InvitationIsAnsweredWithASessionOnly", answeredBySession},
 		{"GrantsDoNotRevealAccounts", grantsDoNotTell},
 		{"OnlyAdministratorsShareWithEverybody", everybodyByAdmins},
+		{"SharesAreInTheAuditListsOfBothAccounts", sharesAreAudited},
 	})
 }
 
@@ -28,6 +29,45 @@ const invitations = "/api/account/invitations"
 func (p *testUser) accept(agentID string) {
 	p.t.Helper()
 	p.signedIn().send("POST", invitations+"/"+agentID+"/accept", "").ok(p.t)
+}
+
+// auditEvents returns the events of the account's audit list, oldest first.
+func (p *testUser) auditEvents(of ...string) []string {
+	p.t.Helper()
+	events := p.accountKey().get("/api/account/audit?limit=200").ok(p.t).list("events", "event")
+	events = slices.DeleteFunc(events, func(e string) bool { return !slices.Contains(of, e) })
+	slices.Reverse(events)
+	return events
+}
+
+func sharesAreAudited(t *testing.T, w *testServer) {
+	owner, other, decliner := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
+	const shared, unshared = "agent_shared", "agent_unshared"
+	check := func(step string, p *testUser, want ...string) {
+		t.Helper()
+		if got := p.auditEvents(shared, unshared); !slices.Equal(got, want) {
+			t.Errorf("%s: events %v, want %v", step, got, want)
+		}
+	}
+	share := owner.at("/grants/" + other.id)
+	owner.send("PUT", share, `{"grant": "viewer"}`).ok(t)
+	check("owner after the invitation", owner, shared)
+	check("recipient after the invitation", other)
+	other.accept(owner.agent)
+	check("owner after the acceptance", owner, shared, shared)
+	check("recipient after the acceptance", other, shared)
+	owner.send("DELETE", share, "").ok(t)
+	check("owner after the revocation", owner, shared, shared, unshared)
+	check("recipient after the revocation", other, shared, unshared)
+	owner.send("PUT", share, `{"grant": "user"}`).ok(t)
+	other.accept(owner.agent)
+	other.signedIn().send("DELETE", invitations+"/"+owner.agent, "").ok(t)
+	check("owner after the recipient left", owner, shared, shared, unshared, shared, shared, unshared)
+	check("recipient after they left", other, shared, unshared, shared, unshared)
+	owner.send("PUT", owner.at("/grants/"+decliner.id), `{"grant": "user"}`).ok(t)
+	decliner.signedIn().send("DELETE", invitations+"/"+owner.agent, "").ok(t)
+	check("owner after a decline", owner, shared, shared, unshared, shared, shared, unshared, shared)
+	check("recipient after a decline", decliner)
 }
 
 func agentShared(t *testing.T, w *testServer) {

@@ -167,7 +167,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
 	w.audit = audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
 	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret})
-	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
 	w.oauth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, Issuer: baseURL, Prefixes: w.tokens,

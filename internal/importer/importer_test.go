@@ -19,6 +19,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/importer"
@@ -67,7 +68,8 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
-	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	events := audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: events})
 	name := "Test"
 	a, err := agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	w.must(err)

@@ -151,11 +151,11 @@ func TestDocumentIsNotFoundUnderAnotherAgent(t *testing.T) {
 	limited := w.ada
 	limited.Agents = []string{w.theirs}
 	for name, err := range map[string]error{
-		"another user":   second(w.Document(ctx, w.bob, w.agent, id)),
-		"another agent":  second(w.Document(ctx, w.bob, w.theirs, id)),
-		"another key":    second(w.Document(ctx, limited, w.agent, id)),
-		"an odd id":      second(w.Document(ctx, w.ada, w.agent, "junk")),
-		"another's turn": second(w.DocumentOf(ctx, w.bob.UserID, w.theirs, id)),
+		"another user":   errorOf(w.Document(ctx, w.bob, w.agent, id)),
+		"another agent":  errorOf(w.Document(ctx, w.bob, w.theirs, id)),
+		"another key":    errorOf(w.Document(ctx, limited, w.agent, id)),
+		"an odd id":      errorOf(w.Document(ctx, w.ada, w.agent, "junk")),
+		"another's turn": errorOf(w.DocumentOf(ctx, w.bob.UserID, w.theirs, id)),
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -166,4 +166,4 @@ func TestDocumentIsNotFoundUnderAnotherAgent(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/search"
 	"carrel/internal/source"
@@ -50,7 +52,8 @@ func newFixtureWith(t *testing.T, d source.Deps) *fixture {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
+	events := audit.New(audit.Deps{Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler)})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock, Audit: events})
 	w := &fixture{db: db, clock: clock, engine: &recordingEngine{Engine: indexed.Open(t, db), indexed: -1}}
 	var mu sync.Mutex // federated sources detect their languages concurrently
 	d.GuessLanguage = func(text string) string {

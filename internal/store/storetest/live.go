@@ -40,7 +40,7 @@ var liveTests = []test{
 	{"AnswerIsCachedUntilItExpires", func(w *fixture) {
 		key, other := []byte{0, 1}, []byte{0, 2}
 		_, err := w.db.FederatedReply(w.ctx, key, w.now)
-		w.wantMissing(err, "answer")
+		w.wantMissing(err, "reply")
 		w.must(w.db.PutFederatedReply(w.ctx, key, []byte("first"), w.after(10)))
 		w.must(w.db.PutFederatedReply(w.ctx, other, []byte("other"), w.after(99)))
 		w.must(w.db.PutFederatedReply(w.ctx, key, []byte("second"), w.after(20)))
@@ -48,10 +48,10 @@ var liveTests = []test{
 		w.must(err)
 		w.same("answer", string(got), "second")
 		_, err = w.db.FederatedReply(w.ctx, key, w.after(20))
-		w.wantMissing(err, "answer")
+		w.wantMissing(err, "reply")
 		w.must(w.db.PruneFederated(w.ctx, w.after(20)))
 		_, err = w.db.FederatedReply(w.ctx, key, w.now)
-		w.wantMissing(err, "answer")
+		w.wantMissing(err, "reply")
 		_, err = w.db.FederatedReply(w.ctx, other, w.now)
 		w.must(err)
 	}},
