@@ -75,7 +75,8 @@ type rule struct {
 // rules are section 4.8 of the specification, for the objects that the document uses.
 var rules = map[string]rule{
 	"openapi": {[]string{"openapi", "info", "paths"}, map[string]string{
-		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}", "components": "components",
+		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}",
+		"components": "components",
 	}},
 	"info": {[]string{"title", "version"}, map[string]string{
 		"title": "-", "version": "-", "summary": "-", "description": "-", "license": "license",
@@ -84,7 +85,8 @@ var rules = map[string]rule{
 	"server":  {[]string{"url"}, map[string]string{"url": "-", "description": "-"}},
 	"tag":     {[]string{"name"}, map[string]string{"name": "-", "description": "-"}},
 	"path": {nil, map[string]string{
-		"parameters": "[parameter]", "get": "operation", "put": "operation", "post": "operation", "patch": "operation", "delete": "operation",
+		"parameters": "[parameter]", "get": "operation", "put": "operation", "post": "operation", "patch": "operation",
+		"delete": "operation",
 	}},
 	"operation": {[]string{"responses"}, map[string]string{
 		"operationId": "-", "tags": "-", "summary": "-", "description": "-", "deprecated": "-", "security": "-",
@@ -102,9 +104,12 @@ var rules = map[string]rule{
 	}},
 	"media": {nil, map[string]string{"schema": "-", "example": "-"}},
 	"components": {nil, map[string]string{
-		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}", "securitySchemes": "{scheme}",
+		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}",
+		"securitySchemes": "{scheme}",
 	}},
-	"scheme": {[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"}},
+	"scheme": {
+		[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"},
+	},
 }
 
 func checkKind(t *testing.T, kind, at string, v any) {
@@ -332,7 +337,9 @@ func TestEveryProblemCodeHasItsRow(t *testing.T) {
 		listed = append(listed, code.(string))
 	}
 	statuses := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| .+\\. \\|$").FindAllStringSubmatch(text(problem, "description"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| .+\\. \\|$").FindAllStringSubmatch(
+		text(problem, "description"), -1,
+	) {
 		explained = append(explained, m[2])
 		statuses[m[2]] = m[1]
 	}

@@ -94,7 +94,8 @@ func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 		},
 	} {
 		_, err := try()
-		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/model" || e.Fields[0].Detail != "Must be empty or one of: small, large." {
+		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/model" ||
+			e.Fields[0].Detail != "Must be empty or one of: small, large." {
 			t.Errorf("refused with %+v", err)
 		}
 	}
@@ -102,7 +103,9 @@ func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 		t.Errorf("changed to %+v, %v", a, err)
 	}
 	f = f.withModels()
-	if _, err := f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{Model: name("small")}); core.AsError(err).Kind != core.KindInvalid {
+	if _, err := f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{
+		Model: name("small"),
+	}); core.AsError(err).Kind != core.KindInvalid {
 		t.Errorf("without a model, %v", err)
 	}
 }
@@ -145,7 +148,8 @@ func TestNewAgentHasALibrary(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a := f.newAgent(t, f.ada, "  Landmarks ")
-	if a.Name != "Landmarks" || a.UserID != f.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) || !a.CreatedAt.Equal(f.clock.Now()) {
+	if a.Name != "Landmarks" || a.UserID != f.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) ||
+		!a.CreatedAt.Equal(f.clock.Now()) {
 		t.Errorf("made %+v", a)
 	}
 	if len(a.Sources) != 1 || a.Sources[0].Name != "Library" || a.DefaultSource() != a.Sources[0].ID {
@@ -166,7 +170,8 @@ func TestRepeatedRequestCreatesOneAgent(t *testing.T) {
 	}
 	f.clock.Advance(time.Hour)
 	again, err := f.Create(ctx, f.ada, agent.Change{Name: &name})
-	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.DefaultSource() != first.DefaultSource() {
+	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) ||
+		again.DefaultSource() != first.DefaultSource() {
 		t.Errorf("made %+v, then %+v, %v", first, again, err)
 	}
 	if _, err := f.Create(ctx, f.bob, agent.Change{Name: &name}); err == nil {
@@ -230,7 +235,9 @@ func TestAgentsOfOtherUsersAreNotFound(t *testing.T) {
 	limited.Agents = []string{"agt_" + strings.Repeat("0", 26)}
 	ctx := t.Context()
 	for who, actor := range map[string]core.Actor{"another user": f.bob, "a limited credential": limited} {
-		for _, id := range []string{mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID)} {
+		for _, id := range []string{
+			mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID),
+		} {
 			_, errGet := f.Get(ctx, actor, id)
 			_, errChange := f.Change(ctx, actor, id, agent.Change{Name: &name})
 			for _, err := range []error{errGet, errChange, f.Delete(ctx, actor, id), f.Allow(ctx, actor, core.OpGetAgent, id)} {
@@ -286,7 +293,9 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 	if strings.Join(got, "") != "43210" {
 		t.Errorf("listed %v", got)
 	}
-	for _, bad := range []core.Page{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("threads", "x")}} {
+	for _, bad := range []core.Page{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {
+		Cursor: core.EncodeCursor("threads", "x"),
+	}} {
 		if _, _, err := f.List(t.Context(), f.ada, bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}

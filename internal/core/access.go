@@ -103,7 +103,8 @@ func (s Spend) Reached() *Error {
 	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached"}
 	switch s.Of {
 	case SpendOfTurn:
-		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.", USD(s.Cap), USD(s.Used))
+		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.",
+			USD(s.Cap), USD(s.Used))
 	case SpendOfCredential:
 		e.Detail = fmt.Sprintf("The spend cap of this credential, %s, is reached (%s used). It resets at %s; its owner can raise it.",
 			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))

@@ -104,7 +104,10 @@ func keysStayOut(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	all, b := p.accountKey(), p.signedIn()
 	b.expireProof()
-	needProof := []string{"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp", "renewCodes"}
+	needProof := []string{
+		"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp",
+		"renewCodes",
+	}
 	for name, c := range signInCalls() {
 		method, path, _ := strings.Cut(c[0], " ")
 		p.send(method, path, c[1]).refused(t, 403, "insufficient_scope")
@@ -136,7 +139,8 @@ func proofOpens(t *testing.T, w *testServer) {
 	for _, e := range entries {
 		events = append(events, e.Event)
 	}
-	if want := []audit.Event{audit.PasswordChanged, audit.SteppedUp, audit.StepUpFailed, audit.StepUpFailed}; !slices.Equal(events[:4], want) {
+	want := []audit.Event{audit.PasswordChanged, audit.SteppedUp, audit.StepUpFailed, audit.StepUpFailed}
+	if !slices.Equal(events[:4], want) {
 		t.Errorf("the audit log holds %v", events)
 	}
 }
@@ -150,7 +154,8 @@ func newPassword(t *testing.T, w *testServer) {
 		t.Errorf("the error points elsewhere: %s", a.body)
 	}
 	for _, weak := range []string{"password", "Carrel-2026", p.id} {
-		if got := b.post("/api/account/password", object{"newPassword": weak}).refused(t, 400, "invalid_request").pointers(); !slices.Equal(got, []string{"/newPassword"}) {
+		got := b.post("/api/account/password", object{"newPassword": weak}).refused(t, 400, "invalid_request").pointers()
+		if !slices.Equal(got, []string{"/newPassword"}) {
 			t.Errorf("the problem of a guessable password is in %v", got)
 		}
 	}
@@ -183,12 +188,14 @@ func appLife(t *testing.T, w *testServer) {
 	b.post(path+"/confirm", object{"code": "123456"}).refused(t, 409, "conflict")
 	b.post(path+"/recovery-codes", "").refused(t, 409, "conflict")
 	b.send(http.MethodDelete, path, "").refused(t, 404, "not_found")
-	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"offered":true`) || strings.Contains(string(a.body), "since") {
+	a := b.get(path).ok(t)
+	if !strings.Contains(string(a.body), `"offered":true`) || strings.Contains(string(a.body), "since") {
 		t.Errorf("before: %s", a.body)
 	}
 	begun := b.post(path, "").ok(t)
 	key := begun.str("secret")
-	if uri := begun.str("uri"); !strings.HasPrefix(uri, "otpauth://totp/Carrel:") || !strings.Contains(uri, "secret="+key) {
+	uri := begun.str("uri")
+	if !strings.HasPrefix(uri, "otpauth://totp/Carrel:") || !strings.Contains(uri, "secret="+key) {
 		t.Errorf("the address for apps is %s", uri)
 	}
 	b.post(path+"/confirm", object{"code": "abc"}).refused(t, 400, "invalid_request")
@@ -201,9 +208,12 @@ func appLife(t *testing.T, w *testServer) {
 	b.expireProof()
 	b.post("/api/account/step-up", object{"password": password}).refused(t, 400, "invalid_request")
 	b.post("/api/account/step-up", object{"password": password, "code": "000000"}).refused(t, 400, "invalid_request")
-	b.post("/api/account/step-up", object{"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second))}).ok(t)
+	b.post("/api/account/step-up", object{
+		"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second)),
+	}).ok(t)
 	b.post(path+"/recovery-codes", "").ok(t)
-	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"recoveryCodesLeft":10`) || !strings.Contains(string(a.body), "since") {
+	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"recoveryCodesLeft":10`) ||
+		!strings.Contains(string(a.body), "since") {
 		t.Errorf("with an app: %s", a.body)
 	}
 	b.send(http.MethodDelete, path, "").ok(t)
@@ -218,14 +228,18 @@ func ceremonies(t *testing.T, w *testServer) {
 	const path = "/api/account/passkeys"
 	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // there is no passkey
 	begun := b.post(path+"/options", "").ok(t)
-	if id := begun.str("options", "rp", "id"); id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
+	id := begun.str("options", "rp", "id")
+	if id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
 		t.Errorf("the options are %s", begun.body)
 	}
 	body := object{"ceremony": begun.str("ceremony"), "name": "Laptop", "answer": object{"id": "x"}}
 	other.post(path, body).refused(t, 409, "expired")
 	b.post(path, body).refused(t, 409, "expired") // whoever tries uses it up
 	body["ceremony"] = b.post(path+"/options", "").ok(t).str("ceremony")
-	b.post("/api/account/step-up", object{"ceremony": body["ceremony"], "answer": object{"id": "x"}}).refused(t, 409, "expired") // of another kind
+	// of another kind
+	b.post("/api/account/step-up", object{
+		"ceremony": body["ceremony"], "answer": object{"id": "x"},
+	}).refused(t, 409, "expired")
 	b.post(path, body).refused(t, 403, "proof_failed")
 	body["name"] = "  "
 	b.post(path, body).refused(t, 400, "invalid_request")

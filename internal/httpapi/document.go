@@ -26,9 +26,15 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	page := func(h http.Header) { h.Set("Content-Security-Policy", pageCSP) }
 
 	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, func() ([]byte, error) { return api.Document, nil }))
-	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) { return docs.JSON(api.Document) }))
-	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) { return docs.Page(api.Document, baseURL) }))
-	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) { return docs.Style, nil }))
+	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) {
+		return docs.JSON(api.Document)
+	}))
+	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) {
+		return docs.Page(api.Document, baseURL)
+	}))
+	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) {
+		return docs.Style, nil
+	}))
 }
 
 // staticFile is a file that does not change while the program runs. It is built on the first request, because rendering

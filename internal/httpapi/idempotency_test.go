@@ -135,7 +135,8 @@ func inProgress(t *testing.T, w *testServer) {
 	p.post(p.at("/threads"), `{"title":"x"}`, "Idempotency-Key", "slow "+p.id).refused(t, 422, "idempotency_mismatch")
 	close(goOn)
 	made := (<-first).ok(t)
-	if again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).ok(t); !bytes.Equal(again.body, made.body) {
+	again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).ok(t)
+	if !bytes.Equal(again.body, made.body) {
 		t.Errorf("the first was answered %s, the next %s", made.body, again.body)
 	}
 }
@@ -224,7 +225,8 @@ func ignoredKeys(t *testing.T, w *testServer) {
 	// An empty or repeated header is refused, because it would protect from nothing.
 	for _, headers := range [][]string{{"Idempotency-Key", ""}, {"Idempotency-Key", "k", "+Idempotency-Key", "k"}} {
 		for path, body := range map[string]string{
-			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`, "/favourites": `{"card":{}}`,
+			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`,
+			"/favourites": `{"card":{}}`,
 		} {
 			a := p.post(p.at(path), body, headers...).refused(t, 400, "invalid_request")
 			if got := a.pointers(); !slices.Equal(got, []string{"Idempotency-Key"}) {
@@ -324,7 +326,8 @@ func forgotten(t *testing.T, w *testServer) {
 		t.Errorf("within a day another thread %s was made", again)
 	}
 	w.clock.Advance(time.Millisecond)
-	if later := p.post(p.at("/threads"), `{"title":"new"}`, "Idempotency-Key", "day").ok(t).str("thread", "id"); later == first {
+	later := p.post(p.at("/threads"), `{"title":"new"}`, "Idempotency-Key", "day").ok(t).str("thread", "id")
+	if later == first {
 		t.Error("after a day the key is still taken")
 	}
 }

@@ -110,7 +110,8 @@ func agentShared(t *testing.T, w *testServer) {
 	other.get(other.at("")).ok(t)
 	owner.send("DELETE", byAddress, "").ok(t)
 	other.get(other.at("")).refused(t, 404, "not_found")
-	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"), `{"grant": "viewer"}`).refused(t, 400, "invalid_request")
+	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"),
+		`{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }
 
 // invitedNowhere sends every operation on an agent to which the caller is invited. The replies must equal those for

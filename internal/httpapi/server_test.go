@@ -186,13 +186,16 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	w.engine = &engine{Engine: indexed.Open(t, db)}
 	w.sources = source.NewService(source.Deps{Store: db, Agents: w.agents, Engine: w.engine, Clock: w.clock})
 	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
-	w.threads = thread.NewService(thread.Deps{Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer})
+	w.threads = thread.NewService(thread.Deps{
+		Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer,
+	})
 	tasks.Register(w.threads.Kind())
 	box, err := secretbox.New([]byte("a secret of the installation"), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhooks := webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{Private: cfg.OutboundPrivate})
+	webhooks := webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock},
+		webhook.Options{Private: cfg.OutboundPrivate})
 	tasks.Register(webhooks.Kind())
 	w.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: tasks, Clock: w.clock, Log: log})
 	tasks.Register(w.deletions.Kind())
@@ -299,7 +302,9 @@ func (c *claims) take(at map[string]func() error, key string) func() error {
 }
 
 // ClaimIdempotency claims the key and then runs the test's hook.
-func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
+func (c *claims) ClaimIdempotency(
+	ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+) (core.IdempotencyRecord, bool, error) {
 	rec, mine, err := c.DB.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
 	if err == nil && mine {
 		err = c.take(c.afterClaim, key)()
@@ -308,7 +313,9 @@ func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash 
 }
 
 // FinishIdempotency runs the test's hook and then stores the reply.
-func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
+func (c *claims) FinishIdempotency(
+	ctx context.Context, userID, key string, status int, body []byte, now time.Time,
+) error {
 	if err := c.take(c.beforeFinish, key)(); err != nil {
 		return err
 	}
@@ -328,7 +335,10 @@ type testUser struct {
 func (w *testServer) user(t *testing.T, plan string) *testUser {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan,
+		CreatedAt: w.clock.Now(),
+	}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +352,9 @@ func (w *testServer) user(t *testing.T, plan string) *testUser {
 func (w *testServer) makeAdmin(t *testing.T, p *testUser) {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}

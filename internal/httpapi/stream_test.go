@@ -211,7 +211,8 @@ func growingIDs(t *testing.T, w *testServer) {
 	last := task.Position{}
 	for i, e := range f.take(12) {
 		at, err := task.ParsePosition(e.id)
-		if err != nil || at.Number < last.Number || at.Number == last.Number && at.Seq <= last.Seq || at.Number != int64(i/4+1) {
+		if err != nil || at.Number < last.Number || at.Number == last.Number && at.Seq <= last.Seq ||
+			at.Number != int64(i/4+1) {
 			t.Errorf("event %d is %v, after %v (%v)", i, e, last, err)
 		}
 		if want := []string{"step", "delta", "step", "done"}[i%4]; e.kind != want {
@@ -301,7 +302,8 @@ func workingTurn(t *testing.T, w *testServer) {
 	}
 	s.goOn()
 	got = f.take(3)
-	if got[0].data != `{"text":"and no further."}` || !strings.Contains(got[1].data, `"finished"`) || got[2].kind != "done" {
+	if got[0].data != `{"text":"and no further."}` || !strings.Contains(got[1].data, `"finished"`) ||
+		got[2].kind != "done" {
 		t.Errorf("it goes on with %v", got)
 	}
 	f.ends()
@@ -338,7 +340,9 @@ func toldEnds(t *testing.T, w *testServer) {
 
 func badStreams(t *testing.T, w *testServer) {
 	c := w.talk(t)
-	for _, id := range []string{"x", "1", "1.", ".1", "1.x", "-1.2", "1.-2", "01.2", "1.2.3", "1 .2", "9223372036854775808.1", "+1.1"} {
+	for _, id := range []string{
+		"x", "1", "1.", ".1", "1.x", "-1.2", "1.-2", "01.2", "1.2.3", "1 .2", "9223372036854775808.1", "+1.1",
+	} {
 		a := c.get(c.path("/events"), "Last-Event-ID", id).refused(t, http.StatusBadRequest, "invalid_request")
 		if got := a.pointers(); !slices.Equal(got, []string{"Last-Event-ID"}) {
 			t.Errorf("%q: the problem is in %v", id, got)
@@ -360,7 +364,8 @@ func badStreams(t *testing.T, w *testServer) {
 
 func revokedStream(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
-	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id), credential.NewKey{Name: "stream"})
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id),
+		credential.NewKey{Name: "stream"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,8 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	address := func(n int) string { return "https://example.org/" + strings.Repeat("a", n-len("https://example.org/")) }
 	mail := func(n int) string {
 		const at = "@example.org"
-		return strings.Repeat("a", 60) + "@" + strings.Repeat("b.", (n-61-len(at)+1)/2) + strings.Repeat("c", (n-61-len(at)+1)%2) + "example.org"
+		return strings.Repeat("a", 60) +
+			"@" + strings.Repeat("b.", (n-61-len(at)+1)/2) + strings.Repeat("c", (n-61-len(at)+1)%2) + "example.org"
 	}
 	wrong := func(n int) string { return strings.Repeat("x", n) }
 	const agents, one, account = "/api/agents", "/api/agents/{agentId}", "/api/account"
@@ -310,7 +311,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, body := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1), strings.Replace(c.body, "VALUE", string(encoded), 1)
+		path, body := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1), strings.Replace(c.body, "VALUE",
+			string(encoded), 1)
 		switch c.as {
 		case "session":
 			return b.send(method, path, body)
@@ -323,7 +325,9 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 	full := []string{c.make(field.max), padded(field.max)}
 	over := []string{c.make(field.max + 1), padded(field.max + 1)}
 	if c.verbatim {
-		full, over = []string{c.make(field.max), " " + c.make(field.max-2) + " "}, []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
+		full, over = []string{
+			c.make(field.max), " " + c.make(field.max-2) + " ",
+		}, []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
 	}
 	if field.min > 0 && !c.verbatim {
 		over = append(over, "", " \t\n\u00a0")
@@ -338,7 +342,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 			a.status = http.StatusOK // a turn that takes longer than the wait
 		}
 		if a.status != want || a.status == http.StatusBadRequest && slices.Contains(a.pointers(), pointer) {
-			t.Errorf("%s: text %d of %s characters: %d %s, want %d", field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
+			t.Errorf("%s: text %d of %s characters: %d %s, want %d",
+				field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
 		}
 	}
 	for i, value := range over {

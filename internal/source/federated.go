@@ -98,7 +98,9 @@ func (r federatedResult) warning(src Source) Warning {
 
 // queryFederated searches federated sources concurrently. A source that fails is not an error; a failure to store its results
 // is.
-func (s *Service) queryFederated(ctx context.Context, buyer Buyer, sources []Source, q search.Query) ([]federatedResult, error) {
+func (s *Service) queryFederated(
+	ctx context.Context, buyer Buyer, sources []Source, q search.Query,
+) ([]federatedResult, error) {
 	out := make([]federatedResult, len(sources))
 	limited, cancel := context.WithTimeout(ctx, s.federatedTimeout)
 	defer cancel()
@@ -117,7 +119,9 @@ func (s *Service) queryFederated(ctx context.Context, buyer Buyer, sources []Sou
 }
 
 // querySource searches a source within the limited context and stores its results within ctx.
-func (s *Service) querySource(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (federatedResult, error) {
+func (s *Service) querySource(
+	ctx, limited context.Context, buyer Buyer, src Source, q search.Query,
+) (federatedResult, error) {
 	reply, err := s.cachedReply(ctx, limited, buyer, src, q)
 	var failure *Failure
 	switch {
@@ -162,7 +166,9 @@ func (s *Service) querySource(ctx, limited context.Context, buyer Buyer, src Sou
 }
 
 // cachedReply returns the cached reply of a source to a query, or queries the source.
-func (s *Service) cachedReply(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (FederatedReply, error) {
+func (s *Service) cachedReply(
+	ctx, limited context.Context, buyer Buyer, src Source, q search.Query,
+) (FederatedReply, error) {
 	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
 	if r.Settings, err = src.SettingsOf(); err != nil {

@@ -79,7 +79,8 @@ func (w *federatedFixture) search(t *testing.T, r search.Query) source.Found {
 
 func (w *federatedFixture) find(t *testing.T) source.Found {
 	t.Helper()
-	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "relational"})
+	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent},
+		search.Query{Text: "relational"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,10 @@ func codes(warnings []source.Warning) map[string]string {
 	return out
 }
 
-var codd = federatedfake.Work{ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384", Year: 1970}
+var codd = federatedfake.Work{
+	ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384",
+	Year: 1970,
+}
 
 func TestFindMergesFederatedAndStoredResults(t *testing.T) {
 	t.Parallel()
@@ -114,7 +118,9 @@ func TestFindMergesFederatedAndStoredResults(t *testing.T) {
 	engine := w.add(t, source.New{Kind: "searxng", Settings: source.Settings{URL: web.URL + "/"}})
 	library := w.library(t)
 	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
-		yield(source.Document{ExternalID: "own", Title: "A relational model", Text: "My own copy.", DOI: "https://doi.org/10.1145/362384"}, nil)
+		yield(source.Document{
+			ExternalID: "own", Title: "A relational model", Text: "My own copy.", DOI: "https://doi.org/10.1145/362384",
+		}, nil)
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +148,13 @@ func TestFindMergesFederatedAndStoredResults(t *testing.T) {
 func TestFederatedSourceCanBeTheDefault(t *testing.T) {
 	t.Parallel()
 	w := newFederatedFixture(t)
-	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970}, federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970},
+		federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex", Default: true})
 	reply := w.search(t, search.Query{Facets: true})
 	want := []search.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
-	if reply.Searched[0].ID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) || len(reply.Warnings) != 0 {
+	if reply.Searched[0].ID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) ||
+		len(reply.Warnings) != 0 {
 		t.Errorf("replied %+v", reply)
 	}
 	if got := cardIDs(reply.Cards); !slices.Equal(got, []string{"W1", "W2", "W3", "W4"}) {
@@ -161,28 +169,34 @@ func TestFederatedSourceCanBeTheDefault(t *testing.T) {
 func TestYearBoundsApplyToFederatedResults(t *testing.T) {
 	t.Parallel()
 	w := newFederatedFixture(t)
-	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969}, federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969},
+		federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	for name, c := range map[string]struct {
 		from, to, undated int
 		want              []string
 	}{
-		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}}, "to": {0, 1970, 1, []string{"W1", "W0"}},
+		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}},
+		"to":   {0, 1970, 1, []string{"W1", "W0"}},
 		"none": {0, 0, 0, []string{"W1", "W0", "W9", "WU"}},
 	} {
 		reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: c.from, ToYear: c.to, Facets: true})
-		if got := cardIDs(reply.Cards); !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
+		got := cardIDs(reply.Cards)
+		if !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
 			t.Errorf("%s: %v, %d undated of %d", name, got, reply.UndatedExcluded, reply.Total)
 		}
 	}
 	// The stored year of a kept document decides, even if the source has changed it.
-	if _, err := w.Document(t.Context(), w.ada, w.agent, w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0].ID); err != nil {
+	if _, err := w.Document(t.Context(), w.ada, w.agent,
+		w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	moved := codd
 	moved.Year = 1975
 	w.openalex.Find(moved)
-	if reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: 1974, Facets: true}); len(reply.Cards) != 0 {
+	if reply := w.search(t, search.Query{
+		Sources: []string{alex.ID}, FromYear: 1974, Facets: true,
+	}); len(reply.Cards) != 0 {
 		t.Errorf("found %v", cardIDs(reply.Cards))
 	}
 }
@@ -230,7 +244,8 @@ func TestSearchFailsOnlyIfAllSourcesFail(t *testing.T) {
 	}
 	// A stored source without hits did not fail.
 	only.Sources = nil
-	if found, err := w.Find(ctx, turn, only); err != nil || len(found.Cards) != 0 || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+	if found, err := w.Find(ctx, turn, only); err != nil || len(found.Cards) != 0 ||
+		codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
 		t.Errorf("with a stored source: %+v, %v", found, err)
 	}
 	// Kept documents are searched instead.
@@ -239,8 +254,10 @@ func TestSearchFailsOnlyIfAllSourcesFail(t *testing.T) {
 	}
 	reply := w.search(t, ask)
 	found, err := w.Find(ctx, turn, only)
-	if err != nil || !slices.Equal(cardIDs(reply.Cards), []string{"W1"}) || !slices.Equal(externalIDs(found), []string{"W1"}) ||
-		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+	if err != nil || !slices.Equal(cardIDs(reply.Cards), []string{"W1"}) ||
+		!slices.Equal(externalIDs(found), []string{"W1"}) ||
+		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused ||
+		codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
 		t.Errorf("with a document that was kept: %+v, %+v, %v", reply, found, err)
 	}
 }
@@ -263,7 +280,8 @@ func TestRepliesAreCachedForAnHour(t *testing.T) {
 		t.Errorf("the cached reply is %+v, want %+v", again.Cards, first.Cards)
 	}
 	other := w.search(t, search.Query{Sources: []string{twin.ID}, Facets: true})
-	if wantRequests(1, "another source with the same settings"); other.Cards[0].SourceID != twin.ID || other.Cards[0].ID == first.Cards[0].ID {
+	if wantRequests(1, "another source with the same settings"); other.Cards[0].SourceID != twin.ID ||
+		other.Cards[0].ID == first.Cards[0].ID {
 		t.Errorf("the other source has %+v", other.Cards[0])
 	}
 	w.search(t, search.Query{Sources: []string{alex.ID}, Limit: 3, Facets: true})
@@ -286,7 +304,9 @@ func TestCachedRepliesAreNotSharedBetweenKeys(t *testing.T) {
 	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
 	w.search(t, search.Query{Sources: []string{w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID}, Facets: true})
 	wrong := w.add(t, source.New{Kind: "brave", Name: "Wrong", Secret: "other"})
-	if _, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{wrong.ID}, Text: "relational", Facets: true}); !core.IsKind(err, core.KindUnavailable) {
+	if _, err := w.Search(t.Context(), w.ada, w.agent, search.Query{
+		Sources: []string{wrong.ID}, Text: "relational", Facets: true,
+	}); !core.IsKind(err, core.KindUnavailable) {
 		t.Errorf("the wrong key: %v", err)
 	}
 }
@@ -294,7 +314,8 @@ func TestCachedRepliesAreNotSharedBetweenKeys(t *testing.T) {
 func TestResultsExpireUnlessOpenedOrSaved(t *testing.T) {
 	t.Parallel()
 	w, ctx := newFederatedFixture(t), t.Context()
-	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"}, federatedfake.Work{ID: "W4", Title: "Four"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"},
+		federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	cards := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards
 	if d, err := w.Document(ctx, w.ada, w.agent, cards[0].ID); err != nil || d.Text != codd.Text || d.ExpiresAt != nil {
@@ -342,7 +363,8 @@ func TestResultsExpireUnlessOpenedOrSaved(t *testing.T) {
 	changed := codd
 	changed.Text = "Withdrawn."
 	w.openalex.Find(changed)
-	if got := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]; got.CardID() != cards[0].CardID() || got.Text != codd.Text {
+	got := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]
+	if got.CardID() != cards[0].CardID() || got.Text != codd.Text {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -359,13 +381,19 @@ func TestSettingsAndSecretsOfFederatedKindsAreValidated(t *testing.T) {
 		"a key of two words": {source.New{Kind: "exa", Secret: "x y"}, "/secret"},
 		"no server":          {source.New{Kind: "searxng"}, "/settings/url"},
 		"no web address":     {source.New{Kind: "mcp", Settings: source.Settings{URL: "ftp://example.org"}}, "/settings/url"},
-		"another's server":   {source.New{Kind: "crossref", Settings: source.Settings{URL: "https://example.org"}}, "/settings/url"},
-		"an odd language":    {source.New{Kind: "wikipedia", Settings: source.Settings{Language: "en.evil.example/"}}, "/settings/language"},
-		"no language":        {source.New{Kind: "pubmed", Settings: source.Settings{Language: "en"}}, "/settings/language"},
-		"no tool":            {source.New{Kind: "searxng", Settings: source.Settings{URL: "https://example.org", Tool: "x"}}, "/settings/tool"},
-		"a folder":           {source.New{Kind: "core", Secret: "k", Settings: source.Settings{Path: "/srv"}}, "/settings"},
-		"a schedule":         {source.New{Kind: "europepmc", Settings: source.Settings{SyncMinutes: 60}}, "/settings/syncMinutes"},
-		"no kind":            {source.New{Kind: "google"}, "/kind"},
+		"another's server": {
+			source.New{Kind: "crossref", Settings: source.Settings{URL: "https://example.org"}}, "/settings/url",
+		},
+		"an odd language": {
+			source.New{Kind: "wikipedia", Settings: source.Settings{Language: "en.evil.example/"}}, "/settings/language",
+		},
+		"no language": {source.New{Kind: "pubmed", Settings: source.Settings{Language: "en"}}, "/settings/language"},
+		"no tool": {
+			source.New{Kind: "searxng", Settings: source.Settings{URL: "https://example.org", Tool: "x"}}, "/settings/tool",
+		},
+		"a folder":   {source.New{Kind: "core", Secret: "k", Settings: source.Settings{Path: "/srv"}}, "/settings"},
+		"a schedule": {source.New{Kind: "europepmc", Settings: source.Settings{SyncMinutes: 60}}, "/settings/syncMinutes"},
+		"no kind":    {source.New{Kind: "google"}, "/kind"},
 	} {
 		c.n.Name = "X"
 		_, err := w.Add(ctx, w.ada, w.agent, c.n)
@@ -375,10 +403,14 @@ func TestSettingsAndSecretsOfFederatedKindsAreValidated(t *testing.T) {
 	}
 	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
 	none, name, key := "", "Renamed", "new-key"
-	if _, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Secret: &none}); !core.IsKind(err, core.KindInvalid) {
+	if _, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{
+		Secret: &none,
+	}); !core.IsKind(err, core.KindInvalid) {
 		t.Errorf("a required key was removed: %v", err)
 	}
-	got, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Name: &name, Settings: &source.Settings{}, Default: true})
+	got, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{
+		Name: &name, Settings: &source.Settings{}, Default: true,
+	})
 	if secret, _ := w.Secret(got); err != nil || got.Name != name || !got.Default || secret != braveKey {
 		t.Errorf("changed to %+v with %q, %v", got, secret, err)
 	}
@@ -428,7 +460,8 @@ func TestPaidSearchesAreChargedOnceAndStopAtTheCap(t *testing.T) {
 		w.search(t, search.Query{Sources: []string{brave.ID}, Facets: true})
 	}
 	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
-	if want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}; !slices.Equal(p.held, want) || p.settled != 1 {
+	want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}
+	if !slices.Equal(p.held, want) || p.settled != 1 {
 		t.Errorf("held %v and settled %d", p.held, p.settled)
 	}
 	w.brave.Fail(500)
@@ -442,7 +475,9 @@ func TestPaidSearchesAreChargedOnceAndStopAtTheCap(t *testing.T) {
 	w.brave.Find()
 	requests := len(w.brave.Asked())
 	p.refusal = &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "No more this month."}
-	_, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{brave.ID}, Text: "beyond", Facets: true})
+	_, err := w.Search(t.Context(), w.ada, w.agent, search.Query{
+		Sources: []string{brave.ID}, Text: "beyond", Facets: true,
+	})
 	if e := core.AsError(err); e.Code != "spend_cap_reached" {
 		t.Errorf("beyond the cap: %v", err)
 	}

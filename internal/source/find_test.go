@@ -105,14 +105,17 @@ func TestFindRejectsSourcesOfOtherAgents(t *testing.T) {
 		"another's source": {source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, []string{english.ID}},
 		"no source":        {source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, []string{english.ID, "src_none"}},
 	} {
-		if _, err := w.Find(ctx, c.turn, search.Query{Text: "turing", Sources: c.sources}); !core.IsKind(err, core.KindInvalid) {
+		_, err := w.Find(ctx, c.turn, search.Query{Text: "turing", Sources: c.sources})
+		if !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.agent}, search.Query{Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
+	if _, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.agent},
+		search.Query{Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("another's agent: %v", err)
 	}
-	if found, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, search.Query{Text: "turing"}); err != nil || len(found.Cards) != 0 {
+	if found, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs},
+		search.Query{Text: "turing"}); err != nil || len(found.Cards) != 0 {
 		t.Errorf("another user found %v, %v", found, err)
 	}
 }
@@ -131,7 +134,9 @@ func TestFindReportsEachWarningOnce(t *testing.T) {
 	for _, warning := range found.Warnings {
 		codes = append(codes, warning.Code)
 	}
-	if !slices.Equal(codes, []string{source.WarnIndexIncomplete, source.WarnIndexIncomplete, source.WarnEmbeddingsUnavailable}) {
+	if !slices.Equal(codes, []string{
+		source.WarnIndexIncomplete, source.WarnIndexIncomplete, source.WarnEmbeddingsUnavailable,
+	}) {
 		t.Errorf("warned of %v", found.Warnings)
 	}
 }

@@ -51,7 +51,9 @@ func TestUnsafeLinksAreDroppedFromDocuments(t *testing.T) {
 func documentsWithUnsafeLinks() []source.Document {
 	var docs []source.Document
 	for i, s := range testkit.UnsafeLinks() {
-		docs = append(docs, source.Document{ExternalID: strconv.Itoa(i), Title: "Relational " + strconv.Itoa(i), Text: "relational", URL: s, OpenAccessURL: s})
+		docs = append(docs, source.Document{
+			ExternalID: strconv.Itoa(i), Title: "Relational " + strconv.Itoa(i), Text: "relational", URL: s, OpenAccessURL: s,
+		})
 	}
 	return docs
 }

@@ -25,11 +25,15 @@ func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 	if _, err := w.Import(ctx, w.ada, src, documents(3, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: " relational 1 ", Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true})
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{
+		Text: " relational 1 ", Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true,
+	})
 	if err != nil || len(got.Cards) != 2 || got.Cards[0].ExternalID != "1" {
 		t.Errorf("found %+v, %v", got.Cards, err)
 	}
-	want := search.Query{Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true}
+	want := search.Query{
+		Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true,
+	}
 	if fmt.Sprint(w.engine.query) != fmt.Sprint(want) {
 		t.Errorf("the engine got %+v, want %+v", w.engine.query, want)
 	}
@@ -38,7 +42,8 @@ func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 func TestSnippetIsCutFromTheBestPassage(t *testing.T) {
 	t.Parallel()
 	w, ctx := newFixture(t), t.Context()
-	text := strings.Repeat("Nothing of interest. ", 200) + "\n\nA tuple is a row.\n\n" + strings.Repeat("Nothing more. ", 300)
+	text := strings.Repeat("Nothing of interest. ", 200) +
+		"\n\nA tuple is a row.\n\n" + strings.Repeat("Nothing more. ", 300)
 	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, text, nil), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +52,8 @@ func TestSnippetIsCutFromTheBestPassage(t *testing.T) {
 		t.Fatalf("found %+v, %v", got.Cards, err)
 	}
 	at := strings.Index(text, "tuple")
-	if s := got.Cards[0].Snippet; s.Start == 0 || s.Start > at || s.End <= at || !strings.Contains(s.Text, "A tuple is a row.") {
+	s := got.Cards[0].Snippet
+	if s.Start == 0 || s.Start > at || s.End <= at || !strings.Contains(s.Text, "A tuple is a row.") {
 		t.Errorf("the snippet is %+v", s)
 	}
 }
@@ -60,10 +66,12 @@ func TestCorrectedQueryIsReportedAndHighlighted(t *testing.T) {
 	}
 	w.engine.embeddingFailed = true
 	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relatoinal"})
-	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 || got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
+	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 ||
+		got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
-	if s := got.Cards[0].Snippet; w.engine.query.Text != "relatoinal" || len(s.Highlights) != 1 || s.Highlights[0].Start != 4 {
+	s := got.Cards[0].Snippet
+	if w.engine.query.Text != "relatoinal" || len(s.Highlights) != 1 || s.Highlights[0].Start != 4 {
 		t.Errorf("searched for %q and highlighted %+v", w.engine.query.Text, s)
 	}
 }
@@ -110,7 +118,8 @@ func TestSearchWarnsOfDocumentsLostToDamage(t *testing.T) {
 	}
 	w.engine.indexed, w.engine.lost = 3, 1
 	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relational", Facets: true})
-	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
+	if err != nil || len(got.Warnings) != 1 ||
+		got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
 		t.Errorf("warned of %+v, %v", got.Warnings, err)
 	}
 }

@@ -24,7 +24,9 @@ type secretCase struct {
 func address(u string) source.Settings { return source.Settings{URL: u} }
 
 func bucketSettings(change func(*source.Settings)) source.Settings {
-	set := source.Settings{Bucket: "papers", Region: "eu-central-1", Endpoint: "https://store.example.org", AccessKeyID: "AKIAEXAMPLE"}
+	set := source.Settings{
+		Bucket: "papers", Region: "eu-central-1", Endpoint: "https://store.example.org", AccessKeyID: "AKIAEXAMPLE",
+	}
 	if change != nil {
 		change(&set)
 	}
@@ -120,7 +122,9 @@ func TestEveryKindHasASecretCase(t *testing.T) {
 		if c.takesNone != (k.SecretScope == nil) {
 			t.Errorf("%s: SecretScope is set: %v", k.Name, k.SecretScope != nil)
 		}
-		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{Name: k.Name, Kind: k.Name, Settings: c.settings, Secret: keptSecret})
+		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{
+			Name: k.Name, Kind: k.Name, Settings: c.settings, Secret: keptSecret,
+		})
 		switch fields := core.AsError(err); {
 		case c.takesNone:
 			if err == nil || len(fields.Fields) == 0 || fields.Fields[0].Pointer != "/secret" {
@@ -173,7 +177,8 @@ func TestSecretIsDroppedWhenItsReceiverChanges(t *testing.T) {
 				if secret, _ := w.Secret(got); err != nil || secret != keptSecret || got.Settings != src.Settings {
 					t.Errorf("%s, %s: a refused change had an effect: %+v", kind, name, got)
 				}
-			} else if secret, _ := w.Secret(got); err != nil || secret != "" || w.HasSecret(got) || !got.SecretRemoved || got.Sealed != nil {
+			} else if secret, _ := w.Secret(got); err != nil || secret != "" || w.HasSecret(got) || !got.SecretRemoved ||
+				got.Sealed != nil {
 				t.Errorf("%s, %s: the secret is sent to another receiver: %q, %v", kind, name, secret, err)
 			}
 			got, err = w.Change(ctx, w.ada, w.agent, add().ID, source.Change{Settings: &set, Secret: &replacement})
@@ -257,7 +262,8 @@ func TestAddressesWithPasswordsAreRejected(t *testing.T) {
 	for _, k := range w.deps.Kinds {
 		valid := secretCases[k.Name].settings
 		for _, host := range []string{
-			"user:pass@example.org", "user@example.org", ":pass@example.org", "@example.org", "user:pass@example.org:8443", "%75ser:p%40ss@example.org",
+			"user:pass@example.org", "user@example.org", ":pass@example.org", "@example.org", "user:pass@example.org:8443",
+			"%75ser:p%40ss@example.org",
 		} {
 			for _, scheme := range []string{"http", "https", "HTTPS"} {
 				a := scheme + "://" + host
@@ -271,7 +277,8 @@ func TestAddressesWithPasswordsAreRejected(t *testing.T) {
 					set.URL = a // kinds without an address refuse any
 				}
 				bad := k.Check(&set, keptSecret)
-				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated; takesAddress && len(bad) == 0 {
+				takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated
+				if takesAddress && len(bad) == 0 {
 					t.Errorf("%s takes %s", k.Name, a)
 				}
 				for _, f := range bad {

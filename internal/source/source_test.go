@@ -142,7 +142,9 @@ func TestRepeatedImportStoresOnlyChangedDocuments(t *testing.T) {
 	w := newFixture(t)
 	src := w.library(t)
 	var progress []source.Imported
-	done, err := w.Import(t.Context(), w.ada, src, documents(501, "old", nil), func(i source.Imported) { progress = append(progress, i) })
+	done, err := w.Import(t.Context(), w.ada, src, documents(501, "old", nil), func(i source.Imported) {
+		progress = append(progress, i)
+	})
 	if err != nil || done != (source.Imported{Added: 501}) || done.Total() != 501 {
 		t.Fatalf("imported %+v, %v", done, err)
 	}
@@ -169,7 +171,8 @@ func TestRepeatedImportStoresOnlyChangedDocuments(t *testing.T) {
 	}
 	after, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational 7", Facets: true})
 	if err != nil || after.Cards[0].CardID() != before.Cards[0].CardID() || after.Cards[0].Text != "new" {
-		t.Errorf("the card was %s, is %s of %q, %v", before.Cards[0].CardID(), after.Cards[0].CardID(), after.Cards[0].Text, err)
+		t.Errorf("the card was %s, is %s of %q, %v",
+			before.Cards[0].CardID(), after.Cards[0].CardID(), after.Cards[0].Text, err)
 	}
 	if id := after.Cards[0].CardID(); !strings.HasPrefix(id, "card_") || len(id) != 31 {
 		t.Errorf("the card's id is %s", id)
@@ -241,17 +244,19 @@ func TestInvalidSearchReportsEachField(t *testing.T) {
 		request search.Query
 		fields  []string
 	}{
-		"no query":            {search.Query{Facets: true}, []string{"/query"}},
-		"white space":         {search.Query{Text: " \t\u00a0", Facets: true}, []string{"/query"}},
-		"2001 characters":     {search.Query{Text: strings.Repeat("😀", 2001), Facets: true}, []string{"/query"}},
-		"a NUL":               {search.Query{Text: "a\x00", Facets: true}, []string{"/query"}},
-		"invalid UTF-8":       {search.Query{Text: "a\xff", Facets: true}, []string{"/query"}},
-		"too many results":    {search.Query{Text: "q", Limit: 101, Facets: true}, []string{"/numResults"}},
-		"less than none":      {search.Query{Text: "q", Limit: -1, Facets: true}, []string{"/numResults"}},
-		"years out of bounds": {search.Query{Text: "q", FromYear: -1, ToYear: 10000, Facets: true}, []string{"/fromYear", "/toYear"}},
-		"years crossed":       {search.Query{Text: "q", FromYear: 1971, ToYear: 1970, Facets: true}, []string{"/fromYear"}},
-		"an unknown source":   {search.Query{Text: "q", Sources: []string{"src_none"}, Facets: true}, []string{"/sourceId"}},
-		"another's source":    {search.Query{Text: "q", Sources: []string{theirs.ID}, Facets: true}, []string{"/sourceId"}},
+		"no query":         {search.Query{Facets: true}, []string{"/query"}},
+		"white space":      {search.Query{Text: " \t\u00a0", Facets: true}, []string{"/query"}},
+		"2001 characters":  {search.Query{Text: strings.Repeat("😀", 2001), Facets: true}, []string{"/query"}},
+		"a NUL":            {search.Query{Text: "a\x00", Facets: true}, []string{"/query"}},
+		"invalid UTF-8":    {search.Query{Text: "a\xff", Facets: true}, []string{"/query"}},
+		"too many results": {search.Query{Text: "q", Limit: 101, Facets: true}, []string{"/numResults"}},
+		"less than none":   {search.Query{Text: "q", Limit: -1, Facets: true}, []string{"/numResults"}},
+		"years out of bounds": {
+			search.Query{Text: "q", FromYear: -1, ToYear: 10000, Facets: true}, []string{"/fromYear", "/toYear"},
+		},
+		"years crossed":     {search.Query{Text: "q", FromYear: 1971, ToYear: 1970, Facets: true}, []string{"/fromYear"}},
+		"an unknown source": {search.Query{Text: "q", Sources: []string{"src_none"}, Facets: true}, []string{"/sourceId"}},
+		"another's source":  {search.Query{Text: "q", Sources: []string{theirs.ID}, Facets: true}, []string{"/sourceId"}},
 	} {
 		_, err := w.Search(t.Context(), w.ada, w.agent, c.request)
 		var fields []string
@@ -293,7 +298,8 @@ func TestSourcesAreNotAccessibleToOtherUsers(t *testing.T) {
 	_, errImport := w.Import(ctx, w.bob, mine, documents(1, "x", nil), nil)
 	_, errLanguage := w.SetLanguage(ctx, w.bob, mine, "de")
 	for name, err := range map[string]error{
-		"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport, "language": errLanguage,
+		"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport,
+		"language": errLanguage,
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("another user: %s: %v", name, err)
@@ -312,7 +318,9 @@ func TestSourcesAreNotAccessibleToOtherUsers(t *testing.T) {
 	}
 	withoutPlan := w.ada
 	withoutPlan.Plan = core.PlanNone
-	if _, err := w.Search(ctx, withoutPlan, w.agent, search.Query{Text: "q", Facets: true}); core.AsError(err).Code != "no_subscription" {
+	if _, err := w.Search(ctx, withoutPlan, w.agent, search.Query{
+		Text: "q", Facets: true,
+	}); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if n := w.library(t).Documents; n != 0 {

@@ -115,7 +115,8 @@ func (db *DB) RestartExport(ctx context.Context, f task.Fence, total int64) erro
 		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock,
 			args{f.TaskID, f.Attempt, f.Owner}, &one)
 		if err == nil {
-			err = get(ctx, tx, `UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
+			err = get(ctx,
+				tx, `UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
 				args{f.Attempt, total, f.TaskID}, &one)
 		}
 		if err != nil {
@@ -139,7 +140,8 @@ func lostIfNoRows(err error) error {
 func (db *DB) AppendExport(ctx context.Context, f task.Fence, n int64, data []byte, done int64) error {
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		err := get(ctx, tx, `UPDATE account_export SET bytes = bytes + $1, done = $2 WHERE id = $3 AND attempt = $4 AND status = 'working' RETURNING 1`,
+		err := get(ctx, tx,
+			`UPDATE account_export SET bytes = bytes + $1, done = $2 WHERE id = $3 AND attempt = $4 AND status = 'working' RETURNING 1`,
 			args{int64(len(data)), done, f.TaskID, f.Attempt}, &one)
 		if err != nil {
 			return lostIfNoRows(err)

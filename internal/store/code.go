@@ -91,7 +91,9 @@ func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
 
 // RedeemCode redeems a code and stores the key minted from it. The UPDATE matches an unused code in one transaction
 // only, so a code cannot be redeemed twice.
-func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
+func (db *DB) RedeemCode(
+	ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte,
+) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		k := minted
 		var expires sql.NullInt64

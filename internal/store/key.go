@@ -75,7 +75,8 @@ func (db *DB) lockParentKey(ctx context.Context, tx querier, keyID string) error
 		return nil
 	}
 	var id string
-	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock, args{keyID}, &id)
+	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock,
+		args{keyID}, &id)
 }
 
 // KeyByHash returns a key with its user and the amounts that both have spent and reserved in the period.
@@ -92,7 +93,8 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
 		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+capJoin("k.id")+entitlementJoin+`
-		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
+		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(),
+		[]any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err == nil {
 		f.Key, err = k.value()
 	}
@@ -167,16 +169,18 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 			return err
 		}
 		for made := []string{keyID}; len(made) > 0; made = made[1:] {
-			if _, err := tx.exec(ctx, `DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
+			if _, err := tx.exec(ctx,
+				`DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
 				return err
 			}
 			var id string
 			next := len(made)
-			if err := tx.each(ctx, `SELECT id FROM credential_key WHERE made_with <> '' AND made_with = $1 AND revoked_at IS NULL`,
+			err := tx.each(ctx, `SELECT id FROM credential_key WHERE made_with <> '' AND made_with = $1 AND revoked_at IS NULL`,
 				args{made[0]}, []any{&id}, func() error {
 					made = append(made, id)
 					return nil
-				}); err != nil {
+				})
+			if err != nil {
 				return err
 			}
 			for _, id := range made[next:] {

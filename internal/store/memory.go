@@ -170,7 +170,8 @@ func (db *DB) ChangeMemory(
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The memory is read first; if it does not exist, nothing else changes.
 		err := get(ctx, tx, `
-			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
+			SELECT `+memoryColumns+
+			` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
 			args{userID, agentID, memoryID, statusDismissed}, r.dest()...)
 		if err != nil || c.Text == nil && c.Pinned == nil {
 			return err

@@ -148,7 +148,9 @@ func TestNewerSchemaVersionIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Open(t.Context(), b.options)
-			want := fmt.Sprintf("the database has schema version 4711 and this carrel knows up to %d: use the newer carrel that wrote it", known)
+			want := fmt.Sprintf(
+				"the database has schema version 4711 and this carrel knows up to %d: use the newer carrel that wrote it", known,
+			)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}

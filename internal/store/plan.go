@@ -22,15 +22,18 @@ type planRow struct {
 
 func (r *planRow) dest() []any {
 	return []any{
-		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe, &r.declared,
+		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe,
+		&r.declared,
 		&r.created, &r.updated,
 	}
 }
 
 func (r *planRow) value() (p billing.Plan, err error) {
 	p = billing.Plan{
-		Name: r.name.String, SpendCap: optInt64(r.spendCap), TurnCap: optInt64(r.turnCap), RateLimit: optInt64(r.rate), RateBurst: optInt64(r.burst),
-		StorageLimit: optInt64(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
+		Name: r.name.String, SpendCap: optInt64(r.spendCap), TurnCap: optInt64(r.turnCap), RateLimit: optInt64(r.rate),
+		RateBurst:    optInt64(r.burst),
+		StorageLimit: optInt64(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String,
+		Declared:  r.declared.Int64 == 1,
 		CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 	if p.Capabilities, err = decodeList[core.Capability](r.capabilities.String); err != nil {
@@ -83,7 +86,8 @@ const putPlan = `
 
 func planArgs(p billing.Plan) args {
 	return args{
-		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
+		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit),
+		optInt(p.RateBurst),
 		optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
 	}
 }
@@ -130,7 +134,8 @@ func (db *DB) DeletePlan(ctx context.Context, name string) error {
 }
 
 func planInUse() error {
-	return core.Conflict("conflict", "Accounts or subscriptions use this plan. Assign them another plan first; change Stripe subscriptions in Stripe.")
+	return core.Conflict("conflict",
+		"Accounts or subscriptions use this plan. Assign them another plan first; change Stripe subscriptions in Stripe.")
 }
 
 // SetPlan assigns a user's default plan and ends a subscription that is not at Stripe.

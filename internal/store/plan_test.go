@@ -51,7 +51,9 @@ func (w recordingWriter) statement(ctx context.Context, query string, a args, de
 }
 
 func (w recordingWriter) transaction(ctx context.Context, bulk bool, fn writeFunc) error {
-	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
+	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error {
+		return fn(ctx, recorder{tx, w.seen})
+	})
 }
 
 // recordStatements opens a SQLite database that appends every statement to seen.
@@ -190,7 +192,9 @@ func callFederated(t *testing.T, db *DB) {
 	must(db.PutFederatedReply(ctx, []byte("k"), []byte("a"), expires))
 	_, err := db.FederatedReply(ctx, []byte("k"), now)
 	must(err)
-	_, err = db.PutFederatedDocuments(ctx, "s", []source.Document{{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires}})
+	_, err = db.PutFederatedDocuments(ctx, "s", []source.Document{
+		{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires},
+	})
 	must(err)
 	must(db.KeepDocuments(ctx, "u", "a", []string{"l"}, now))
 	must(db.PruneFederated(ctx, now))
@@ -207,14 +211,19 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.RenameThread(ctx, "u", "a", "t", "n", now)
 	must(err)
-	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
+	turn, err := db.SubmitTurn(ctx,
+		"u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
 	for _, id := range []string{"1", "2"} {
-		must(db.ReserveSpend(ctx, billing.Reservation{ID: id, UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
+		must(db.ReserveSpend(ctx, billing.Reservation{
+			ID: id, UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now,
+		}))
 	}
 	must(db.SettleSpend(ctx, "x", 1, false, now))
-	must(db.ReserveSpend(ctx, billing.Reservation{ID: "3", UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
+	must(db.ReserveSpend(ctx, billing.Reservation{
+		ID: "3", UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now,
+	}))
 	_, _, err = db.SpendOf(ctx, "u", "2026-11")
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
@@ -225,7 +234,8 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Reply(ctx, "t", "x")
 	must(err)
-	m, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
+	m, err := db.InsertMemory(ctx, "u",
+		memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
 	must(err)
 	_, err = db.InsertMemory(ctx, "u", m, "g")
 	must(err)
@@ -334,7 +344,8 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 func TestDeletesCascade(t *testing.T) {
 	t.Parallel()
 	tables := []string{
-		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // deleted with an agent
+		// deleted with an agent
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent",
 		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // deleted with a user
 	}
 	for _, b := range backends(t) {

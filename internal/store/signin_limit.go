@@ -14,7 +14,9 @@ var (
 
 // TakeAttempts takes an attempt from each bucket until one is empty. A bucket is stored as the time at which it is full
 // again, so that one statement both checks and counts (the generic cell rate algorithm).
-func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
+func (db *DB) TakeAttempts(
+	ctx context.Context, buckets []signin.Bucket, now time.Time,
+) (taken int, wait time.Duration, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		taken, wait = 0, 0
 		for _, b := range buckets {
@@ -46,7 +48,8 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now tim
 func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		for _, b := range buckets {
-			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`, b.Every.Milliseconds(), b.Key); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`,
+				b.Every.Milliseconds(), b.Key); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,9 @@ func TestExpiredLimitsAndBrowsersArePruned(t *testing.T) {
 			t.Parallel()
 			db, ctx, now := open(t, b.options), t.Context(), time.UnixMilli(1_000_000)
 			for key, burst := range map[string]time.Duration{"short": time.Second, "long": time.Minute} {
-				if _, _, err := db.TakeAttempts(ctx, []signin.Bucket{{Key: []byte(key), TokenBucket: core.TokenBucket{Burst: 3, Every: burst}}}, now); err != nil {
+				if _, _, err := db.TakeAttempts(ctx, []signin.Bucket{{
+					Key: []byte(key), TokenBucket: core.TokenBucket{Burst: 3, Every: burst},
+				}}, now); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -161,7 +161,8 @@ func (db *DB) DueSources(ctx context.Context, now time.Time, n int) ([]source.So
 	var r sourceRow
 	var out []source.Source
 	err := db.read.each(ctx, `
-		SELECT `+sourceColumns+` FROM source s WHERE s.next_sync_at IS NOT NULL AND s.next_sync_at <= $1 ORDER BY s.next_sync_at LIMIT $2 + 0`,
+		SELECT `+sourceColumns+
+		` FROM source s WHERE s.next_sync_at IS NOT NULL AND s.next_sync_at <= $1 ORDER BY s.next_sync_at LIMIT $2 + 0`,
 		args{millis(now), n}, r.dest(), func() error {
 			out = append(out, r.value())
 			return nil

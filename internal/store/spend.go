@@ -76,7 +76,8 @@ type spendLimits struct {
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
 
 // userPlan is the plan that sets a user's limits.
-const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id AND NOT ` + endedAtStripe + `), app_user.plan)`
+const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id AND NOT ` +
+	endedAtStripe + `), app_user.plan)`
 
 // lockLimits locks a user and reads their caps.
 func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spendLimits, err error) {
@@ -123,7 +124,9 @@ func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reserv
 		{core.SpendOfTurn, l.turn, turn},
 	} {
 		if c.limit.Valid && c.used+r.Micros > c.limit.Int64 {
-			return core.Spend{Of: c.of, Capped: true, Cap: c.limit.Int64, Used: c.used, ResetsAt: core.MonthEnd(r.At)}.Reached(), nil
+			return core.Spend{
+				Of: c.of, Capped: true, Cap: c.limit.Int64, Used: c.used, ResetsAt: core.MonthEnd(r.At),
+			}.Reached(), nil
 		}
 	}
 	return nil, nil
@@ -135,7 +138,8 @@ func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'reserved', $10, 0, 1, $11)`,
-		r.ID, r.UserID, row.day, r.TurnID, r.CredentialID, r.AgentID, string(r.Kind), r.Model, r.PriceVersion, r.Micros, millis(r.At))
+		r.ID, r.UserID,
+		row.day, r.TurnID, r.CredentialID, r.AgentID, string(r.Kind), r.Model, r.PriceVersion, r.Micros, millis(r.At))
 	if err != nil {
 		return err
 	}
@@ -167,7 +171,9 @@ func turnRow(ctx context.Context, tx querier, turnID, condition string) (r spend
 }
 
 // setRowState sets the state and amount of a ledger row. It does nothing if the state was changed concurrently.
-func setRowState(ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time) error {
+func setRowState(
+	ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time,
+) error {
 	n, err := tx.exec(ctx, `
 		UPDATE spend_row SET state = $1, micros = $2, estimated = $3, settled_at = $4 WHERE id = $5 AND state = $6`,
 		state, micros, flag(estimated), optMillis(settled), r.id, r.state)
@@ -208,12 +214,16 @@ func (db *DB) SettleSpend(ctx context.Context, turnID string, micros int64, esti
 // SettleRow replaces the estimate of an unsettled row by the actual amount.
 func (db *DB) SettleRow(ctx context.Context, id string, micros int64, estimated bool, now time.Time) error {
 	return db.settle(ctx, micros, estimated, now, func(ctx context.Context, tx querier) (r spendRow, err error) {
-		err = get(ctx, tx, `SELECT `+spendRowColumns+` FROM spend_row WHERE id = $1 AND state <> 'settled'`, args{id}, r.dest()...)
+		err = get(ctx, tx, `SELECT `+spendRowColumns+` FROM spend_row WHERE id = $1 AND state <> 'settled'`,
+			args{id}, r.dest()...)
 		return r, err
 	})
 }
 
-func (db *DB) settle(ctx context.Context, micros int64, estimated bool, now time.Time, find func(context.Context, querier) (spendRow, error)) error {
+func (db *DB) settle(
+	ctx context.Context, micros int64, estimated bool, now time.Time,
+	find func(context.Context, querier) (spendRow, error),
+) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		r, err := find(ctx, tx)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -246,7 +256,8 @@ func (db *DB) EndHolds(ctx context.Context, before time.Time) (ended int, err er
 		var r spendRow
 		var holds []spendRow
 		err := tx.each(ctx, `
-			SELECT `+spendRowColumns+` FROM spend_row WHERE state = 'reserved' AND kind <> 'model' AND created_at < $1 ORDER BY user_id, id`,
+			SELECT `+spendRowColumns+
+			` FROM spend_row WHERE state = 'reserved' AND kind <> 'model' AND created_at < $1 ORDER BY user_id, id`,
 			args{millis(before)}, r.dest(), func() error {
 				holds = append(holds, r)
 				return nil

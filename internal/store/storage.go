@@ -50,7 +50,8 @@ func (db *DB) addBytes(ctx context.Context, tx querier, sourceID string, more in
 	if more == 0 {
 		return nil
 	}
-	if _, err := tx.exec(ctx, `UPDATE source SET bytes = bytes + $1 WHERE id = $2`, more, sourceID); err != nil || more < 0 {
+	if _, err := tx.exec(ctx, `UPDATE source SET bytes = bytes + $1 WHERE id = $2`, more, sourceID); err != nil ||
+		more < 0 {
 		return err
 	}
 	s, err := storage(ctx, tx, documentBytes, ownerOf, sourceID)

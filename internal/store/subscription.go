@@ -28,16 +28,19 @@ func (r *subscriptionRow) value() *billing.Subscription {
 		return nil
 	}
 	return &billing.Subscription{
-		UserID: r.userID.String, Plan: r.plan.String, Status: billing.SubscriptionStatus(r.status.String), StartsAt: at(r.starts.Int64),
-		EndsAt: optAt(r.ends), CancelAtEnd: r.cancel.Int64 == 1, GraceUntil: optAt(r.grace), Source: r.source.String, ExternalID: r.external.String,
-		EventAt: at(r.event.Int64), UpdatedAt: at(r.updated.Int64),
+		UserID: r.userID.String, Plan: r.plan.String, Status: billing.SubscriptionStatus(r.status.String),
+		StartsAt: at(r.starts.Int64),
+		EndsAt:   optAt(r.ends), CancelAtEnd: r.cancel.Int64 == 1, GraceUntil: optAt(r.grace), Source: r.source.String,
+		ExternalID: r.external.String,
+		EventAt:    at(r.event.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 }
 
 // Subscription returns a user's subscription.
 func (db *DB) Subscription(ctx context.Context, userID string) (billing.Subscription, error) {
 	var r subscriptionRow
-	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return billing.Subscription{}, fail("read subscription", "subscription", err)
 	}
@@ -53,7 +56,8 @@ const putSubscription = `
 
 func subscriptionArgs(s billing.Subscription) args {
 	return args{
-		s.UserID, s.Plan, string(s.Status), millis(s.StartsAt), optMillis(s.EndsAt), flag(s.CancelAtEnd), optMillis(s.GraceUntil),
+		s.UserID, s.Plan, string(s.Status), millis(s.StartsAt), optMillis(s.EndsAt), flag(s.CancelAtEnd),
+		optMillis(s.GraceUntil),
 		s.Source, s.ExternalID, millis(s.EventAt), millis(s.UpdatedAt),
 	}
 }
@@ -79,7 +83,8 @@ const (
 	entitlementColumns = subscriptionColumns + `, ` + planColumns
 	entitlementJoin    = `
 		LEFT JOIN subscription ON subscription.user_id = u.id
-		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe + ` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
+		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe +
+		` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
 )
 
 type entitlementRow struct {
@@ -102,7 +107,8 @@ func (r *entitlementRow) value() (billing.Entitlement, error) {
 // Entitlement returns a user's subscription and plan.
 func (db *DB) Entitlement(ctx context.Context, userID string) (billing.Entitlement, error) {
 	var r entitlementRow
-	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return billing.Entitlement{}, fail("read entitlement", "user", err)
 	}

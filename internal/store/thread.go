@@ -95,7 +95,8 @@ func (db *DB) RenameThread(
 ) (thread.Thread, error) {
 	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	err := db.execReturning(ctx, `
-		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
+		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+
+		threadColumns,
 		args{title, millis(now), threadID, userID, agentID}, r.dest())
 	if err != nil {
 		return thread.Thread{}, fail("rename thread", "thread", err)

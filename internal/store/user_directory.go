@@ -34,7 +34,8 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 	var u account.User
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var r userRow
-		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock, args{userID}, r.dest()...)
+		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock,
+			args{userID}, r.dest()...)
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,8 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 		return nil
 	}
 	webhooks, err := manyWebhooks(ctx, tx, `
-		SELECT `+webhookColumns+` FROM webhook w WHERE w.user_id = $1 AND w.disabled_at IS NULL ORDER BY w.id`, args{f.UserID})
+		SELECT `+webhookColumns+
+		` FROM webhook w WHERE w.user_id = $1 AND w.disabled_at IS NULL ORDER BY w.id`, args{f.UserID})
 	if err != nil || len(webhooks) == 0 {
 		return err
 	}
