@@ -236,7 +236,7 @@ func ceremonies(t *testing.T, w *testServer) {
 	other.post(path, body).refused(t, 409, "expired")
 	b.post(path, body).refused(t, 409, "expired") // whoever tries uses it up
 	body["ceremony"] = b.post(path+"/options", "").ok(t).str("ceremony")
-	// of another kind
+	// The ceremony is of another kind.
 	b.post("/api/account/step-up", object{
 		"ceremony": body["ceremony"], "answer": object{"id": "x"},
 	}).refused(t, 409, "expired")

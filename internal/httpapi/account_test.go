@@ -189,10 +189,9 @@ func codeLife(t *testing.T, w *testServer) {
 	p.with("").post("/api/connect/exchange", object{
 		"code": second.str("code"), "client": "editor",
 	}).refused(t, 400, "invalid_code")
-	if got := b.get("/api/account/connect-codes").ok(t).list("connectCodes", "state"); !slices.Equal(got, []string{
-		"claimed",
-	}) {
-		t.Errorf("listed are %v", got)
+	states := b.get("/api/account/connect-codes").ok(t).list("connectCodes", "state")
+	if !slices.Equal(states, []string{"claimed"}) {
+		t.Errorf("listed are %v", states)
 	}
 }
 
@@ -239,9 +238,8 @@ func connectionLife(t *testing.T, w *testServer) {
 	// An API key is not a connection.
 	keys := b.get("/api/account/keys").ok(t).list("keys", "id")
 	b.send("DELETE", "/api/account/connections/"+keys[0], "").refused(t, 404, "not_found")
-	b.send(
-		"DELETE", "/api/account/keys/"+b.get("/api/account/connections").ok(t).list("connections", "id")[0], "",
-	).refused(t, 404, "not_found")
+	connection := b.get("/api/account/connections").ok(t).list("connections", "id")[0]
+	b.send("DELETE", "/api/account/keys/"+connection, "").refused(t, 404, "not_found")
 }
 
 func (b *browser) walkConnections(limit int) []string {

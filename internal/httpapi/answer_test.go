@@ -221,10 +221,9 @@ Not supported by the cited quotes:
 	if string(empty.body) != "# Untitled\n" {
 		t.Errorf("an empty thread is %q", empty.body)
 	}
-	if a := p.post(
-		p.at("/threads/"+id+"/export?format=markdown"), "{}",
-	).refused(t, 405, "method_not_allowed"); a.header.Get("Allow") != "GET" {
-		t.Errorf("POST allows %s", a.header.Get("Allow"))
+	refused := p.post(p.at("/threads/"+id+"/export?format=markdown"), "{}").refused(t, 405, "method_not_allowed")
+	if got := refused.header.Get("Allow"); got != "GET" {
+		t.Errorf("POST allows %s", got)
 	}
 }
 
@@ -297,9 +296,9 @@ func proposedMemories(t *testing.T, w *testServer) {
 	if again := p.post(p.at("/memories/"+ids[0]+"/confirm"), "").ok(t); string(again.body) != string(confirmed.body) {
 		t.Errorf("confirmed again %s", again.body)
 	}
-	if got := p.post(p.at("/memories/"+ids[1]+"/dismiss"),
-		"not JSON, not read").ok(t); string(got.body) != `{"dismissed":true}` {
-		t.Errorf("dismissing answers %s", got.body)
+	dismissed := p.post(p.at("/memories/"+ids[1]+"/dismiss"), "not JSON, not read").ok(t)
+	if string(dismissed.body) != `{"dismissed":true}` {
+		t.Errorf("dismissing answers %s", dismissed.body)
 	}
 	for _, id := range ids {
 		p.post(p.at("/memories/"+id+"/dismiss"), "").refused(t, 404, "not_found")

@@ -485,9 +485,12 @@ func badCredentials(t *testing.T, w *testServer, p *testUser) []bad {
 		if headers[1] == "-" {
 			want = "missing_credential"
 		}
-		for _, op := range append([]operation{{"GET", "/api/agents", ""}, {"GET", "/api/xyzzy", ""}, {
-			"GET", "/api/agents/{agent}/favourites/export?format=csv", "",
-		}}, withBody[:2]...) {
+		operations := append([]operation{
+			{"GET", "/api/agents", ""},
+			{"GET", "/api/xyzzy", ""},
+			{"GET", "/api/agents/{agent}/favourites/export?format=csv", ""},
+		}, withBody[:2]...)
+		for _, op := range operations {
 			body := ""
 			if op.method != "GET" {
 				body = `{"name":"xyzzy"}`

@@ -13,7 +13,8 @@ import (
 )
 
 // pageCSP allows the documentation page its own style sheet and nothing else. The page has no scripts.
-const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
+	"form-action 'none'"
 
 // DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
 // baseURL.

@@ -86,9 +86,10 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 	if r.Method == http.MethodHead {
 		return
 	}
-	s := &stream{w: w, flush: http.NewResponseController(w), request: r, source: source, cancel: func() {
-		cancel(errStreamEnds)
-	}}
+	s := &stream{
+		w: w, flush: http.NewResponseController(w), request: r, source: source,
+		cancel: func() { cancel(errStreamEnds) },
+	}
 	credential := r.Header.Get("Authorization") + "\n" + r.Header.Get("Cookie")
 	a.open.Join(credential, s)
 	defer a.open.Leave(credential, s)

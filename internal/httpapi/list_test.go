@@ -230,10 +230,9 @@ func favouriteSearch(t *testing.T, w *testServer) {
 	p.post(p.at("/favourites"), object{
 		"card": object{"cardId": "5", "title": "Elsewhere", "note": "the relational model"},
 	}).ok(t)
-	if got := p.get(p.at("/favourites?q=relational%20model")).ok(t).list(
-		"favourites", "cardId",
-	); !slices.Equal(got, []string{"1", "5"}) {
-		t.Errorf("the order is %v", got)
+	found := p.get(p.at("/favourites?q=relational%20model")).ok(t).list("favourites", "cardId")
+	if !slices.Equal(found, []string{"1", "5"}) {
+		t.Errorf("the order is %v", found)
 	}
 }
 

@@ -139,7 +139,7 @@ func adminManages(t *testing.T, w *testServer) {
 	p.get("/api/agents").refused(t, 401, "invalid_credential")
 	admin.send("PATCH", "/api/admin/users/"+p.id, `{"spendCapMicros": null, "disabled": false}`).ok(t)
 	p.get("/api/agents").ok(t)
-	// the owner's to do
+	// Only the owner appoints administrators.
 	admin.signedIn().send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden")
 	admin.send("PATCH", "/api/admin/users/"+admin.id, `{"disabled": true}`).refused(t, 409, "conflict")
 	found := admin.get("/api/admin/users?q="+strings.ToUpper(p.id)).ok(t).list("users", "id")

@@ -148,8 +148,9 @@ func sensitiveCells(t *testing.T, w *testServer) {
 	by := func(p *testUser) func(sensitiveCall) answer {
 		return func(c sensitiveCall) answer { return p.send(c.method, c.path, c.body) }
 	}
-	account, admin, everything := key(core.RoleMember.Scopes()...), key(core.ScopeAgents,
-		core.ScopeAdmin), key(core.RoleOwner.Scopes()...)
+	account := key(core.RoleMember.Scopes()...)
+	admin := key(core.ScopeAgents, core.ScopeAdmin)
+	everything := key(core.RoleOwner.Scopes()...)
 	calls := sensitiveCalls(owner, member)
 	before := w.state(t, owner, member)
 	for name, level := range sensitivities {

@@ -311,8 +311,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, body := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1), strings.Replace(c.body, "VALUE",
-			string(encoded), 1)
+		path := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1)
+		body := strings.Replace(c.body, "VALUE", string(encoded), 1)
 		switch c.as {
 		case "session":
 			return b.send(method, path, body)
@@ -325,9 +325,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 	full := []string{c.make(field.max), padded(field.max)}
 	over := []string{c.make(field.max + 1), padded(field.max + 1)}
 	if c.verbatim {
-		full, over = []string{
-			c.make(field.max), " " + c.make(field.max-2) + " ",
-		}, []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
+		full = []string{c.make(field.max), " " + c.make(field.max-2) + " "}
+		over = []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
 	}
 	if field.min > 0 && !c.verbatim {
 		over = append(over, "", " \t\n\u00a0")

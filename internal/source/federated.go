@@ -96,8 +96,8 @@ func (r federatedResult) warning(src Source) Warning {
 	return Warning{SourceID: src.ID, Code: r.failure.Code, Detail: r.failure.Detail}
 }
 
-// queryFederated searches federated sources concurrently. A source that fails is not an error; a failure to store its results
-// is.
+// queryFederated searches federated sources concurrently. A source that fails is not an error; a failure to store its
+// results is.
 func (s *Service) queryFederated(
 	ctx context.Context, buyer Buyer, sources []Source, q search.Query,
 ) ([]federatedResult, error) {

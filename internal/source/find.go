@@ -144,7 +144,8 @@ func (s *Service) findInLanguage(ctx context.Context, q search.Query, found *Fou
 	return nil
 }
 
-// Statistics returns the number of passages in the sources that contain each term. Terms are stemmed by package analysis.
+// Statistics returns the number of passages in the sources that contain each term. The terms are stemmed, as by package
+// analysis.
 func (s *Service) Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error) {
 	return s.engine.Statistics(ctx, sources, terms)
 }

@@ -203,8 +203,8 @@ func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID 
 	return Source{}, core.InvalidField("/sourceId", "This agent has no such source.")
 }
 
-// cards loads the documents of the hits, in their order, and cuts their snippets. A document deleted since the search is
-// left out.
+// cards loads the documents of the hits, in their order, and cuts their snippets. It skips documents that were deleted
+// since the search.
 func (s *Service) cards(ctx context.Context, q search.Query, result search.Result) ([]Card, error) {
 	ids := make([]string, len(result.Hits))
 	for i, h := range result.Hits {

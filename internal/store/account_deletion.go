@@ -33,8 +33,8 @@ func (db *DB) CloseUser(
 			return err
 		}
 		var others int
-		if err := get(ctx,
-			tx, `SELECT count(*) FROM (SELECT 1 AS one FROM app_user WHERE id <> $1 AND closing_at IS NULL LIMIT 1) other`,
+		if err := get(ctx, tx, `
+			SELECT count(*) FROM (SELECT 1 AS one FROM app_user WHERE id <> $1 AND closing_at IS NULL LIMIT 1) other`,
 			args{userID}, &others); err != nil {
 			return err
 		}
@@ -147,7 +147,8 @@ var eraseStatements = []string{
 }
 
 // onlyClientOf selects the OAuth clients that only the user $1 has authorized.
-const onlyClientOf = `id IN (SELECT client_id FROM oauth_grant WHERE user_id = $1 UNION SELECT client_id FROM oauth_code WHERE user_id = $1)
+const onlyClientOf = `id IN (
+		SELECT client_id FROM oauth_grant WHERE user_id = $1 UNION SELECT client_id FROM oauth_code WHERE user_id = $1)
 	AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.client_id = oauth_client.id AND g.user_id <> $1)
 	AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.client_id = oauth_client.id AND c.user_id <> $1)`
 

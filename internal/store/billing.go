@@ -28,10 +28,9 @@ func (db *DB) customer(ctx context.Context, by, value string) (c stripe.Customer
 
 // AddCustomer links a user to a customer of the payment provider, unless the user is already linked.
 func (db *DB) AddCustomer(ctx context.Context, userID, customerID string) error {
-	_, err := db.exec(
-		ctx, `INSERT INTO billing_customer (user_id, customer_id) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`, userID,
-		customerID,
-	)
+	_, err := db.exec(ctx,
+		`INSERT INTO billing_customer (user_id, customer_id) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`,
+		userID, customerID)
 	return fail("add customer", "user", err)
 }
 

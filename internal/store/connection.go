@@ -95,7 +95,8 @@ func (db *DB) Connection(
 
 // RenameConnection renames a connection that is not revoked.
 func (db *DB) RenameConnection(ctx context.Context, userID, connectionID, name string) error {
-	rename := `UPDATE credential_key SET name = $1 WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
+	rename := `UPDATE credential_key SET name = $1
+		WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
 	if core.IsID(core.PrefixGrant, connectionID) {
 		rename = `UPDATE oauth_grant SET name = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`
 	}

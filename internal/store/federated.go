@@ -26,9 +26,9 @@ func (db *DB) PutFederatedReply(ctx context.Context, key, reply []byte, expires 
 	return fail("cache a reply", "reply", err)
 }
 
-// PutFederatedDocuments stores expiring documents and returns them as stored, in the same order. Documents that were kept
-// are not changed, because citations must stay valid. If all are stored unchanged and do not expire soon, nothing is
-// written.
+// PutFederatedDocuments stores expiring documents and returns the stored versions in the same order. Kept documents
+// are not changed, because citations must stay valid. Nothing is written if all are stored unchanged and do not expire
+// soon.
 func (db *DB) PutFederatedDocuments(
 	ctx context.Context, sourceID string, docs []source.Document,
 ) ([]source.Document, error) {

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/credential"
 )
 
-const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
-	k.client_name, k.last_address, k.last_program, k.made_with`
+const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at,
+	k.revoked_at, k.last_used_at, k.client_name, k.last_address, k.last_program, k.made_with`
 
 type keyRow struct {
 	key                     credential.Key
@@ -42,7 +42,8 @@ func (r *keyRow) value() (k credential.Key, err error) {
 }
 
 const insertKey = `
-	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name, made_with)
+	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name,
+		made_with)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 func keyArgs(k credential.Key, hash []byte) args {
@@ -93,8 +94,8 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
 		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+capJoin("k.id")+entitlementJoin+`
-		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(),
-		[]any{&f.Used, &own, &f.CapUsed}, e.dest())...)
+		WHERE k.hash = $2`, args{period, hash},
+		slices.Concat(k.dest(), u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err == nil {
 		f.Key, err = k.value()
 	}
@@ -114,7 +115,8 @@ const capColumns = `credential_cap.micros, coalesce(credential_budget.reserved +
 func capJoin(id string) string {
 	return `
 		LEFT JOIN credential_cap ON credential_cap.credential_id = ` + id + `
-		LEFT JOIN credential_budget ON credential_budget.credential_id = credential_cap.credential_id AND credential_budget.period = $1`
+		LEFT JOIN credential_budget ON credential_budget.credential_id = credential_cap.credential_id
+			AND credential_budget.period = $1`
 }
 
 // Keys returns a user's keys, newest first.

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/oauth"
 )
 
-const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at, g.expires_at,
-	g.last_used_at, g.revoked_at`
+const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at,
+	g.expires_at, g.last_used_at, g.revoked_at`
 
 type grantRow struct {
 	grant                      oauth.Grant
@@ -62,11 +62,11 @@ func oneGrant(ctx context.Context, q querier, grantID string) (t oauth.Token, er
 // InsertAuthCode stores an authorization code under the hash of its secret.
 func (db *DB) InsertAuthCode(ctx context.Context, c oauth.Code, hash []byte) error {
 	_, err := db.exec(ctx, `
-		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time, expires_at)
+		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources,
+			auth_time, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		hash,
-		c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, encodeList(c.Scopes), encodeList(c.Resources),
-		millis(c.AuthTime), millis(c.ExpiresAt))
+		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, encodeList(c.Scopes),
+		encodeList(c.Resources), millis(c.AuthTime), millis(c.ExpiresAt))
 	return fail("insert authorization code", "client", err)
 }
 
@@ -150,8 +150,8 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 }
 
 func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte, now int64) error {
-	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`, hash,
-		grantID, now)
+	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`,
+		hash, grantID, now)
 	return err
 }
 
@@ -232,8 +232,8 @@ func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rota
 func tokenByHash(ctx context.Context, q querier, hash []byte) (oauth.Token, error) {
 	var grantID, scopes, resources string
 	var created, expires int64
-	err := get(ctx,
-		q, `SELECT grant_id, scopes, resources, created_at, expires_at FROM oauth_token WHERE hash = $1`, args{hash},
+	err := get(ctx, q, `
+		SELECT grant_id, scopes, resources, created_at, expires_at FROM oauth_token WHERE hash = $1`, args{hash},
 		&grantID, &scopes, &resources, &created, &expires)
 	if err != nil {
 		return oauth.Token{}, err
@@ -259,8 +259,8 @@ func (db *DB) AccessToken(ctx context.Context, hash []byte) (oauth.Token, error)
 func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error) {
 	var grantID string
 	var created int64
-	err := get(ctx,
-		db.read, `SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
+	err := get(ctx, db.read, `
+		SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
 		&grantID, &created)
 	if err != nil {
 		return oauth.Token{}, fail("read refresh token", "token", err)

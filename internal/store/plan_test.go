@@ -324,7 +324,8 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 		indexes := map[string][]string{}
 		var index, column string
 		if err := db.read.each(t.Context(), `
-			SELECT i.name, coalesce(c.name, '') FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
+			SELECT i.name, coalesce(c.name, '') FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c
+			ORDER BY i.name, c.seqno`,
 			args{table}, []any{&index, &column}, func() error {
 				indexes[index] = append(indexes[index], column)
 				return nil

@@ -11,7 +11,8 @@ import (
 	"carrel/internal/credential"
 )
 
-const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at, s.revoked_at`
+const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at,
+	s.revoked_at`
 
 type sessionRow struct {
 	session                               credential.Session
@@ -36,8 +37,8 @@ func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []by
 	_, err := db.exec(ctx, `
 		INSERT INTO web_session (id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		s.ID, s.UserID,
-		hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt), millis(s.ExpiresAt))
+		s.ID, s.UserID, hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt),
+		millis(s.ExpiresAt))
 	return fail("insert session", "user", err)
 }
 

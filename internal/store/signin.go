@@ -77,8 +77,8 @@ func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (sign
 	var r signin.Reset
 	var created, expires int64
 	var clears int
-	err := get(ctx, db.read, `SELECT user_id, clear_factors, created_at, expires_at FROM password_reset WHERE `+
-		usableReset,
+	err := get(ctx, db.read,
+		`SELECT user_id, clear_factors, created_at, expires_at FROM password_reset WHERE `+usableReset,
 		args{hash, millis(now)}, &r.UserID, &clears, &created, &expires)
 	if err != nil {
 		return signin.Reset{}, fail("read reset", "reset code", err)

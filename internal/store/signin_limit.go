@@ -23,7 +23,8 @@ func (db *DB) TakeAttempts(
 			latest := b.Latest(now) // full later than this, it has no attempt now
 			n, err := tx.exec(ctx, `
 				INSERT INTO signin_limit (key, full_at) VALUES ($1, $2)
-				ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
+				ON CONFLICT (key) DO UPDATE
+					SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
 				WHERE signin_limit.full_at <= $5`,
 				b.Key, millis(now.Add(b.Every)), millis(now), b.Every.Milliseconds(), millis(latest))
 			if err != nil {
@@ -84,7 +85,8 @@ func (db *DB) RememberBrowser(ctx context.Context, userID string, old, hash []by
 func (db *DB) KnowsBrowser(ctx context.Context, hash []byte, email string, now time.Time) (bool, error) {
 	var n int
 	err := get(ctx, db.read, `
-		SELECT count(*) FROM signin_browser b JOIN app_user u ON u.id = b.user_id WHERE b.hash = $1 AND b.expires_at > $2 AND u.email = $3`,
+		SELECT count(*) FROM signin_browser b JOIN app_user u ON u.id = b.user_id
+		WHERE b.hash = $1 AND b.expires_at > $2 AND u.email = $3`,
 		args{hash, millis(now), email}, &n)
 	return n > 0, fail("look up a browser", "browser", err)
 }

@@ -35,8 +35,8 @@ func (db *DB) UsageBy(
 	condition, a := usageOf(userID, from, to)
 	var u billing.Usage
 	rows := []billing.Usage{}
-	err := db.read.each(ctx, `SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+
-		` ORDER BY `+column,
+	err := db.read.each(ctx, `
+		SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+` ORDER BY `+column,
 		a, append([]any{&u.Name}, usageDest(&u)...), func() error {
 			rows = append(rows, u)
 			return nil

@@ -13,7 +13,8 @@ import (
 const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at, email_verified, pending_email`
 
 // joinedUser is userColumns for a join in which the user is called u.
-const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified, u.pending_email`
+const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified,
+	u.pending_email`
 
 type userRow struct {
 	user               account.User
@@ -47,8 +48,7 @@ const insertUser = `
 func userArgs(u account.User, passwordHash string) args {
 	return args{
 		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt),
-		millis(u.CreatedAt),
-		flag(u.EmailVerified),
+		millis(u.CreatedAt), flag(u.EmailVerified),
 	}
 }
 

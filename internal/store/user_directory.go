@@ -44,7 +44,8 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 			return err
 		}
 		_, err = tx.exec(ctx, `
-			UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3, email = $4, email_verified = $5, pending_email = $6 WHERE id = $7`,
+			UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3, email = $4, email_verified = $5, pending_email = $6
+			WHERE id = $7`,
 			string(u.Role), optInt(u.SpendCap), optMillis(u.DisabledAt), u.Email, flag(u.EmailVerified), u.PendingEmail, userID)
 		return err
 	})
