@@ -92,7 +92,7 @@ func TestAccess(t *testing.T) {
 		"an admin's session":       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 		"the operator":             {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 	} {
-		want = append(want, want[0], want[1]) // whoever reads agents may do so through MCP; what is managed can be owned
+		want = append(want, want[0], want[1]) // reading agents includes MCP; managing includes owning
 		for i, op := range columns {
 			got := ""
 			var e *Error

@@ -270,7 +270,7 @@ func revokedAtOnce(t *testing.T, w *testServer) {
 func TestKeyExpiryAndLastUse(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"AKeyEndsWhenItExpires", func(t *testing.T, w *testServer) {
+		{"KeyFailsAfterItExpires", func(t *testing.T, w *testServer) {
 			p := w.user(t, core.PlanOpen)
 			at := w.clock.Now().Add(time.Hour)
 			short := p.with(p.key(credential.NewKey{Name: "an hour", ExpiresAt: &at}))
@@ -280,7 +280,7 @@ func TestKeyExpiryAndLastUse(t *testing.T) {
 			short.get("/api/agents").refused(t, 401, "invalid_credential")
 			p.get("/api/agents").ok(t)
 		}},
-		{"TheLastUseIsKeptWithoutAWritePerRequest", func(t *testing.T, w *testServer) {
+		{"LastUseIsStoredWithoutAWritePerRequest", func(t *testing.T, w *testServer) {
 			p := w.user(t, core.PlanOpen)
 			before := w.db.Stats().Writes
 			for range 50 {

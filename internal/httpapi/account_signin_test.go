@@ -23,11 +23,11 @@ import (
 func TestSignInMethods(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"Point11AKeyNeverChangesHowOneSignsIn", keysStayOut},
-		{"Point11AProofOpensWhatIsSensitive", proofOpens},
-		{"Point12ANewPasswordEndsOtherSessions", newPassword},
-		{"Point12AnAppIsSetUpAskedForAndRemoved", appLife},
-		{"Point12ACeremonyIsForItsSessionAndOnce", ceremonies},
+		{"KeysCannotChangeSignInMethods", keysCannotChangeSignIn},
+		{"StepUpAllowsSensitiveChanges", stepUpAllowsChanges},
+		{"PasswordChangeEndsOtherSessions", newPassword},
+		{"AuthenticatorAppIsAddedUsedAndRemoved", authenticatorAppLifecycle},
+		{"CeremonyIsBoundToItsSessionAndUsedOnce", ceremonies},
 	})
 }
 
@@ -100,7 +100,7 @@ func signInCalls() map[string][2]string {
 	}
 }
 
-func keysStayOut(t *testing.T, w *testServer) {
+func keysCannotChangeSignIn(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	all, b := p.accountKey(), p.signedIn()
 	b.expireProof()
@@ -118,7 +118,7 @@ func keysStayOut(t *testing.T, w *testServer) {
 	}
 }
 
-func proofOpens(t *testing.T, w *testServer) {
+func stepUpAllowsChanges(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b, other := p.signedIn(), p.signedIn()
 	b.expireProof()
@@ -181,7 +181,7 @@ func totp(t *testing.T, key string, now time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
-func appLife(t *testing.T, w *testServer) {
+func authenticatorAppLifecycle(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b := p.signedIn()
 	const path = "/api/account/totp"
@@ -226,7 +226,7 @@ func ceremonies(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
 	const path = "/api/account/passkeys"
-	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // there is no passkey
+	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // the user has no passkey
 	begun := b.post(path+"/options", "").ok(t)
 	id := begun.str("options", "rp", "id")
 	if id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
@@ -234,7 +234,7 @@ func ceremonies(t *testing.T, w *testServer) {
 	}
 	body := object{"ceremony": begun.str("ceremony"), "name": "Laptop", "answer": object{"id": "x"}}
 	other.post(path, body).refused(t, 409, "expired")
-	b.post(path, body).refused(t, 409, "expired") // whoever tries uses it up
+	b.post(path, body).refused(t, 409, "expired") // a failed attempt consumes the ceremony
 	body["ceremony"] = b.post(path+"/options", "").ok(t).str("ceremony")
 	// The ceremony is of another kind.
 	b.post("/api/account/step-up", object{

@@ -23,8 +23,8 @@ func TestAccount(t *testing.T) {
 		{"ConnectionsAreListedRenamedAndRevoked", connectionLife},
 		{"OAuthGrantIsAConnection", grantLife},
 		{"SessionsAreListedAndEnded", sessionLife},
-		{"TheAuditLogIsPaged", auditPages},
-		{"FailedConnectionsAreListed", attemptsTold},
+		{"AuditLogIsPaged", auditPages},
+		{"FailedConnectionsAreListed", attemptsListed},
 		{"ObjectsOfOtherUsersAreNotFound", foreignAccount},
 	})
 }
@@ -358,7 +358,7 @@ func auditPages(t *testing.T, w *testServer) {
 	}
 }
 
-func attemptsTold(t *testing.T, w *testServer) {
+func attemptsListed(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	err := w.db.RecordAttempt(t.Context(), oauth.Attempt{
 		ID: core.NewID("try"), UserID: p.id, Stage: oauth.StageAuthorize, Problem: "access_denied", Count: 1,

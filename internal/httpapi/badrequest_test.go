@@ -27,7 +27,7 @@ type bad struct {
 	headers  []string
 	status   int
 	code     string
-	pointers []string // nil: not looked at
+	pointers []string // not checked if nil
 }
 
 // operation is an operation with a body, and a text field of that body.

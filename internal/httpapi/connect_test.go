@@ -28,7 +28,7 @@ func TestConnecting(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"CodeIsExchangedOnce", exchanged},
-		{"InvalidCodesGetTheSameReply", uselessCodes},
+		{"InvalidCodesGetTheSameReply", invalidCodes},
 		{"InvalidNameLeavesTheCodeUsable", badNames},
 		{"OfAThousandExchangesOneSucceeds", thousand},
 	})
@@ -80,7 +80,7 @@ func exchanged(t *testing.T, w *testServer) {
 	}
 }
 
-func uselessCodes(t *testing.T, w *testServer) {
+func invalidCodes(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	used := p.code()

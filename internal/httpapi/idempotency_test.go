@@ -45,7 +45,7 @@ func (c creation) each() int {
 	return 1
 }
 
-func TestARequestWithAnIdempotencyKeyIsCarriedOutOnce(t *testing.T) {
+func TestRequestWithAnIdempotencyKeyRunsOnce(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"RetryReplaysTheReply", replayed},
@@ -243,7 +243,7 @@ var errCrash = errors.New("the machine went away")
 func TestIdempotencyKeyExpiry(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"ACrashAfterTheWorkMakesNothingTwice", func(t *testing.T, w *testServer) {
+		{"RetryAfterACrashCreatesNothingTwice", func(t *testing.T, w *testServer) {
 			crashed(t, w, &w.claims.beforeFinish)
 		}},
 		{"KeyExpiresAfterADay", forgotten},
@@ -256,7 +256,7 @@ func crashed(t *testing.T, w *testServer, at *map[string]func() error) {
 	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
-			continue // its turn is the record; see AMessageIsItsTurn
+			continue // its turn is the record; see MessagesWithAnIdempotencyKey
 		}
 		before := c.count(p)
 		w.claims.hook(at, c.name, func() error { return errCrash })
@@ -301,7 +301,7 @@ func taken(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
-			continue // it need not wait for the lock; see AMessageIsItsTurn
+			continue // it need not wait for the lock; see MessagesWithAnIdempotencyKey
 		}
 		before := c.count(p)
 		w.claims.hook(&w.claims.afterClaim, c.name, func() error { return errCrash })

@@ -15,9 +15,9 @@ func TestSharing(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"AgentIsShared", agentShared},
-		{"InvitedAgentIsInvisibleUntilAccepted", invitedNowhere},
+		{"InvitedAgentIsInvisibleUntilAccepted", invitedAgentInvisible},
 		{"InvitationIsAnsweredWithASessionOnly", answeredBySession},
-		{"GrantsDoNotRevealAccounts", grantsDoNotTell},
+		{"GrantsDoNotRevealAccounts", grantsHideAccounts},
 		{"OnlyAdministratorsShareWithEverybody", everybodyByAdmins},
 		{"SharesAreInTheAuditListsOfBothAccounts", sharesAreAudited},
 	})
@@ -114,9 +114,9 @@ func agentShared(t *testing.T, w *testServer) {
 		`{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }
 
-// invitedNowhere sends every operation on an agent to which the caller is invited. The replies must equal those for
+// invitedAgentInvisible sends every operation on an agent to which the caller is invited. The replies must equal those for
 // an agent that does not exist.
-func invitedNowhere(t *testing.T, w *testServer) {
+func invitedAgentInvisible(t *testing.T, w *testServer) {
 	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	own := other.agent
 	thread := owner.newThread("T")
@@ -180,9 +180,9 @@ func answeredBySession(t *testing.T, w *testServer) {
 	other.signedIn().send("POST", one+"/accept", "").refused(t, 404, "not_found")
 }
 
-// grantsDoNotTell compares complete replies for invitees in every state. They must equal the reply for an address
+// grantsHideAccounts compares complete replies for invitees in every state. They must equal the reply for an address
 // without an account.
-func grantsDoNotTell(t *testing.T, w *testServer) {
+func grantsHideAccounts(t *testing.T, w *testServer) {
 	owner := w.user(t, core.PlanOpen)
 	member, disabled, decliner := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	if err := w.db.DisableUser(t.Context(), disabled.id, w.clock.Now()); err != nil {

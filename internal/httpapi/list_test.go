@@ -116,7 +116,7 @@ func paging(t *testing.T, w *testServer) {
 func defaultPages(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
-	for i := range 51 { // a message brings its reply along
+	for i := range 51 { // each message has a reply
 		p.post(p.at("/memories"), object{"text": strconv.Itoa(i)}).ok(t)
 		p.post(p.at("/threads/"+thread+"/messages"), object{"text": strconv.Itoa(i)}).ok(t)
 	}
@@ -150,7 +150,7 @@ func messagePages(t *testing.T, w *testServer) {
 			}
 		})
 		var got []string
-		for _, page := range slices.Backward(pages) { // each page leads to an older one
+		for _, page := range slices.Backward(pages) { // oldest page first
 			got = append(got, page...)
 		}
 		if !slices.Equal(got[:18], want) {
@@ -272,7 +272,7 @@ func emptyLists(t *testing.T, w *testServer) {
 			"/messages"): `{"messages":[],"status":"complete"}`,
 	} {
 		if strings.HasSuffix(path, "/threads") {
-			continue // one was just made
+			continue // the user has an agent
 		}
 		if got := string(p.get(path).ok(t).body); got != want {
 			t.Errorf("%s is %s", path, got)

@@ -15,7 +15,7 @@ func TestPlans(t *testing.T) {
 	onBothDatabases(t, []test{
 		{"MissingCapabilityIsRefusedAndHidden", capabilityDisabled},
 		{"SubscriptionHasAnEnd", subscriptionForATime},
-		{"UsageShowsTheRemainingSpend", usageTold},
+		{"UsageShowsTheRemainingSpend", remainingSpendShown},
 		{"KeyAtItsCapCannotStartATurn", credentialCapped},
 		{"OnlyAdminsManageAccounts", adminManages},
 	})
@@ -69,7 +69,7 @@ func subscriptionForATime(t *testing.T, w *testServer) {
 	admin.send("PUT", path, `{"plan": "open", "endsAt": "tomorrow"}`).refused(t, 400, "invalid_request")
 }
 
-func usageTold(t *testing.T, w *testServer) {
+func remainingSpendShown(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	mine := p.accountKey()
 	limit := int64(1_000_000)
@@ -108,7 +108,7 @@ func usageTold(t *testing.T, w *testServer) {
 	if !strings.Contains(string(caps.body), `"capMicros":300000,"usedMicros":0,"leftMicros":300000`) {
 		t.Errorf("the caps are %s", caps.body)
 	}
-	mine.send("PUT", key, `{"capMicros": null}`).refused(t, 403, "forbidden") // it would lift its own
+	mine.send("PUT", key, `{"capMicros": null}`).refused(t, 403, "forbidden") // a key cannot remove its own cap
 	p.signedIn().send("PUT", key, `{"capMicros": null}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
 }

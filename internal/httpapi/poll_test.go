@@ -166,7 +166,7 @@ func TestPollEndsAtShutdown(t *testing.T) {
 			c := w.talk(t)
 			tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 			polled := c.polling(tag, "60")
-			time.Sleep(100 * time.Millisecond) // to let it wait; else it does not begin to
+			time.Sleep(100 * time.Millisecond) // so that the request is waiting
 			close(w.draining)
 			if a := soon(t, polled); a.status != http.StatusNotModified {
 				t.Errorf("got %d %s", a.status, a.body)

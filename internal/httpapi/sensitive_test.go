@@ -52,7 +52,7 @@ var sensitivities = map[string]sensitivity{
 	"cancelTask": ordinary,
 }
 
-func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
+func TestEveryAccountOperationHasACredentialRule(t *testing.T) {
 	t.Parallel()
 	var document struct {
 		Paths map[string]map[string]yaml.Node
@@ -85,10 +85,10 @@ func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
 }
 
 // Every sensitive operation is sent with every kind of credential.
-func TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo(t *testing.T) {
+func TestSignInMethodsChangeOnlyWithAFreshSession(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"CellByCell", sensitiveCells},
+		{"EveryOperationWithEveryCredential", everyOperationWithEveryCredential},
 		{"KeysCreatedByKeysAreLimited", madeByKeys},
 	})
 }
@@ -135,7 +135,7 @@ func sensitiveCalls(owner, member *testUser) map[string]sensitiveCall {
 	return calls
 }
 
-func sensitiveCells(t *testing.T, w *testServer) {
+func everyOperationWithEveryCredential(t *testing.T, w *testServer) {
 	owner, member := w.ownerAndMember(t)
 	fresh, stale := owner.signedIn(), owner.signedIn()
 	stale.expireProof()

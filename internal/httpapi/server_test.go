@@ -143,7 +143,7 @@ type testServer struct {
 	draining    chan struct{}
 	url         string
 	client      *http.Client
-	stop        func() // waits for requests, after which the log is whole
+	stop        func() // waits for requests, so that the log is complete
 	// admitted, if set, is called after the credential of a request was accepted and before the request is served.
 	admitted atomic.Pointer[func(core.Actor)]
 }
@@ -228,7 +228,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	srv := server.New(cfg, log, obs.NewMetrics("test"), server.Options{
 		Routes: func(mux *http.ServeMux) {
 			api.Routes(mux)
-			w.oauth.Routes(mux, nil) // nobody opens its pages here
+			w.oauth.Routes(mux, nil) // its pages are not requested in these tests
 		},
 		Problem: problems.Write, Ready: db.Ping,
 	})
@@ -250,7 +250,7 @@ func (w *testServer) admit(ctx context.Context, who core.Actor) error {
 // answerer echoes messages unless a test has set a script for the question.
 type answerer struct {
 	echo.Answerer
-	scripts sync.Map // of a question's text to a script
+	scripts sync.Map // question text to script
 }
 
 // script runs a turn and returns the text of its reply.
@@ -537,7 +537,7 @@ func (a answer) checkProblem(t testing.TB) {
 // pointers returns the pointers of a problem's errors, in order.
 func (a answer) pointers() []string {
 	var p struct{ Errors []struct{ Pointer string } }
-	_ = json.Unmarshal(a.body, &p) // what is no problem has none
+	_ = json.Unmarshal(a.body, &p) // other replies have no pointers
 	out := []string{}
 	for _, e := range p.Errors {
 		out = append(out, e.Pointer)
@@ -548,7 +548,7 @@ func (a answer) pointers() []string {
 // value returns the value at a path of keys, or nil.
 func (a answer) value(path ...string) any {
 	var v any
-	_ = json.Unmarshal(a.body, &v) // what is no JSON has no values
+	_ = json.Unmarshal(a.body, &v) // other replies have no values
 	for _, key := range path {
 		o, _ := v.(object)
 		v = o[key]

@@ -144,7 +144,7 @@ func badCookies(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	name, secret, _ := strings.Cut(b.cookie, "=")
 	for cookie, code := range map[string]string{
-		"carrel=" + secret:                       "missing_credential", // the name of plain HTTP, which another host may set
+		"carrel=" + secret:                       "missing_credential", // the cookie name of plain HTTP, which another host may set
 		name + "=":                               "missing_credential",
 		b.cookie + "; " + b.cookie:               "missing_credential",
 		b.cookie + "; " + name + "=x":            "missing_credential",
@@ -183,7 +183,7 @@ func sessionAtTheCap(t *testing.T, w *testServer) {
 	p.signedIn().post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 }
 
-// profile uses an administrator, whose address changes at once. pendingAddress tests that of a member.
+// profile uses an administrator, whose address changes at once. For members see pendingAddress.
 func profile(t *testing.T, w *testServer) {
 	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	w.makeAdmin(t, p)
@@ -308,7 +308,7 @@ func TestStepUp(t *testing.T) {
 		key.send("PATCH", "/api/account", email("c")).refused(t, 403, "session_required")
 		key.send("PATCH", "/api/account", `{"name":"Also harmless"}`).ok(t)
 		key.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
-		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has nothing to give
+		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has no scope to pass on
 		p.accountKey().post("/api/account/connect-codes", "").ok(t)
 		a := key.get("/api/account").ok(t)
 		if a.str("credential", "kind") != "key" || a.value("credential", "provedUntil") != nil {

@@ -149,10 +149,10 @@ func TestThreadEvents(t *testing.T) {
 		{"WireFormat", onTheWire},
 		{"IDsIncrease", growingIDs},
 		{"IdleThread", idleThread},
-		{"ThreadWithoutTurns", neverAsked},
+		{"ThreadWithoutTurns", threadWithoutTurns},
 		{"EndedTurnIsReplayed", endedTurn},
 		{"RunningTurnIsReplayedFromItsStart", workingTurn},
-		{"DoneEventHasAReason", toldEnds},
+		{"DoneEventHasAReason", doneReasons},
 		{"BadRequestIsAProblem", badStreams},
 		{"RevokedKeyEndsTheStream", revokedStream},
 		{"DisabledUserEndsTheStream", disabledStream},
@@ -239,8 +239,8 @@ func idleThread(t *testing.T, w *testServer) {
 	f.ends()
 }
 
-// neverAsked follows a thread without a turn.
-func neverAsked(t *testing.T, w *testServer) {
+// threadWithoutTurns follows a thread without a turn.
+func threadWithoutTurns(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow("?", "until=done")
 	c.say("first").ok(t)
@@ -309,7 +309,7 @@ func workingTurn(t *testing.T, w *testServer) {
 	f.ends()
 }
 
-func toldEnds(t *testing.T, w *testServer) {
+func doneReasons(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	text := "fails " + c.id
 	w.script(text, func(context.Context, *task.Run, thread.Question) (string, error) {
@@ -378,7 +378,7 @@ func revokedStream(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	f.ends()
-	if took := time.Since(revoked); took > 3*time.Second { // a second, on a machine that is not this busy
+	if took := time.Since(revoked); took > 3*time.Second { // usually a second; more on a busy machine
 		t.Errorf("it went on for %v", took)
 	}
 	s.goOn()
@@ -440,7 +440,7 @@ func (w *testServer) busy(c talk) string {
 					piece := fmt.Sprint(n, ".", i, " ")
 					all.WriteString(piece)
 					r.Delta(piece)
-					r.Emit("note", fmt.Appendf(nil, `{"i":%d}`, i)) // parts the pieces
+					r.Emit("note", fmt.Appendf(nil, `{"i":%d}`, i)) // separates the deltas
 					time.Sleep(time.Millisecond)
 				}
 				return nil, nil

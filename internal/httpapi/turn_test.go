@@ -233,7 +233,7 @@ func sameText(t *testing.T, w *testServer) {
 		}
 	}
 	waiting := c.saying(s.text, "Prefer", "wait=20")
-	time.Sleep(200 * time.Millisecond) // to get there before the end; what comes later is a new question
+	time.Sleep(200 * time.Millisecond) // so that the requests arrive before the turn ends
 	s.goOn()
 	along := soon(t, waiting).ok(t)
 	if along.str("text") != whole {

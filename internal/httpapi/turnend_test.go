@@ -333,7 +333,7 @@ func refusedMessage(t *testing.T, w *testServer) {
 		refused(t, http.StatusNotFound, "not_found")
 	mended("404")
 	poor := w.user(t, core.PlanNone)
-	for range 2 { // another body would be a mismatch if it were kept
+	for range 2 { // if the key were kept, another body would be a mismatch
 		poor.post(poor.at("/threads/thr_00000000000000000000000000/messages"), object{"text": core.NewSeed()},
 			"Idempotency-Key", "402").
 			refused(t, http.StatusPaymentRequired, "no_subscription")

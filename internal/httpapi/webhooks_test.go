@@ -197,7 +197,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 
 func deliverWebhooks(t *testing.T, db *store.DB) {
 	w := newServer(t, db, "outbound-private", "on")
-	w.clock.Set(time.Now()) // the library wants the present
+	w.clock.Set(time.Now()) // the library checks the timestamp
 	type request struct {
 		header http.Header
 		body   []byte
