@@ -63,7 +63,7 @@ func citing(d source.Document) thread.Answer {
 		}},
 		Checks: []thread.Check{
 			{Start: 0, End: 21, State: thread.Supported},
-			{Start: 22, End: 34, State: thread.Unsupported, Reason: "1971 is not in what is cited."},
+			{Start: 22, End: 34, State: thread.Unsupported, Reason: "The quotes it cites do not contain 1971."},
 		},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_x", Text: "I read German."}},
 		Usage:        &thread.Usage{Model: "m", InputTokens: 10, OutputTokens: 2, CostMicros: 7, Estimated: true},
@@ -87,7 +87,7 @@ func citedReply(t *testing.T, w *testServer) {
 	extra := fmt.Sprintf(`"partial":true,"citations":[{"n":1,"cardId":%q,"documentId":%q,"sourceId":%q,`+
 		`"title":"A Relational Model of Data","authors":["Edgar F. Codd"],"year":1970,"url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","quote":"A relational model is proposed.","start":25,"end":56,"page":2}],`+
-		`"checks":[{"start":0,"end":21,"state":"supported"},{"start":22,"end":34,"state":"unsupported","reason":"1971 is not in what is cited."}],`+
+		`"checks":[{"start":0,"end":21,"state":"supported"},{"start":22,"end":34,"state":"unsupported","reason":"The quotes it cites do not contain 1971."}],`+
 		`"followUps":["When?"],"query":"codd proposed","memoriesUsed":[{"id":"mem_x","text":"I read German."}],`+
 		`"usage":{"model":"m","inputTokens":10,"outputTokens":2,"costMicros":7,"estimated":true}`,
 		d.CardID(), d.ID, d.SourceID)
@@ -207,7 +207,7 @@ Quotes:
 
 Not supported by the cited quotes:
 
-- “In 1971 \[1\].”: 1971 is not in what is cited.
+- “In 1971 \[1\].”: The quotes it cites do not contain 1971.
 
 ## Bibliography
 
