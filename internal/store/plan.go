@@ -89,7 +89,8 @@ const putPlan = `
 func planArgs(p billing.Plan) args {
 	return args{
 		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap),
-		optInt(p.RateLimit), optInt(p.RateBurst), optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
+		optInt(p.RateLimit), optInt(p.RateBurst), optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared),
+		millis(p.CreatedAt), millis(p.UpdatedAt),
 	}
 }
 

@@ -18,7 +18,9 @@ func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]a
 	var r userRow
 	users := make([]account.User, 0, capacityFor(n))
 	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user
-		WHERE id < $1 AND closing_at IS NULL AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
+		WHERE id < $1 AND closing_at IS NULL
+			AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\')
+		ORDER BY id DESC LIMIT $3 + 0`,
 		args{beforeOrLast(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
 			users = append(users, r.value())
 			return nil
