@@ -112,12 +112,12 @@ var rowsOfUsers = []rowOf{
 var otherTables = map[string]string{
 	"installation": "of all", "node": "of servers", "document_change_counter": "a number", "search_index": "of servers",
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all",
-	"billing_event":  "ids of events, for a time",
+	"billing_event":  "ids of events, which expire",
 	"schema_version": "of the schema", "goose_db_version": "of the schema", "sqlite_sequence": "of SQLite",
 	"live_answer": "cached replies of catalogues, by hash", "audit": "filled by the log itself",
 	"audit_head":   "of the log",
-	"signin_limit": "counts under keyed hashes, for a while",
-	"setup":        "has one row, which the test gives to whom it wants",
+	"signin_limit": "counts by keyed hash, which expire",
+	"setup":        "has one row, which a test inserts itself",
 }
 
 func fill(t *testing.T, db *DB, name string) {
