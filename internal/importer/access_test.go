@@ -106,13 +106,11 @@ func (w *fixture) shared(g core.Grant) core.Actor {
 	}
 	if g != core.GrantNone {
 		now := w.clock.Now()
-		w.must(
-			w.db.Offer(
-				w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now},
-				agent.MaxInvitations,
-			),
-		)
-		w.must(w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now))
+		offer := agent.Offer{Invitee: other.UserID, Grant: g, At: now}
+		_, err := w.db.Offer(w.t.Context(), w.actor.UserID, w.agent, offer, agent.MaxInvitations)
+		w.must(err)
+		_, err = w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now)
+		w.must(err)
 	}
 	return other
 }

@@ -19,6 +19,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/importer"
@@ -67,7 +68,8 @@ func newFixtureWith(t *testing.T, client *http.Client, change ...func(*importer.
 	}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
-	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	events := audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: events})
 	name := "Test"
 	a, err := agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	w.must(err)
@@ -77,7 +79,9 @@ func newFixtureWith(t *testing.T, client *http.Client, change ...func(*importer.
 	)
 	box, err := secretbox.New(make([]byte, 32), "test")
 	w.must(err)
-	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	w.sources = source.NewService(source.Deps{
+		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
+	})
 	options := importer.Options{Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20}
 	for _, f := range change {
 		f(&options)

@@ -44,14 +44,14 @@ var invitationTests = []test{
 			AgentID: w.ada.agent, Name: "Ada's first", Grant: core.GrantUser, OwnerName: "Ada",
 			OwnerEmail: w.ada.user.Email, CreatedAt: w.now,
 		}})
-		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.ada.id, w.ada.agent, w.held(), w.now), "invitation")
-		w.must(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
+		w.wantMissing(errorOf(w.db.AcceptInvitation(w.ctx, w.ada.id, w.ada.agent, w.held(), w.now)), "invitation")
+		w.must(errorOf(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
 		w.same("answered", w.invitationsOf(w.bert.id), []string{})
-		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
+		w.wantMissing(errorOf(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // effective at once, because the user has accepted before
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
-		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 	}},
 	{"InvitationDoesNotRevealWhetherAnAccountExists", func(w *fixture) {
@@ -64,7 +64,7 @@ var invitationTests = []test{
 		for i, invitee := range append(known, unknown...) {
 			w.must(w.offer(w.ada.agent, invitee, core.GrantViewer, w.now.Add(time.Duration(i)*time.Second)))
 		}
-		w.must(w.db.DeclineInvitation(w.ctx, declined.ID, w.ada.agent, w.held(), w.now))
+		w.must(errorOf(w.db.DeclineInvitation(w.ctx, declined.ID, w.ada.agent, w.held(), w.now)))
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
 		want := []agent.Share{}
@@ -77,8 +77,8 @@ var invitationTests = []test{
 		w.same("shares", shares, want)
 		for _, invitee := range append(known, unknown...) {
 			w.must(w.offer(w.ada.agent, invitee, core.GrantUser, w.now))
-			w.must(w.db.DeleteShare(w.ctx, w.ada.agent, invitee))
-			w.wantMissing(w.db.DeleteShare(w.ctx, w.ada.agent, invitee), "grant")
+			w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee)))
+			w.wantMissing(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee)), "grant")
 		}
 		w.wantKind(w.offer(w.ada.agent, w.ada.user.Email, core.GrantUser, w.now), core.KindInvalid, "")
 	}},
@@ -86,34 +86,34 @@ var invitationTests = []test{
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, w.now))
 		w.must(w.offer(w.ada.second, w.bert.id, core.GrantUser, w.now))
 		decline := w.now.Add(time.Minute)
-		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline))
+		w.must(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline)))
 		w.same("earlier ones stay", w.invitationsOf(w.bert.id), []string{w.ada.second})
-		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline), "invitation")
+		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline)), "invitation")
 		// Neither a withdrawn and repeated invitation nor another agent circumvents it.
-		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id)))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, decline.Add(time.Minute)))
 		w.must(w.offer(w.newAgent(w.ada.id, "Another").ID, w.bert.user.Email, core.GrantUser, decline.Add(time.Minute)))
 		w.same("held back", w.invitationsOf(w.bert.id), []string{w.ada.second})
-		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline), "invitation")
+		w.wantMissing(errorOf(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline)), "invitation")
 		later, err := w.db.Invitations(w.ctx, w.bert.id, decline)
 		w.must(err)
 		w.same("when it is over", len(later), 3)
 		// Other owners are not affected.
 		carl := w.person("Carl")
-		w.must(w.db.Offer(w.ctx, carl.id, carl.agent,
-			agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
+		w.must(errorOf(w.db.Offer(w.ctx, carl.id, carl.agent,
+			agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1)))
 		w.same("another owner", w.invitationsOf(w.bert.id), []string{carl.agent, w.ada.second})
 	}},
 	{"AUserLeavesASharedAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)
-		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
+		w.must(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
 		w.same("shares", shares, []agent.Share{})
-		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
+		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
 		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // a grant to all, which a single user cannot end
-		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
+		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},
 	{"InvitationWaitsForAnAccountWithAVerifiedAddress", func(w *fixture) {
@@ -143,7 +143,7 @@ var invitationTests = []test{
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.after(1)))
 		w.same("listed", w.invitationsOf(w.bert.id), []string{w.ada.agent})
-		w.must(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
+		w.must(errorOf(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
@@ -172,7 +172,7 @@ var invitationTests = []test{
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
 		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // an open invitation can be changed
-		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee)))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now))
 	}},
 }

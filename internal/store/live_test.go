@@ -21,7 +21,7 @@ func (w *fixture) result(externalID, text string, at time.Time) source.Document 
 
 func (w *fixture) putLive(sourceID string, docs ...source.Document) []source.Document {
 	w.t.Helper()
-	stored, err := w.db.PutLiveDocuments(w.ctx, sourceID, docs)
+	stored, err := w.db.PutFederatedDocuments(w.ctx, sourceID, docs)
 	w.must(err)
 	return stored
 }
@@ -39,20 +39,20 @@ func (w *fixture) missing(id string) bool {
 var liveTests = []test{
 	{"AnswerIsCachedUntilItExpires", func(w *fixture) {
 		key, other := []byte{0, 1}, []byte{0, 2}
-		_, err := w.db.LiveAnswer(w.ctx, key, w.now)
-		w.wantMissing(err, "answer")
-		w.must(w.db.PutLiveAnswer(w.ctx, key, []byte("first"), w.after(10)))
-		w.must(w.db.PutLiveAnswer(w.ctx, other, []byte("other"), w.after(99)))
-		w.must(w.db.PutLiveAnswer(w.ctx, key, []byte("second"), w.after(20)))
-		got, err := w.db.LiveAnswer(w.ctx, key, w.after(19))
+		_, err := w.db.FederatedReply(w.ctx, key, w.now)
+		w.wantMissing(err, "reply")
+		w.must(w.db.PutFederatedReply(w.ctx, key, []byte("first"), w.after(10)))
+		w.must(w.db.PutFederatedReply(w.ctx, other, []byte("other"), w.after(99)))
+		w.must(w.db.PutFederatedReply(w.ctx, key, []byte("second"), w.after(20)))
+		got, err := w.db.FederatedReply(w.ctx, key, w.after(19))
 		w.must(err)
 		w.same("answer", string(got), "second")
-		_, err = w.db.LiveAnswer(w.ctx, key, w.after(20))
-		w.wantMissing(err, "answer")
-		w.must(w.db.PruneLive(w.ctx, w.after(20)))
-		_, err = w.db.LiveAnswer(w.ctx, key, w.now)
-		w.wantMissing(err, "answer")
-		_, err = w.db.LiveAnswer(w.ctx, other, w.now)
+		_, err = w.db.FederatedReply(w.ctx, key, w.after(20))
+		w.wantMissing(err, "reply")
+		w.must(w.db.PruneFederated(w.ctx, w.after(20)))
+		_, err = w.db.FederatedReply(w.ctx, key, w.now)
+		w.wantMissing(err, "reply")
+		_, err = w.db.FederatedReply(w.ctx, other, w.now)
 		w.must(err)
 	}},
 	{"ExpiringDocumentIsNeitherCountedNorIndexed", func(w *fixture) {
@@ -68,7 +68,7 @@ var liveTests = []test{
 		w.must(err)
 		w.same("changes", w.summary(before), []string{})
 		w.same("count", w.documents(w.ada), 0)
-		_, err = w.db.PutLiveDocuments(w.ctx, "src_none", []source.Document{w.result("x", "x", w.now)})
+		_, err = w.db.PutFederatedDocuments(w.ctx, "src_none", []source.Document{w.result("x", "x", w.now)})
 		w.wantMissing(err, "source")
 	}},
 	{"RepeatedResultKeepsItsIDAndIsExtended", func(w *fixture) {
@@ -99,7 +99,7 @@ var liveTests = []test{
 			w.result("2", "two again", w.after(9)))
 		w.same("kept", stored[0].Text, "one")
 		w.same("not kept", stored[1].Text, "two again")
-		w.must(w.db.PruneLive(w.ctx, w.now.Add(2*week)))
+		w.must(w.db.PruneFederated(w.ctx, w.now.Add(2*week)))
 		w.same("gone", []bool{w.missing(kept.ID), w.missing(left.ID)}, []bool{false, true})
 		w.same("count", w.documents(w.ada), 1)
 		w.same("changes", w.summary(before), []string{"put " + kept.ID})
@@ -113,7 +113,7 @@ var liveTests = []test{
 		fresh := w.result("fresh", "x", w.after(1))
 		w.putLive(w.ada.source, fresh)
 		w.put(w.ada.source, 1, 0, w.doc("stored", "x"))
-		w.must(w.db.PruneLive(w.ctx, w.now.Add(week)))
+		w.must(w.db.PruneFederated(w.ctx, w.now.Add(week)))
 		w.same("left", len(w.scan(w.ada.source)), 2)
 		w.same("fresh is gone", w.missing(fresh.ID), false)
 	}},
@@ -125,7 +125,7 @@ var liveTests = []test{
 			if i%2 == 1 { // in reverse order, which must not deadlock
 				mine[0], mine[1] = mine[1], mine[0]
 			}
-			stored, err := w.db.PutLiveDocuments(w.ctx, w.ada.source, mine)
+			stored, err := w.db.PutFederatedDocuments(w.ctx, w.ada.source, mine)
 			if err == nil {
 				err = w.db.KeepDocuments(w.ctx, w.ada.id, w.ada.agent, []string{stored[0].ID, stored[1].ID}, w.now)
 			}

@@ -21,7 +21,7 @@ const (
 // testAPI is a local server in place of a public API.
 type testAPI struct {
 	*httptest.Server
-	asked atomic.Int64
+	requests atomic.Int64
 }
 
 // serve starts an API. Handlers reply to invalid requests with status 400, as the real APIs do.
@@ -29,7 +29,7 @@ func serve(t testing.TB, h http.HandlerFunc) *testAPI {
 	t.Helper()
 	a := &testAPI{}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.asked.Add(1)
+		a.requests.Add(1)
 		h(w, r)
 	}))
 	t.Cleanup(a.Close)

@@ -10,31 +10,32 @@ import (
 	"carrel/internal/source"
 )
 
-// LiveAnswer returns the cached answer of a live source unless it has expired.
-func (db *DB) LiveAnswer(ctx context.Context, key []byte, now time.Time) (answer []byte, err error) {
+// FederatedReply returns the cached reply of a federated source unless it has expired.
+func (db *DB) FederatedReply(ctx context.Context, key []byte, now time.Time) (reply []byte, err error) {
 	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`,
-		args{key, millis(now)}, &answer)
-	return answer, fail("read an answer", "answer", err)
+		args{key, millis(now)}, &reply)
+	return reply, fail("read a cached reply", "reply", err)
 }
 
-// PutLiveAnswer caches the answer of a live source.
-func (db *DB) PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error {
+// PutFederatedReply caches the reply of a federated source.
+func (db *DB) PutFederatedReply(ctx context.Context, key, reply []byte, expires time.Time) error {
 	_, err := db.exec(ctx, `
 		INSERT INTO live_answer (key, answer, expires_at) VALUES ($1, $2, $3)
-		ON CONFLICT (key) DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at`, key, answer, millis(expires))
-	return fail("store an answer", "answer", err)
+		ON CONFLICT (key) DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at`,
+		key, reply, millis(expires))
+	return fail("cache a reply", "reply", err)
 }
 
-// PutLiveDocuments stores expiring documents and returns them as stored, in the same order. Documents that were kept
-// are not changed, because citations must stay valid. If all are stored unchanged and do not expire soon, nothing is
-// written.
-func (db *DB) PutLiveDocuments(
+// PutFederatedDocuments stores expiring documents and returns the stored versions in the same order. Kept documents
+// are not changed, because citations must stay valid. Nothing is written if all are stored unchanged and do not expire
+// soon.
+func (db *DB) PutFederatedDocuments(
 	ctx context.Context, sourceID string, docs []source.Document,
 ) ([]source.Document, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
-	stored, err := db.liveDocuments(ctx, sourceID, docs)
+	stored, err := db.documentsByExternalID(ctx, sourceID, docs)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +44,10 @@ func (db *DB) PutLiveDocuments(
 		return known && (was.ExpiresAt == nil || bytes.Equal(was.Hash, d.Hash) && expiresLateEnough(*was.ExpiresAt, d))
 	})
 	if len(changed) > 0 {
-		if err := db.writeLive(ctx, sourceID, changed); err != nil {
+		if err := db.writeFederatedDocuments(ctx, sourceID, changed); err != nil {
 			return nil, err
 		}
-		if stored, err = db.liveDocuments(ctx, sourceID, docs); err != nil {
+		if stored, err = db.documentsByExternalID(ctx, sourceID, docs); err != nil {
 			return nil, err
 		}
 	}
@@ -64,8 +65,8 @@ func expiresLateEnough(expires time.Time, d source.Document) bool {
 	return expires.After(d.UpdatedAt.Add(d.ExpiresAt.Sub(d.UpdatedAt) / 2))
 }
 
-// liveDocuments returns the stored documents of a source by external id.
-func (db *DB) liveDocuments(
+// documentsByExternalID returns the stored documents of a source by external id.
+func (db *DB) documentsByExternalID(
 	ctx context.Context, sourceID string, docs []source.Document,
 ) (map[string]source.Document, error) {
 	names := make([]string, len(docs))
@@ -74,7 +75,8 @@ func (db *DB) liveDocuments(
 	}
 	rows := make([]source.Document, 0, len(docs))
 	err := db.documents(ctx, &rows, `
-		SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2"), args{sourceID, encodeList(names)})
+		SELECT `+documentColumns+` FROM document
+		WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2"), args{sourceID, encodeList(names)})
 	if err != nil {
 		return nil, fail("read documents", "source", err)
 	}
@@ -85,7 +87,7 @@ func (db *DB) liveDocuments(
 	return out, nil
 }
 
-func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Document) error {
+func (db *DB) writeFederatedDocuments(ctx context.Context, sourceID string, docs []source.Document) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
@@ -102,9 +104,8 @@ func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Docu
 					expires_at = excluded.expires_at
 				WHERE document.expires_at IS NOT NULL`,
 				d.ID, sourceID, d.ExternalID, d.Title, encodeList(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI,
-				d.Venue, d.Type,
-				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt),
-				millis(d.UpdatedAt), optMillis(d.ExpiresAt))
+				d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash,
+				millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt))
 			if err != nil {
 				return err
 			}
@@ -120,7 +121,8 @@ func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []s
 	var id, sourceID string
 	err := db.read.each(ctx, `
 		SELECT d.id, d.source_id FROM document d JOIN source s ON s.id = d.source_id
-		WHERE d.id IN `+db.dialect.in("$1")+` AND d.expires_at IS NOT NULL AND s.agent_id = $2 AND `+agentAccessible("$2", "$3"),
+		WHERE d.id IN `+db.dialect.in("$1")+` AND d.expires_at IS NOT NULL AND s.agent_id = $2
+			AND `+agentAccessible("$2", "$3"),
 		args{encodeList(ids), agentID, userID}, []any{&id, &sourceID}, func() error {
 			bySource[sourceID] = append(bySource[sourceID], id)
 			return nil
@@ -135,7 +137,8 @@ func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []s
 				return err
 			}
 			err := tx.each(ctx, `
-				UPDATE document SET expires_at = NULL WHERE id IN `+db.dialect.in("$1")+` AND expires_at IS NOT NULL RETURNING id`,
+				UPDATE document SET expires_at = NULL
+				WHERE id IN `+db.dialect.in("$1")+` AND expires_at IS NOT NULL RETURNING id`,
 				args{encodeList(bySource[sourceID])}, []any{&id}, func() error {
 					kept[sourceID] = append(kept[sourceID], id)
 					return nil
@@ -160,14 +163,15 @@ func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []s
 // pruneBatch is the number of documents deleted per statement, so that other writes can run in between.
 const pruneBatch = 1000
 
-// PruneLive deletes expired answers and documents.
-func (db *DB) PruneLive(ctx context.Context, now time.Time) error {
+// PruneFederated deletes expired replies and documents.
+func (db *DB) PruneFederated(ctx context.Context, now time.Time) error {
 	if _, err := db.exec(ctx, `DELETE FROM live_answer WHERE expires_at <= $1`, millis(now)); err != nil {
-		return fail("prune answers", "answer", err)
+		return fail("prune cached replies", "reply", err)
 	}
 	for {
 		n, err := db.exec(ctx, `
-			DELETE FROM document WHERE expires_at <= $1 AND id IN (SELECT id FROM document WHERE expires_at <= $1 LIMIT $2 + 0)`,
+			DELETE FROM document WHERE expires_at <= $1
+			AND id IN (SELECT id FROM document WHERE expires_at <= $1 LIMIT $2 + 0)`,
 			millis(now), pruneBatch)
 		if err != nil || n < pruneBatch {
 			return fail("prune results", "document", err)
