@@ -336,7 +336,7 @@ func attemptsTold(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	a := p.signedIn().get("/api/account/connections/attempts").ok(t)
-	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You said no."}) {
+	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You denied access."}) {
 		t.Errorf("the attempts are %s", a.body)
 	}
 }

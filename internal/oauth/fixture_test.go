@@ -377,18 +377,4 @@ func (srv *server) accepts(token string) bool {
 	return err == nil
 }
 
-// concurrently calls do n times in parallel.
-func concurrently(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-}
-
 const day = 24 * time.Hour
