@@ -125,7 +125,8 @@ func TestInvalidKeyIsRejected(t *testing.T) {
 	f := newFixture(t)
 	now, past := f.clock.Now(), f.clock.Now().Add(-time.Second)
 	for name, n := range map[string]credential.NewKey{
-		"no name": {}, "a blank name": {Name: " "}, "a long name": {Name: strings.Repeat("é", 101)}, "a NUL": {Name: "a\x00"},
+		"no name": {}, "a blank name": {Name: " "}, "a long name": {Name: strings.Repeat("é", 101)},
+		"a NUL":   {Name: "a\x00"},
 		"expired": {Name: "n", ExpiresAt: &past}, "expires now": {Name: "n", ExpiresAt: &now},
 		"an agent that does not exist": {Name: "n", Agents: []string{"agt_none"}},
 	} {

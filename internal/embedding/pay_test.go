@@ -51,7 +51,8 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
 		f.payer = purse{billing.NewService(billing.Deps{
-			Store: f.db, Clock: f.clock, Audit: audit.New(audit.Deps{Store: f.db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
+			Store: f.db, Clock: f.clock,
+			Audit: audit.New(audit.Deps{Store: f.db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		}).Spending}
 		n := f.start(true)
 		f.must(f.db.SetSpendCap(ctx, "usr", new(int64(0))))

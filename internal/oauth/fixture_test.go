@@ -141,7 +141,8 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
 	srv.deps = oauth.Deps{
-		Store: db, Clock: srv.clock, Audit: audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}), Log: log, Secret: secret,
+		Store: db, Clock: srv.clock, Log: log, Secret: secret,
+		Audit:  audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}),
 		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
 	}
 	srv.service, err = oauth.NewService(srv.deps)
@@ -150,7 +151,8 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	}
 	srv.service.Routes(mux, srv.pages)
 	srv.credentials = credential.NewService(credential.Deps{
-		Store: db, Clock: srv.clock, Audit: srv.deps.Audit, HashKey: secret, Agents: agent.NewService(agent.Deps{Store: db, Clock: srv.clock}),
+		Store: db, Clock: srv.clock, Audit: srv.deps.Audit, HashKey: secret,
+		Agents: agent.NewService(agent.Deps{Store: db, Clock: srv.clock}),
 		Grants: srv.service, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
 		OAuth: credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(srv.issuer)},
 	})

@@ -47,11 +47,13 @@ type Limits struct {
 
 // networkBucket is shared by all accounts. Successful attempts count too.
 func (l *Limits) networkBucket(from netip.Addr) Bucket {
-	return Bucket{l.hash("network", core.ClientNetwork(from).String()), core.TokenBucket{Burst: 40, Every: 3 * time.Second}}
+	key := l.hash("network", core.ClientNetwork(from).String())
+	return Bucket{key, core.TokenBucket{Burst: 40, Every: 3 * time.Second}}
 }
 
 func (l *Limits) accountNetworkBucket(email string, from netip.Addr) Bucket {
-	return Bucket{l.hash("account and network", email, core.ClientNetwork(from).String()), core.TokenBucket{Burst: 10, Every: time.Minute}}
+	key := l.hash("account and network", email, core.ClientNetwork(from).String())
+	return Bucket{key, core.TokenBucket{Burst: 10, Every: time.Minute}}
 }
 
 // accountBucket is the ceiling of one account over all networks: at most 4,420 guesses per day.

@@ -46,8 +46,9 @@ func newTestService(t *testing.T) *testService {
 	t.Helper()
 	db, clock := fixture.OpenStore(t), testkit.NewClock()
 	w := &testService{
-		t: t, db: db, clock: clock, secret: "a secret of the installation", agents: agent.NewService(agent.Deps{Store: db, Clock: clock}),
-		actor: core.Operator(fixture.NewUser(t, db, clock, core.PlanOpen).UserID),
+		t: t, db: db, clock: clock, secret: "a secret of the installation",
+		agents: agent.NewService(agent.Deps{Store: db, Clock: clock}),
+		actor:  core.Operator(fixture.NewUser(t, db, clock, core.PlanOpen).UserID),
 	}
 	w.agent = fixture.NewAgent(t, w.agents, w.actor)
 	w.webhooks = w.service()
