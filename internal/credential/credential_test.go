@@ -30,7 +30,13 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	return openFixture(t, filepath.Join(t.TempDir(), "carrel.db"))
+}
+
+// openFixture returns the service on the SQLite database of a file.
+func openFixture(t *testing.T, path string) fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
