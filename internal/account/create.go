@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -90,7 +89,7 @@ func (n NewUser) check(weak string) error {
 	default:
 		add("/role", "Must be admin or member.")
 	}
-	if !billing.ValidPlanName(n.Plan) {
+	if !core.ValidPlanName(n.Plan) {
 		add("/plan", "Must be the name of a plan, or none for no subscription.")
 	}
 	if bad != nil {

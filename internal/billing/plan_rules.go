@@ -9,13 +9,7 @@ import (
 	"carrel/internal/core"
 )
 
-var (
-	planName    = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
-	stripePrice = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
-)
-
-// ValidPlanName reports whether name is a syntactically valid plan name. core.PlanNone is valid.
-func ValidPlanName(name string) bool { return planName.MatchString(name) }
+var stripePrice = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
 // Prices returns the Stripe price ids that include the plan. New subscriptions use the first.
 func (p Plan) Prices() []string {
@@ -72,7 +66,7 @@ func (p Plan) check() error {
 	add := func(pointer, detail string) {
 		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 	}
-	if !planName.MatchString(p.Name) || p.Name == core.PlanNone {
+	if !core.ValidPlanName(p.Name) || p.Name == core.PlanNone {
 		add("/name", "Must be 1 to 50 characters from a-z, 0-9, _ and -, starting with a letter or digit. "+
 			"The name none is reserved.")
 	}

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"carrel/internal/core"
 )
 
 // Plan is a [plan.NAME] section of the settings file. Money is in millionths of a dollar; nil means no limit.
@@ -62,7 +63,7 @@ func parsePlans(path string, sections []section, probs *Problems) []Plan {
 	for _, s := range sections {
 		name, ok := strings.CutPrefix(s.heading, "plan.")
 		switch {
-		case !ok || checkPlanName(name) != nil || name == "none":
+		case !ok || checkPlanName(name) != nil || name == core.PlanNone:
 			probs.add("%s line %d: a heading must be [plan.NAME]; NAME has 1 to 50 of a-z, 0-9, _ and -, and is not none", path,
 				s.line)
 			continue
@@ -89,10 +90,8 @@ func parsePlans(path string, sections []section, probs *Problems) []Plan {
 	return plans
 }
 
-var planName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
-
 func checkPlanName(s string) error {
-	if !planName.MatchString(s) {
+	if !core.ValidPlanName(s) {
 		return errors.New("must be the name of a plan, or none")
 	}
 	return nil

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -11,6 +12,11 @@ const (
 	PlanOpen = "open"
 	PlanNone = "none"
 )
+
+var planName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+
+// ValidPlanName reports whether name is a syntactically valid plan name. PlanNone is valid.
+func ValidPlanName(name string) bool { return planName.MatchString(name) }
 
 // Scope is a permission of a credential.
 type Scope string

@@ -30,7 +30,13 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	return openFixture(t, filepath.Join(t.TempDir(), "carrel.db"))
+}
+
+// openFixture returns the service on the SQLite database of a file.
+func openFixture(t *testing.T, path string) fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +131,8 @@ func TestInvalidKeyIsRejected(t *testing.T) {
 	f := newFixture(t)
 	now, past := f.clock.Now(), f.clock.Now().Add(-time.Second)
 	for name, n := range map[string]credential.NewKey{
-		"no name": {}, "a blank name": {Name: " "}, "a long name": {Name: strings.Repeat("é", 101)}, "a NUL": {Name: "a\x00"},
+		"no name": {}, "a blank name": {Name: " "}, "a long name": {Name: strings.Repeat("é", 101)},
+		"a NUL":   {Name: "a\x00"},
 		"expired": {Name: "n", ExpiresAt: &past}, "expires now": {Name: "n", ExpiresAt: &now},
 		"an agent that does not exist": {Name: "n", Agents: []string{"agt_none"}},
 	} {

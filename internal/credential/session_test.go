@@ -164,3 +164,12 @@ func TestUserEndsTheirOwnSessions(t *testing.T) {
 		t.Errorf("audit entries %+v, %v", entries, err)
 	}
 }
+
+// Browsers accept the prefix __Host- only over HTTPS.
+func TestSessionCookieHasTheHostPrefixOverHTTPS(t *testing.T) {
+	t.Parallel()
+	if https, plain := credential.SessionCookie(true), credential.SessionCookie(false); https != "__Host-carrel" ||
+		plain != "carrel" {
+		t.Errorf("%s and %s", https, plain)
+	}
+}

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a database with two sources, and an embedding endpoint.
-type world struct {
+// fixture is a database with two sources, and an embedding endpoint.
+type fixture struct {
 	t        *testing.T
 	db       *store.DB
 	clock    *testkit.Clock
@@ -37,13 +37,13 @@ type world struct {
 }
 
 // onBoth runs a test on an empty SQLite and an empty PostgreSQL database.
-func onBoth(t *testing.T, test func(w *world)) {
+func onBoth(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	t.Parallel()
 	for name, options := range map[string]func(t *testing.T) store.Options{"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(newWorld(t, options(t)))
+			test(newFixture(t, options(t)))
 		})
 	}
 }
@@ -64,63 +64,63 @@ func onPostgres(t *testing.T) store.Options {
 	})}
 }
 
-func newWorld(t *testing.T, o store.Options) *world {
+func newFixture(t *testing.T, o store.Options) *fixture {
 	t.Helper()
-	w := &world{t: t, clock: testkit.NewClock(), endpoint: testkit.NewEmbeddings(t), payer: free{}}
+	f := &fixture{t: t, clock: testkit.NewClock(), endpoint: testkit.NewEmbeddings(t), payer: free{}}
 	var err error
-	if w.db, err = store.Open(t.Context(), o); err != nil {
+	if f.db, err = store.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.db.Close() })
-	now := w.clock.Now()
-	w.must(
-		w.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"),
+	t.Cleanup(func() { _ = f.db.Close() })
+	now := f.clock.Now()
+	f.must(
+		f.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"),
 	)
 	for i, name := range []string{"one", "two"} {
-		w.sources[i] = core.NewID(core.PrefixSource)
-		w.must(w.db.InsertAgent(t.Context(), agent.Agent{
+		f.sources[i] = core.NewID(core.PrefixSource)
+		f.must(f.db.InsertAgent(t.Context(), agent.Agent{
 			ID: core.NewID(core.PrefixAgent), UserID: "usr", Name: name, CreatedAt: now, UpdatedAt: now,
-			Sources: []agent.Source{{ID: w.sources[i], Name: name, Kind: "upload", Default: true, Status: "ready"}},
+			Sources: []agent.Source{{ID: f.sources[i], Name: name, Kind: "upload", Default: true, Status: "ready"}},
 		}))
 	}
-	return w
+	return f
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
+func (f *fixture) must(err error) {
+	f.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // same fails the test unless both values print alike.
-func (w *world) same(what string, got, want any) {
-	w.t.Helper()
+func (f *fixture) same(what string, got, want any) {
+	f.t.Helper()
 	if g, h := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != h {
-		w.t.Errorf("%s:\n got %s\nwant %s", what, g, h)
+		f.t.Errorf("%s:\n got %s\nwant %s", what, g, h)
 	}
 }
 
 // put stores documents, given as "title: text", in a source.
-func (w *world) put(sourceID string, year int, docs ...string) {
-	w.t.Helper()
+func (f *fixture) put(sourceID string, year int, docs ...string) {
+	f.t.Helper()
 	batch := make([]source.Document, len(docs))
 	for i, d := range docs {
 		title, text, _ := strings.Cut(d, ": ")
 		batch[i] = source.Document{
 			ID: core.NewID(core.PrefixDocument), SourceID: sourceID, ExternalID: title, Title: title, Text: text,
 			Year: year,
-			Hash: fmt.Append(nil, d, year), CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now(),
+			Hash: fmt.Append(nil, d, year), CreatedAt: f.clock.Now(), UpdatedAt: f.clock.Now(),
 		}
 	}
-	_, _, err := w.db.PutDocuments(w.t.Context(), sourceID, batch)
-	w.must(err)
+	_, _, err := f.db.PutDocuments(f.t.Context(), sourceID, batch)
+	f.must(err)
 }
 
 // node is a process of the server.
 type node struct {
 	*embedding.Service
-	w      *world
+	f      *fixture
 	engine *task.Engine
 	log    *testkit.Log
 	stop   func()
@@ -130,71 +130,71 @@ type node struct {
 func (n *node) logged(text string) int { return strings.Count(n.log.String(), text) }
 
 // start runs a node; alone means that earlier nodes are dead. change may wrap the store and set options.
-func (w *world) start(alone bool, change ...func(embedding.Store, *model.EmbeddingOptions) embedding.Store) *node {
-	w.t.Helper()
-	n := &node{w: w, log: &testkit.Log{}}
+func (f *fixture) start(alone bool, change ...func(embedding.Store, *model.EmbeddingOptions) embedding.Store) *node {
+	f.t.Helper()
+	n := &node{f: f, log: &testkit.Log{}}
 	log := slog.New(slog.NewTextHandler(n.log, nil))
 	n.engine = task.New(
-		task.Deps{Store: w.db, Clock: w.clock, Log: log},
+		task.Deps{Store: f.db, Clock: f.clock, Log: log},
 		task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond},
 	)
-	o := model.EmbeddingOptions{URL: w.endpoint.URL(), Key: w.endpoint.Key, Model: w.endpoint.Model}
-	var db embedding.Store = w.db
-	for _, f := range change {
-		db = f(db, &o)
+	o := model.EmbeddingOptions{URL: f.endpoint.URL(), Key: f.endpoint.Key, Model: f.endpoint.Model}
+	var db embedding.Store = f.db
+	for _, configure := range change {
+		db = configure(db, &o)
 	}
-	client := model.NewEmbeddingClient(o, w.clock)
+	client := model.NewEmbeddingClient(o, f.clock)
 	n.Service = embedding.NewService(embedding.Deps{
-		Store: db, Embedder: client, Tasks: n.engine, Payer: w.payer, Clock: w.clock, Log: log,
+		Store: db, Embedder: client, Tasks: n.engine, Payer: f.payer, Clock: f.clock, Log: log,
 	}, 0.02)
 	n.engine.Register(n.Kind())
-	w.must(n.engine.Start(w.t.Context()))
+	f.must(n.engine.Start(f.t.Context()))
 	n.stop = sync.OnceFunc(func() {
 		_ = n.engine.Stop(context.Background()) // tasks that can't be released are taken over by another node
 		client.Close()
 	})
-	w.t.Cleanup(n.stop)
-	w.t.Cleanup(func() {
-		if w.t.Failed() {
-			w.t.Logf("the log of a node:\n%s", n.log.String())
+	f.t.Cleanup(n.stop)
+	f.t.Cleanup(func() {
+		if f.t.Failed() {
+			f.t.Logf("the log of a node:\n%s", n.log.String())
 		}
 	})
 	return n
 }
 
 // eventually waits until a condition holds.
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
+func (f *fixture) eventually(what string, holds func() bool) {
+	f.t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			w.t.Fatalf("it never came to this: %s", what)
+			f.t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
 
 // active returns the running or queued task.
-func (w *world) active() (task.Task, bool) {
-	w.t.Helper()
-	t, err := w.db.ActiveTask(w.t.Context(), "embed")
+func (f *fixture) active() (task.Task, bool) {
+	f.t.Helper()
+	t, err := f.db.ActiveTask(f.t.Context(), "embed")
 	if !core.IsKind(err, core.KindNotFound) {
-		w.must(err)
+		f.must(err)
 	}
 	return t, err == nil
 }
 
 // settle submits a task if vectors are missing and waits until none is active.
 func (n *node) settle() {
-	n.w.t.Helper()
-	n.w.must(n.Check(n.w.t.Context()))
-	n.w.eventually("no task is left", func() bool {
-		_, busy := n.w.active()
+	n.f.t.Helper()
+	n.f.must(n.Check(n.f.t.Context()))
+	n.f.eventually("no task is left", func() bool {
+		_, busy := n.f.active()
 		return !busy
 	})
 }
 
 // paid returns the texts that were embedded, sorted, without probes.
-func (w *world) paid() []string {
-	paid := slices.DeleteFunc(w.endpoint.Paid(), func(s string) bool { return s == "Carrel" })
+func (f *fixture) paid() []string {
+	paid := slices.DeleteFunc(f.endpoint.Paid(), func(s string) bool { return s == "Carrel" })
 	slices.Sort(paid)
 	return paid
 }
@@ -202,20 +202,20 @@ func (w *world) paid() []string {
 // found returns for each document, by title, how many of its passages have vectors, as an index that reads the whole
 // change log sees it.
 func (n *node) found() map[string]string {
-	w := n.w
-	w.t.Helper()
-	head, err := w.db.Head(w.t.Context())
-	w.must(err)
-	changes, err := w.db.Changes(w.t.Context(), 0, head, 1000)
-	w.must(err)
+	f := n.f
+	f.t.Helper()
+	head, err := f.db.Head(f.t.Context())
+	f.must(err)
+	changes, err := f.db.Changes(f.t.Context(), 0, head, 1000)
+	f.must(err)
 	var docs []search.Document
 	for _, c := range changes {
 		if c.Document.ID != "" {
 			docs = append(docs, c.Document)
 		}
 	}
-	vectors, err := n.Vectors(w.t.Context(), docs)
-	w.must(err)
+	vectors, err := n.Vectors(f.t.Context(), docs)
+	f.must(err)
 	out := map[string]string{}
 	for _, d := range docs {
 		v, have := vectors[d.ID]
@@ -233,35 +233,35 @@ func (n *node) found() map[string]string {
 	return out
 }
 
-func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
-	onBoth(t, func(w *world) {
-		n := w.start(true)
+func TestVectorsOfDocumentsMatchRelatedQueries(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		n := f.start(true)
 		n.settle()
-		w.same("calls for nothing", w.endpoint.Calls(), 0)
-		w.put(w.sources[0], 2020, "Bridges: how rivers are crossed", "Bread: sourdough and patience")
-		w.put(w.sources[1], 2020, "Empty: ", ": ")
-		before, err := w.db.Head(t.Context())
-		w.must(err)
+		f.same("calls for nothing", f.endpoint.Calls(), 0)
+		f.put(f.sources[0], 2020, "Bridges: how rivers are crossed", "Bread: sourdough and patience")
+		f.put(f.sources[1], 2020, "Empty: ", ": ")
+		before, err := f.db.Head(t.Context())
+		f.must(err)
 		n.settle()
-		w.same(
-			"paid", w.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"},
+		f.same(
+			"paid", f.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"},
 		)
-		w.same("found", n.found(), map[string]string{"Bridges": "1/1", "Bread": "1/1", "Empty": "1/1", "": "0/1"})
-		head, err := w.db.Head(t.Context())
-		w.must(err)
-		w.same("places taken in the log", head-before, 4)
+		f.same("found", n.found(), map[string]string{"Bridges": "1/1", "Bread": "1/1", "Empty": "1/1", "": "0/1"})
+		head, err := f.db.Head(t.Context())
+		f.must(err)
+		f.same("numbers used in the log", head-before, 4)
 
 		query, err := n.Query(t.Context(), "crossed rivers")
-		w.must(err)
-		changes, err := w.db.Changes(t.Context(), 0, head, 10)
-		w.must(err)
+		f.must(err)
+		changes, err := f.db.Changes(t.Context(), 0, head, 10)
+		f.must(err)
 		score := map[string]float64{}
 		for _, c := range changes {
 			v, err := n.Vectors(t.Context(), []search.Document{c.Document})
-			w.must(err)
+			f.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
-				w.same("model", v[c.ID].Model, "words-64")
-				w.same("dimensions", v[c.ID].Dims, 64)
+				f.same("model", v[c.ID].Model, "words-64")
+				f.same("dimensions", v[c.ID].Dims, 64)
 				for i := range p {
 					score[c.Document.Title] += float64(p[i] * query[i])
 				}
@@ -270,122 +270,122 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		if score["Bridges"] < score["Bread"]+0.2 {
 			t.Errorf("cosines with the query: %v", score)
 		}
-		w.same("logged", n.logged("all documents have vectors"), 1)
+		f.same("logged", n.logged("all documents have vectors"), 1)
 	})
 }
 
-func TestNothingToDoMakesNoTask(t *testing.T) {
-	onBoth(t, func(w *world) {
-		n := w.start(true)
-		w.put(w.sources[0], 1, "a: x", "b: y")
+func TestNoTaskIsCreatedWithoutMissingVectors(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		n := f.start(true)
+		f.put(f.sources[0], 1, "a: x", "b: y")
 		n.settle()
-		done, err := w.db.Tasks(t.Context(), task.StateComplete, 10)
-		w.must(err)
-		w.same("tasks", len(done), 1)
-		w.same("result", string(done[0].Result), `{"documents":2,"passages":2,"tokens":4,"done":true}`)
+		done, err := f.db.Tasks(t.Context(), task.StateComplete, 10)
+		f.must(err)
+		f.same("tasks", len(done), 1)
+		f.same("result", string(done[0].Result), `{"documents":2,"passages":2,"tokens":4,"done":true}`)
 		n.settle()
-		_, err = w.db.DeleteDocuments(t.Context(), w.sources[0], []string{"a"}, w.clock.Now())
-		w.must(err)
+		_, err = f.db.DeleteDocuments(t.Context(), f.sources[0], []string{"a"}, f.clock.Now())
+		f.must(err)
 		n.settle()
-		again, err := w.db.Tasks(t.Context(), task.StateComplete, 10)
-		w.must(err)
-		w.same("tasks later", len(again), 1)
-		head, err := w.db.Head(t.Context())
-		w.must(err)
-		through, err := w.db.EmbeddedThrough(t.Context(), embedding.Space{Model: w.endpoint.Model, Dims: 64})
-		w.must(err)
-		w.same("looked at", through, head)
+		again, err := f.db.Tasks(t.Context(), task.StateComplete, 10)
+		f.must(err)
+		f.same("tasks later", len(again), 1)
+		head, err := f.db.Head(t.Context())
+		f.must(err)
+		through, err := f.db.EmbeddedThrough(t.Context(), embedding.Space{Model: f.endpoint.Model, Dims: 64})
+		f.must(err)
+		f.same("checked through", through, head)
 	})
 }
 
-func TestTheSameTextIsPaidForOnce(t *testing.T) {
-	onBoth(t, func(w *world) {
-		n := w.start(true)
-		w.put(w.sources[0], 1, "a: x", "b: y")
+func TestSameTextIsEmbeddedOnce(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		n := f.start(true)
+		f.put(f.sources[0], 1, "a: x", "b: y")
 		n.settle()
-		w.put(w.sources[1], 1, "a: x", "c: z") // in another source
-		w.put(w.sources[0], 2, "b: y")         // with another year
+		f.put(f.sources[1], 1, "a: x", "c: z") // in another source
+		f.put(f.sources[0], 2, "b: y")         // with another year
 		n.settle()
 		n.stop()
-		w.start(true).settle() // in another process
-		w.same("paid", w.paid(), []string{"a\nx", "b\ny", "c\nz"})
-		w.same("found", n.found(), map[string]string{"a": "1/1", "b": "1/1", "c": "1/1"})
+		f.start(true).settle() // in another process
+		f.same("paid", f.paid(), []string{"a\nx", "b\ny", "c\nz"})
+		f.same("found", n.found(), map[string]string{"a": "1/1", "b": "1/1", "c": "1/1"})
 	})
 }
 
-func TestAChangedTextGetsAnotherVector(t *testing.T) {
-	onBoth(t, func(w *world) {
-		n := w.start(true)
-		w.put(w.sources[0], 1, "a: old", "b: y")
+func TestChangedTextGetsANewVector(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		n := f.start(true)
+		f.put(f.sources[0], 1, "a: old", "b: y")
 		n.settle()
-		w.put(w.sources[0], 1, "a: new")
-		w.same("meanwhile", n.found(), map[string]string{"a": "0/1", "b": "1/1"})
+		f.put(f.sources[0], 1, "a: new")
+		f.same("meanwhile", n.found(), map[string]string{"a": "0/1", "b": "1/1"})
 		n.settle()
-		w.same("paid", w.paid(), []string{"a\nnew", "a\nold", "b\ny"})
-		w.same("then", n.found(), map[string]string{"a": "1/1", "b": "1/1"})
-		w.put(w.sources[0], 2, "a: old") // its vector was deleted with the text
+		f.same("paid", f.paid(), []string{"a\nnew", "a\nold", "b\ny"})
+		f.same("then", n.found(), map[string]string{"a": "1/1", "b": "1/1"})
+		f.put(f.sources[0], 2, "a: old") // its vector was deleted with the text
 		n.settle()
-		w.same("paid later", w.paid(), []string{"a\nnew", "a\nold", "a\nold", "b\ny"})
+		f.same("paid later", f.paid(), []string{"a\nnew", "a\nold", "a\nold", "b\ny"})
 	})
 }
 
-func TestAnotherModelOrLengthBeginsAnew(t *testing.T) {
-	onBoth(t, func(w *world) {
-		w.put(w.sources[0], 1, "a: x")
-		first := w.start(true)
+func TestAnotherModelOrDimensionEmbedsAllDocumentsAgain(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		f.put(f.sources[0], 1, "a: x")
+		first := f.start(true)
 		first.settle()
 		first.stop()
-		w.endpoint.Dims = 32
-		shorter := w.start(true, func(db embedding.Store, o *model.EmbeddingOptions) embedding.Store {
+		f.endpoint.Dims = 32
+		shorter := f.start(true, func(db embedding.Store, o *model.EmbeddingOptions) embedding.Store {
 			o.Dims = 32
 			return db
 		})
-		w.same("of this length before", shorter.found(), map[string]string{})
+		f.same("of this length before", shorter.found(), map[string]string{})
 		shorter.settle()
-		w.same("of this length", shorter.found(), map[string]string{"a": "1/1"})
-		w.same("of the other", first.found(), map[string]string{})
+		f.same("of this length", shorter.found(), map[string]string{"a": "1/1"})
+		f.same("of the other", first.found(), map[string]string{})
 		shorter.stop()
-		w.endpoint.Model = "other"
-		other := w.start(true)
+		f.endpoint.Model = "other"
+		other := f.start(true)
 		other.settle()
-		w.same("of the other model", other.found(), map[string]string{"a": "1/1"})
-		w.same("of the first model", shorter.found(), map[string]string{"a": "1/1"})
-		w.same("paid", w.paid(), []string{"a\nx", "a\nx", "a\nx"})
+		f.same("of the other model", other.found(), map[string]string{"a": "1/1"})
+		f.same("of the first model", shorter.found(), map[string]string{"a": "1/1"})
+		f.same("paid", f.paid(), []string{"a\nx", "a\nx", "a\nx"})
 	})
 }
 
-func TestALongListTakesManyRequests(t *testing.T) {
-	onBoth(t, func(w *world) {
+func TestManyDocumentsAreSplitIntoRequests(t *testing.T) {
+	onBoth(t, func(f *fixture) {
 		var docs []string
 		for i := range 250 {
 			docs = append(docs, fmt.Sprintf("d%03d: text %d", i, i))
 		}
-		w.put(w.sources[0], 1, docs...)
-		n := w.start(true)
+		f.put(f.sources[0], 1, docs...)
+		n := f.start(true)
 		n.settle()
-		w.same("paid", len(w.paid()), 250)
-		w.same("different", len(slices.Compact(w.paid())), 250)
-		w.same("requests", w.endpoint.Calls(), 4) // one is the probe
-		w.same("found", len(n.found()), 250)
-		done, err := w.db.Tasks(t.Context(), task.StateComplete, 10)
-		w.must(err)
-		events, err := w.db.TaskEvents(t.Context(), done[0].ID, 0, 100)
-		w.must(err)
-		var told []string
+		f.same("paid", len(f.paid()), 250)
+		f.same("different", len(slices.Compact(f.paid())), 250)
+		f.same("requests", f.endpoint.Calls(), 4) // one is the probe
+		f.same("found", len(n.found()), 250)
+		done, err := f.db.Tasks(t.Context(), task.StateComplete, 10)
+		f.must(err)
+		events, err := f.db.TaskEvents(t.Context(), done[0].ID, 0, 100)
+		f.must(err)
+		var reported []string
 		for _, e := range events {
 			if e.Kind == "progress" {
-				told = append(told, string(e.Payload))
+				reported = append(reported, string(e.Payload))
 			}
 		}
-		w.same("told", told, []string{
+		f.same("reported", reported, []string{
 			`{"documents":96,"passages":96,"tokens":288}`, `{"documents":192,"passages":192,"tokens":576}`,
 			`{"documents":250,"passages":250,"tokens":750}`,
 		})
 	})
 }
 
-func TestALongDocumentTakesManyRequests(t *testing.T) {
-	onBoth(t, func(w *world) {
+func TestLongDocumentIsSplitIntoRequests(t *testing.T) {
+	onBoth(t, func(f *fixture) {
 		var long strings.Builder
 		for i := range 3000 {
 			fmt.Fprintf(
@@ -394,49 +394,49 @@ func TestALongDocumentTakesManyRequests(t *testing.T) {
 				i, i*7, i*13,
 			)
 		}
-		w.put(w.sources[0], 1, "Long: "+long.String(), "Short: text")
-		n := w.start(true)
+		f.put(f.sources[0], 1, "Long: "+long.String(), "Short: text")
+		n := f.start(true)
 		n.settle()
-		paid := w.paid()
-		w.same("different", len(slices.Compact(slices.Clone(paid))), len(paid))
-		w.same("found", n.found(), map[string]string{"Long": fmt.Sprintf("%[1]d/%[1]d", len(paid)-1), "Short": "1/1"})
+		paid := f.paid()
+		f.same("different", len(slices.Compact(slices.Clone(paid))), len(paid))
+		f.same("found", n.found(), map[string]string{"Long": fmt.Sprintf("%[1]d/%[1]d", len(paid)-1), "Short": "1/1"})
 		if len(paid) < 97 {
-			t.Skipf("the text has %d passages", len(paid)-1)
+			t.Errorf("the text has only %d passages, which fit into one request", len(paid)-1)
 		}
 	})
 }
 
-func TestWhatIsTooMuchForOneTaskIsLeftToTheNext(t *testing.T) {
-	onBoth(t, func(w *world) {
-		w.manyDocuments()
-		n := w.start(true)
+func TestTaskWithTooManyStepsIsContinuedByAnother(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		f.manyDocuments()
+		n := f.start(true)
 		n.LimitSteps(2)
 		n.settle()
-		w.same("found", len(n.found()), 3*96)
-		done, err := w.db.Tasks(t.Context(), task.StateComplete, 10)
-		w.must(err)
-		w.same("tasks", len(done), 2)
-		w.must(w.db.PruneEmbeddingTasks(t.Context(), w.clock.Now().Add(time.Second)))
-		done, err = w.db.Tasks(t.Context(), task.StateComplete, 10)
-		w.must(err)
-		w.same("tasks later", len(done), 0)
+		f.same("found", len(n.found()), 3*96)
+		done, err := f.db.Tasks(t.Context(), task.StateComplete, 10)
+		f.must(err)
+		f.same("tasks", len(done), 2)
+		f.must(f.db.PruneEmbeddingTasks(t.Context(), f.clock.Now().Add(time.Second)))
+		done, err = f.db.Tasks(t.Context(), task.StateComplete, 10)
+		f.must(err)
+		f.same("tasks later", len(done), 0)
 	})
 }
 
-func TestAServerLooksForWorkWhenItStarts(t *testing.T) {
-	onBoth(t, func(w *world) {
-		w.put(w.sources[0], 1, "a: x")
-		n := w.start(true)
+func TestMissingVectorsAreComputedAtStart(t *testing.T) {
+	onBoth(t, func(f *fixture) {
+		f.put(f.sources[0], 1, "a: x")
+		n := f.start(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- n.Run(ctx) }()
-		w.eventually("vectors", func() bool { return len(n.found()) == 1 })
+		f.eventually("vectors", func() bool { return len(n.found()) == 1 })
 		cancel()
-		w.must(<-ended)
+		f.must(<-ended)
 	})
 }
 
-func TestVectorsSurvivePacking(t *testing.T) {
+func TestPackedVectorsKeepTheirDirection(t *testing.T) {
 	t.Parallel()
 	e := testkit.NewEmbeddings(t)
 	e.Dims = 384

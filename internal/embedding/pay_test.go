@@ -14,7 +14,7 @@ import (
 	"carrel/internal/embedding"
 )
 
-// free charges nobody.
+// free does not charge.
 type free struct{}
 
 func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64) (string, error) {
@@ -42,49 +42,50 @@ func (p purse) SettleVectors(ctx context.Context, id string, micros int64, estim
 }
 
 func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
-	onBoth(t, func(w *world) {
-		ctx, now := t.Context(), w.clock.Now()
-		w.must(w.db.InsertUser(ctx, account.User{ID: "other", Email: "o", Plan: core.PlanOpen, CreatedAt: now}, "none"))
+	onBoth(t, func(f *fixture) {
+		ctx, now := t.Context(), f.clock.Now()
+		f.must(f.db.InsertUser(ctx, account.User{ID: "other", Email: "o", Plan: core.PlanOpen, CreatedAt: now}, "none"))
 		theirs, theirAgent := core.NewID(core.PrefixSource), core.NewID(core.PrefixAgent)
-		w.must(w.db.InsertAgent(ctx, agent.Agent{
+		f.must(f.db.InsertAgent(ctx, agent.Agent{
 			ID: theirAgent, UserID: "other", Name: "three", CreatedAt: now, UpdatedAt: now,
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
-		w.payer = purse{billing.NewService(billing.Deps{
-			Store: w.db, Clock: w.clock, Audit: audit.New(audit.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}),
+		f.payer = purse{billing.NewService(billing.Deps{
+			Store: f.db, Clock: f.clock,
+			Audit: audit.New(audit.Deps{Store: f.db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		}).Spending}
-		n := w.start(true)
-		w.must(w.db.SetSpendCap(ctx, "usr", new(int64(0))))
-		w.put(w.sources[0], 1, "mine: one two three", "also mine: four five")
-		w.put(theirs, 1, "theirs: six seven eight")
-		w.must(n.Check(ctx))
-		w.eventually("those who can pay have vectors", func() bool { return n.found()["theirs"] == "1/1" })
-		w.same("paid while one waits", w.paid(), []string{"theirs\nsix seven eight"})
-		through, err := w.db.EmbeddedThrough(ctx, embedding.Space{Model: w.endpoint.Model, Dims: 64})
-		w.must(err)
-		w.same("places up to which nothing lacks vectors", through, 0)
-		w.eventually("it is tried again later", func() bool {
-			waits, ok := w.active()
-			return ok && waits.RunAt.After(w.clock.Now())
+		n := f.start(true)
+		f.must(f.db.SetSpendCap(ctx, "usr", new(int64(0))))
+		f.put(f.sources[0], 1, "mine: one two three", "also mine: four five")
+		f.put(theirs, 1, "theirs: six seven eight")
+		f.must(n.Check(ctx))
+		f.eventually("those who can pay have vectors", func() bool { return n.found()["theirs"] == "1/1" })
+		f.same("paid while one waits", f.paid(), []string{"theirs\nsix seven eight"})
+		through, err := f.db.EmbeddedThrough(ctx, embedding.Space{Model: f.endpoint.Model, Dims: 64})
+		f.must(err)
+		f.same("places up to which nothing lacks vectors", through, 0)
+		f.eventually("it is tried again later", func() bool {
+			waits, ok := f.active()
+			return ok && waits.RunAt.After(f.clock.Now())
 		})
 
-		w.must(w.db.SetSpendCap(ctx, "usr", nil))
-		w.clock.Advance(time.Hour)
-		w.eventually("no task is left", func() bool { _, busy := w.active(); return !busy })
-		w.same("found", n.found(), map[string]string{"mine": "1/1", "also mine": "1/1", "theirs": "1/1"})
+		f.must(f.db.SetSpendCap(ctx, "usr", nil))
+		f.clock.Advance(time.Hour)
+		f.eventually("no task is left", func() bool { _, busy := f.active(); return !busy })
+		f.same("found", n.found(), map[string]string{"mine": "1/1", "also mine": "1/1", "theirs": "1/1"})
 		day := core.Day(now)
-		lines, err := w.db.UsageLines(ctx, "other", day, day)
-		w.must(err)
+		lines, err := f.db.UsageLines(ctx, "other", day, day)
+		f.must(err)
 		// A million tokens cost 2 cents; fractions of a micro-dollar are rounded up.
-		w.same("the ledger", lines, []billing.UsageLine{{
-			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: billing.MeteredEmbedding,
+		f.same("the ledger", lines, []billing.UsageLine{{
+			Day: day, AgentID: theirAgent, Model: f.endpoint.Model, Kind: billing.MeteredEmbedding,
 			Usage: billing.Usage{Name: "", Calls: 1, Spent: 1},
 		}})
-		differences, err := w.db.SpendDifferences(ctx)
-		w.must(err)
-		w.same("sums that are wrong", len(differences), 0)
-		_, used, err := w.db.SpendOf(ctx, "usr", core.Month(now))
-		w.must(err)
-		w.same("spent by the one who waited", used, 1)
+		differences, err := f.db.SpendDifferences(ctx)
+		f.must(err)
+		f.same("sums that are wrong", len(differences), 0)
+		_, used, err := f.db.SpendOf(ctx, "usr", core.Month(now))
+		f.must(err)
+		f.same("spent by the one who waited", used, 1)
 	})
 }

@@ -233,8 +233,9 @@ func (s *Service) done(ctx context.Context, p progress) (task.Outcome, error) {
 		return task.Outcome{}, err
 	}
 	if p.Documents > 0 {
-		s.log.InfoContext(ctx, "all documents have vectors", "model", s.Model(), "documents", p.Documents, "passages", p.Passages,
-			"reused", p.Reused, "refused", p.Refused, "tokens", p.Tokens, "dollars", s.price*float64(p.Tokens)/1e6)
+		s.log.InfoContext(ctx, "all documents have vectors", "model", s.Model(),
+			"documents", p.Documents, "passages", p.Passages, "reused", p.Reused, "refused", p.Refused,
+			"tokens", p.Tokens, "dollars", s.price*float64(p.Tokens)/1e6)
 	}
 	return task.Outcome{Result: result}, nil
 }

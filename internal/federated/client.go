@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"carrel/internal/outbound"
@@ -119,7 +118,7 @@ func (c *apiClient) send(ctx context.Context, r request) (body []byte, after tim
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, retryAfter(resp.Header), statusError{status: resp.StatusCode}
+		return nil, outbound.RetryAfter(resp.Header, time.Now()), statusError{status: resp.StatusCode}
 	}
 	body, err = outbound.ReadAll(resp.Body, maxReplyBytes)
 	return body, 0, err
@@ -168,18 +167,6 @@ func withoutURL(err error) error {
 		return u.Err
 	}
 	return err
-}
-
-// retryAfter parses Retry-After, in seconds or as a date (RFC 9110, section 10.2.3).
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(max(0, seconds)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // bearerHeader returns an Authorization header with the key, or nil without a key.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"carrel/internal/outbound"
 )
 
 type embeddingReply struct {
@@ -130,7 +132,7 @@ func badReply(format string, a ...any) *EmbeddingError {
 
 // statusError returns the error for a status other than 200.
 func (c *EmbeddingClient) statusError(res *http.Response, reply []byte) error {
-	e := &EmbeddingError{Fault: FaultEndpoint, RetryAfter: retryAfter(res.Header, c.clock.Now())}
+	e := &EmbeddingError{Fault: FaultEndpoint, RetryAfter: outbound.RetryAfter(res.Header, c.clock.Now())}
 	message := c.message(reply)
 	status := res.StatusCode
 	switch {

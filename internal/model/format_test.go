@@ -13,8 +13,8 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// streamTest is the decoded answer of a stream in testdata/streams. The streams are written by hand after the documented
-// formats and the fields that each server is known to send.
+// streamTest is the decoded answer of a stream in testdata/streams. The streams are written by hand after the
+// documentation of the providers, not recorded; see testdata/README.md.
 type streamTest struct {
 	format modelfake.Format
 	text   string

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"carrel/internal/outbound"
 )
 
 // quirk is a set of request fields that a model refuses.
@@ -187,17 +189,5 @@ func requestedDelay(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))
 	}
-	return retryAfter(h, now)
-}
-
-// retryAfter parses the Retry-After header: seconds or a date (RFC 9110, section 10.2.3).
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		return time.Duration(max(0, seconds)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
+	return outbound.RetryAfter(h, now)
 }

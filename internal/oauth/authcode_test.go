@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 func TestAuthorizationCodeIsBoundToClientRedirectAndVerifier(t *testing.T) {
@@ -78,7 +80,7 @@ func TestAuthorizationCodeIsRedeemedOnceUnderConcurrency(t *testing.T) {
 			for range 10 {
 				code := srv.code(c)
 				var won, lost atomic.Int32
-				concurrently(24, func(int) {
+				testkit.Concurrently(24, func(int) {
 					switch r := srv.post("token", c.redemption(code)); r.status {
 					case http.StatusOK:
 						won.Add(1)

@@ -238,7 +238,9 @@ func (s *authorizeEndpoint) showFailure(w http.ResponseWriter, r *http.Request, 
 // on a page to an anonymous visitor. Anyone can register a client with any redirect URI, so redirecting anonymous
 // visitors would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session,
 // where OpenID Connect Core, 3.1.2.6 would redirect with login_required.
-func (s *authorizeEndpoint) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
+func (s *authorizeEndpoint) refuseRequest(
+	w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error,
+) {
 	if signedIn {
 		s.redirectError(w, r, http.StatusFound, req, err)
 		return

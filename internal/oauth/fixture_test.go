@@ -141,7 +141,8 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
 	srv.deps = oauth.Deps{
-		Store: db, Clock: srv.clock, Audit: audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}), Log: log, Secret: secret,
+		Store: db, Clock: srv.clock, Log: log, Secret: secret,
+		Audit:  audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}),
 		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
 	}
 	srv.service, err = oauth.NewService(srv.deps)
@@ -376,20 +377,6 @@ func (srv *server) accepts(token string) bool {
 		srv.Error(err)
 	}
 	return err == nil
-}
-
-// concurrently calls do n times in parallel.
-func concurrently(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }
 
 const day = 24 * time.Hour

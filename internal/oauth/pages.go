@@ -70,8 +70,8 @@ const (
 // Failures lists the failures.
 func Failures() []Failure {
 	return []Failure{
-		FailMalformedRequest, FailUnknownClient, FailClientDocument, FailRedirectMismatch,
-		FailInvalidRequest, FailNotSignedIn, FailCrossOrigin, FailMalformedForm, FailPageExpired, FailUnavailable, FailInternal,
+		FailMalformedRequest, FailUnknownClient, FailClientDocument, FailRedirectMismatch, FailInvalidRequest,
+		FailNotSignedIn, FailCrossOrigin, FailMalformedForm, FailPageExpired, FailUnavailable, FailInternal,
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 func TestAccessTokenExpiresAfterOneHour(t *testing.T) {
@@ -93,7 +95,7 @@ func TestConcurrentRefreshesReturnTheSameTokens(t *testing.T) {
 			for range 10 {
 				var mu sync.Mutex
 				pairs := map[[2]string]int{}
-				concurrently(24, func(int) {
+				testkit.Concurrently(24, func(int) {
 					r := srv.refresh(c, last.Refresh)
 					if r.status != http.StatusOK {
 						srv.Errorf("%d %s", r.status, r.body)

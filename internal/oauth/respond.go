@@ -97,7 +97,7 @@ func (s *Service) protocolErrorOf(r *http.Request, err error) *protocolError {
 	case core.IsKind(err, core.KindUnavailable):
 		return &protocolError{
 			status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
-			description: "The server is temporarily unavailable. Try again in a moment.",
+			description: core.AsError(err).Detail,
 		}
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "oauth request failed", slog.String("error", err.Error()))

@@ -10,6 +10,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"carrel/internal/oauth"
+	"carrel/internal/testkit"
 )
 
 func kids(set jose.JSONWebKeySet) []string {
@@ -88,7 +89,7 @@ func TestPrivateSigningKeysAreEncrypted(t *testing.T) {
 func TestConcurrentNodesCreateOneSigningKey(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
-	concurrently(6, func(int) { srv.jwks() })
+	testkit.Concurrently(6, func(int) { srv.jwks() })
 	if ids := kids(srv.jwks()); len(ids) != 1 {
 		t.Errorf("%d signing keys", len(ids))
 	}

@@ -16,7 +16,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestGuardAllowsPublicAddressesOnly lists addresses that may be reached always, with private networks allowed, or never.
+// TestGuardAllowsPublicAddressesOnly lists addresses that may be reached always, with private networks allowed, or
+// never.
 func TestGuardAllowsPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	const (
@@ -334,7 +335,8 @@ func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 				_ = res.Body.Close()
 			}
 			var failed *url.Error
-			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which contains no address
+			//nolint:errorlint // the bare error, which contains no address
+			if !errors.As(err, &failed) || failed.Err != ErrNotPublic {
 				t.Errorf("%s %s: %v", name, host, err)
 			}
 		}

@@ -135,9 +135,10 @@ func TestWhatTheStoreRefusesIsToldByItsCode(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreCutOffOrNeverEndAreErrors(t *testing.T) {
+func TestTruncatedOrEndlessListingsAreErrors(t *testing.T) {
 	t.Parallel()
-	const again = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>`
+	const again = `<ListBucketResult><IsTruncated>true</IsTruncated>` +
+		`<NextContinuationToken>x</NextContinuationToken></ListBucketResult>`
 	says := func(answer string) s3fake.Fault {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }
 	}
@@ -147,7 +148,8 @@ func TestAnswersThatAreCutOffOrNeverEndAreErrors(t *testing.T) {
 		"no token":            {says(strings.ReplaceAll(again, "x", ""))},
 		"no listing":          {says("<html/>")},
 		"an entity bomb": {says(
-			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`,
+			`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>` +
+				`<ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`,
 		)},
 		"a key that is none": {says(
 			`<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>`,

@@ -98,7 +98,9 @@ func TestABucketIsWhereItsStoreHasIt(t *testing.T) {
 
 func FuzzListing(f *testing.F) {
 	f.Add(
-		"<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken><Contents><Key>a%20b</Key><ETag>&quot;1&quot;</ETag><Size>1</Size><LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents></ListBucketResult>",
+		"<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"+
+			"<NextContinuationToken>x</NextContinuationToken><Contents><Key>a%20b</Key><ETag>&quot;1&quot;</ETag>"+
+			"<Size>1</Size><LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents></ListBucketResult>",
 		"",
 	)
 	f.Add("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "x")

@@ -174,11 +174,8 @@ func (l *limiter) sessionKey(r *http.Request) uint64 {
 	return maphash.String(l.seed, sent[0].Value)
 }
 
-// addressKey returns a hash of the client's network. An IPv6 subscriber has a whole /64.
+// addressKey returns a hash of the client's network.
 func (l *limiter) addressKey(addr netip.Addr) uint64 {
-	b := addr.As16()
-	if addr.Is6() {
-		clear(b[8:])
-	}
+	b := core.ClientNetwork(addr).As16()
 	return maphash.Bytes(l.seed, b[:])
 }

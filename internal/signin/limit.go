@@ -47,11 +47,13 @@ type Limits struct {
 
 // networkBucket is shared by all accounts. Successful attempts count too.
 func (l *Limits) networkBucket(from netip.Addr) Bucket {
-	return Bucket{l.hash("network", network(from)), core.TokenBucket{Burst: 40, Every: 3 * time.Second}}
+	key := l.hash("network", core.ClientNetwork(from).String())
+	return Bucket{key, core.TokenBucket{Burst: 40, Every: 3 * time.Second}}
 }
 
 func (l *Limits) accountNetworkBucket(email string, from netip.Addr) Bucket {
-	return Bucket{l.hash("account and network", email, network(from)), core.TokenBucket{Burst: 10, Every: time.Minute}}
+	key := l.hash("account and network", email, core.ClientNetwork(from).String())
+	return Bucket{key, core.TokenBucket{Burst: 10, Every: time.Minute}}
 }
 
 // accountBucket is the ceiling of one account over all networks: at most 4,420 guesses per day.
@@ -62,17 +64,6 @@ func (l *Limits) accountBucket(email string) Bucket {
 // knownBucket is the bucket of one known browser or one session.
 func (l *Limits) knownBucket(kind, id string) Bucket {
 	return Bucket{l.hash(kind, id), core.TokenBucket{Burst: 10, Every: time.Minute}}
-}
-
-// network returns the IPv4 address, or the /64 prefix of an IPv6 address, which is the usual allocation of a
-// subscriber.
-func network(addr netip.Addr) string {
-	addr = addr.Unmap()
-	if !addr.Is6() {
-		return addr.String() // also for the zero Addr
-	}
-	prefix, _ := addr.WithZone("").Prefix(64) // 64 is a valid IPv6 prefix length
-	return prefix.String()
 }
 
 // hash returns the key of a bucket. E-mail and IP addresses are never stored in clear text.

@@ -3,6 +3,8 @@ package signin_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/signin"
+	"carrel/internal/store"
 )
 
 func second[T any](_ T, err error) error { return err }
@@ -95,6 +98,53 @@ func TestFailedSignInsAreIndistinguishable(t *testing.T) {
 		if !errors.Is(err, signin.ErrSignIn) || u.ID != "" || failure.Reason != c.reason || failure.User.ID != c.userID {
 			t.Errorf("%s: user %q, failure %q of %q, error %v", name, u.ID, failure.Reason, failure.User.ID, err)
 		}
+	}
+}
+
+// lookupCounter counts the password lookups in the database.
+type lookupCounter struct {
+	*store.DB
+	lookups int
+}
+
+func (c *lookupCounter) PasswordHash(ctx context.Context, email string) (account.User, string, error) {
+	c.lookups++
+	return c.DB.PasswordHash(ctx, email)
+}
+
+// The time of a failed sign-in must not reveal whether an account exists. Time cannot be measured reliably on a loaded
+// machine, so the test counts the work: database lookups, and argon2id evaluations by their 19 MiB of memory. It is not
+// parallel, because the runtime counts the allocations of all goroutines.
+func TestFailedSignInsCostTheSameWork(t *testing.T) { //nolint:paralleltest // see above
+	f := newFixture(t)
+	without, err := account.NewMemberWithoutPassword("upstream@example.org", "U", core.PlanOpen, f.clock.Now())
+	f.must(err)
+	f.must(f.db.InsertUser(t.Context(), without, ""))
+	disabled := f.newUser("disabled@example.org")
+	f.must(f.accounts.Disable(t.Context(), core.Operator(""), disabled.ID))
+	counter := &lookupCounter{DB: f.db}
+	deps := f.deps()
+	deps.Store = counter
+	passwords := signin.NewService(deps).Passwords
+	for _, address := range []string{email, "nobody@example.org", without.Email, disabled.Email} {
+		var before, after runtime.MemStats
+		counter.lookups = 0
+		runtime.ReadMemStats(&before)
+		_, _, err := passwords.Verify(t.Context(), address, "wrong password")
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, signin.ErrSignIn) {
+			t.Errorf("%s: %v", address, err)
+		}
+		const hash = 19456 << 10 // memory of one evaluation
+		if n := (after.TotalAlloc - before.TotalAlloc) / hash; n != 1 || counter.lookups != 1 {
+			t.Errorf("%s costs %d lookups and %d hashes, want one each", address, counter.lookups, n)
+		}
+	}
+	stored, err := signin.HashPassword(password)
+	f.must(err)
+	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
+	if got, want := cost(signin.DecoyHash), cost(stored); got != want || len(signin.DecoyHash) != len(stored) {
+		t.Errorf("the decoy hash has the parameters %s, a stored one %s", got, want)
 	}
 }
 

@@ -359,7 +359,8 @@ func TestTaskFailsAfterThreeCrashesWithoutProgress(t *testing.T) {
 		same(t, "end", fmt.Sprint(got.State, " ", got.ErrorCode), "failed crash_loop")
 		same(t, "runs of the step", ran.get(id+":1"), 1)
 		same(t, "last event", string(c.events(id)[len(c.events(id))-1].Payload),
-			`{"status":"failed","error":{"code":"crash_loop","detail":"The service was interrupted too often while working on it."}}`)
+			`{"status":"failed","error":{"code":"crash_loop",`+
+				`"detail":"The service was interrupted too often while working on it."}}`)
 	})
 }
 

@@ -2,7 +2,7 @@ package testkit
 
 import "sync"
 
-// Concurrently calls do n times, each in its own goroutine and all released at once, and returns when all calls are done.
+// Concurrently calls do n times, each in a goroutine and all released at once, and returns when all calls are done.
 func Concurrently(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

@@ -18,7 +18,8 @@ const (
 	codeUnreadable = "webhook_secret_unreadable"
 )
 
-const detailUnreadable = "The secret of this webhook cannot be decrypted because the installation's key was changed. Delete the webhook and create it again."
+const detailUnreadable = "The secret of this webhook cannot be decrypted because the installation's key was changed. " +
+	"Delete the webhook and create it again."
 
 // attemptTimeout is the time a receiver has to reply.
 const attemptTimeout = 15 * time.Second

@@ -58,7 +58,7 @@ func (s *Service) post(ctx context.Context, m message, timeout time.Duration) (D
 	_, _ = io.CopyN(io.Discard, res.Body, maxReply)
 	d.Status = res.StatusCode
 	d.Error = statusError(res.StatusCode)
-	return d, retryAfter(res.Header, d.At), nil
+	return d, outbound.RetryAfter(res.Header, d.At), nil
 }
 
 // statusError returns the user message for a status, empty for success.

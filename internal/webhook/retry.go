@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"math/rand/v2"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -32,18 +30,6 @@ func nextAttempt(attempts int, at time.Time, retryAfter time.Duration) (time.Tim
 	wait += time.Duration(rand.Float64() * jitter * float64(wait)) //nolint:gosec // jitter, not a secret
 	// The queue stores milliseconds; with more precision a claimed task could be a moment too early.
 	return at.Add(wait).Truncate(time.Millisecond), true
-}
-
-// retryAfter parses the Retry-After header, which is a number of seconds or a date (RFC 9110, 10.2.3).
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		return time.Duration(max(0, seconds)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // maxInFlight limits the concurrent deliveries to one webhook on this node, so that a slow receiver neither uses up the

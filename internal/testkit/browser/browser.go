@@ -1,7 +1,9 @@
 // Package browser drives a headless Chromium in tests: pages, forms, cookies, passkeys and screenshots.
 //
 // It sends DevTools commands over a pipe. chromedp and rod would replace about 300 lines, but connect over a TCP port
-// that every local process can use, and their generated protocol packages take 6 to 8 CPU seconds to compile.
+// that every local process can use. Measured with Go 1.26 against a program that uses net/http and encoding/json,
+// chromedp 0.14.2 adds 1.2 MB to a stripped binary and 13 CPU seconds to a cold build, rod 0.116.2 adds 5.2 MB and 14
+// seconds.
 package browser
 
 import (

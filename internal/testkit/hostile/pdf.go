@@ -133,8 +133,9 @@ func hugeTable() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
 	start := b.Len()
+	entries := text{unit: "\x01\x00\x00\x00\x09\x00\x00", times: 20_000_000}
 	fmt.Fprintf(&b, "1 0 obj\n%s\nendobj\n%%%%EOF startxref\n%d\n%%%%EOF\n",
-		deflated("/Type/XRef/W[1 4 2]/Size 20000000/Root 2 0 R", text{unit: "\x01\x00\x00\x00\x09\x00\x00", times: 20_000_000}, 1), start)
+		deflated("/Type/XRef/W[1 4 2]/Size 20000000/Root 2 0 R", entries, 1), start)
 	return b.Bytes()
 }
 
@@ -168,9 +169,9 @@ func pdfObjects() []Case {
 			return file(all...)
 		}, memory},
 		{"a PDF of a map that repeats a long text", "repeats.pdf", func() []byte {
+			unicodes := text{before: "1 beginbfrange <0000> <FFFF> <", unit: "0041", times: 100_000, after: "> endbfrange "}
 			return file(catalogue, onePage, thePage, deflated("", once(begin+"<0041> Tj ET"), 1),
-				"<</Type/Font/Subtype/Type0/ToUnicode 6 0 R>>",
-				deflated("", text{before: "1 beginbfrange <0000> <FFFF> <", unit: "0041", times: 100_000, after: "> endbfrange "}, 1))
+				"<</Type/Font/Subtype/Type0/ToUnicode 6 0 R>>", deflated("", unicodes, 1))
 		}, ""},
 		{"a PDF of giant rows of pixels", "rows.pdf", func() []byte {
 			all := []object{catalogue, onePage, "<</Type/Page/Contents["}

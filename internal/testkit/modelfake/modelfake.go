@@ -252,7 +252,38 @@ func (s *Server) decode(body []byte, v any) error {
 			}
 		}
 	}
+	if name := misspelled(body); name != "" {
+		return errors.New("unknown field " + name)
+	}
 	return strict(body, v)
+}
+
+// freeForm are the fields whose content has any names: JSON schemas and the arguments of tools.
+var freeForm = []string{"parameters", "schema", "input_schema", "input"}
+
+// misspelled returns a field name with a capital letter, or "". Package json ignores the case of names, providers do
+// not.
+func misspelled(value []byte) string {
+	var fields map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(value, &fields) == nil {
+		for name, field := range fields {
+			if name != strings.ToLower(name) {
+				return name
+			}
+			if !slices.Contains(freeForm, name) {
+				items = append(items, field)
+			}
+		}
+	} else if json.Unmarshal(value, &items) != nil {
+		return ""
+	}
+	for _, item := range items {
+		if name := misspelled(item); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 func strict(body []byte, v any) error {

@@ -198,13 +198,14 @@ func (s *Store) list(w http.ResponseWriter, r *http.Request) {
 	slices.Sort(keys)
 	more := len(keys) > s.pageOf
 	keys = keys[:min(len(keys), s.pageOf)]
-	_,
-		_ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
+	_, _ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType>"+
+		"<KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
 		xml.Header, "http://s3.amazonaws.com/doc/2006-03-01/", Bucket, len(keys), more)
 	for _, key := range keys {
-		_,
-			_ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>",
-			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"), modified.Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(etag(s.objects[key]), `"`, "&quot;"), len(s.objects[key]))
+		_, _ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size>"+
+			"<StorageClass>STANDARD</StorageClass></Contents>",
+			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"), modified.Format("2006-01-02T15:04:05.000Z"),
+			strings.ReplaceAll(etag(s.objects[key]), `"`, "&quot;"), len(s.objects[key]))
 	}
 	if more {
 		_, _ = fmt.Fprintf(
