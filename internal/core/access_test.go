@@ -132,7 +132,8 @@ func TestSpendCapErrorNamesUsageAndReset(t *testing.T) {
 	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}, Spend: Spend{
 		Capped: true, Cap: 12_500_000, Used: 12_501_000, ResetsAt: MonthEnd(time.Date(2024, 12, 31, 23, 59, 0, 0, time.UTC)),
 	}}
-	want := "The spend cap of 12.50 USD is reached (12.50 USD used). It resets at 2025-01-01T00:00:00Z; an admin can raise it."
+	want := "The spend cap of 12.50 USD is reached (12.50 USD used). It resets at 2025-01-01T00:00:00Z; " +
+		"an admin can raise it."
 	if got := AsError(a.Allow(OpSearch)).Detail; got != want {
 		t.Errorf("got %q", got)
 	}

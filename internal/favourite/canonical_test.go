@@ -19,7 +19,8 @@ func TestCanonicalGivesTheFormsOfRFC8785(t *testing.T) {
 			  "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
 			  "literals": [null, true, false]
 			}`,
-			`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+			`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
+				`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
 		},
 		"section 3.2.3, keys by UTF-16 code units": {
 			`{
@@ -36,8 +37,10 @@ func TestCanonicalGivesTheFormsOfRFC8785(t *testing.T) {
 		},
 		"the RFC's arrays.json": {`[ 56, { "d": true, "10": null, "1": [ ] } ]`, `[56,{"1":[],"10":null,"d":true}]`},
 		"the RFC's french.json": {
-			`{"peach":"This sorting order","péché":"is wrong according to French","pêche":"but canonicalization MUST","sin":"ignore locale"}`,
-			`{"peach":"This sorting order","péché":"is wrong according to French","pêche":"but canonicalization MUST","sin":"ignore locale"}`,
+			`{"peach":"This sorting order","péché":"is wrong according to French",` +
+				`"pêche":"but canonicalization MUST","sin":"ignore locale"}`,
+			`{"peach":"This sorting order","péché":"is wrong according to French",` +
+				`"pêche":"but canonicalization MUST","sin":"ignore locale"}`,
 		},
 		"the RFC's structures.json": {
 			`{"1":{"f":{"f":"hi","F":5},"\n":56.0},"10":{},"":"empty","a":{},"111":[{"e":"yes","E":"no"}],"A":{}}`,

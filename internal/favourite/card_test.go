@@ -143,7 +143,8 @@ func TestBase58MatchesBitcoin(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                         "",
 		"48656c6c6f20576f726c6421": "2NEpo7TZRRrLZSi2U",
-		"54686520717569636b2062726f776e20666f78206a756d7073206f76657220746865206c617a7920646f672e": "USm3fpXnKG5EUBx2ndxBDMPVciP5hGey2Jh4NDv6gmeo1LkMeiKrLJUUBk6Z",
+		"54686520717569636b2062726f776e20666f78206a756d7073206f76657220746865206c617a7920646f672e": "" +
+			"USm3fpXnKG5EUBx2ndxBDMPVciP5hGey2Jh4NDv6gmeo1LkMeiKrLJUUBk6Z",
 		"0000287fb4cd": "11233QC4",
 	} {
 		b, err := hex.DecodeString(in)

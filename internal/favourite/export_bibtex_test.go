@@ -183,7 +183,8 @@ func TestBibTeXRoundTrips(t *testing.T) {
 func TestBibTeXEscapesEveryCharacterThatTeXActsOn(t *testing.T) {
 	t.Parallel()
 	const in = "a{b}c\\d%e$f&g#h_i~j^k\nl"
-	const want = `{a{\textbraceleft}b{\textbraceright}c{\textbackslash}d\%e\$f\&g\#h\_i{\textasciitilde}j{\textasciicircum}k l}`
+	const want = `{a{\textbraceleft}b{\textbraceright}c{\textbackslash}d\%e\$f\&g\#h\_i` +
+		`{\textasciitilde}j{\textasciicircum}k l}`
 	entries := checkBib(t, cardOf(t, map[string]any{"title": in}))
 	if got := entries[0].fields["title"]; got != want {
 		t.Errorf("got %s, want %s", got, want)

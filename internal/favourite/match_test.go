@@ -14,8 +14,10 @@ import (
 	"carrel/internal/core"
 )
 
-const turingCard = `{"cardId":"crd_1","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],"year":1950,
-	"venue":"Mind","snippet":"I propose to consider the question, \u201cCan machines think?\u201d","doi":"10.1093/mind/LIX.236.433",
+const turingCard = `{"cardId":"crd_1","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],
+	"year":1950,
+	"venue":"Mind","snippet":"I propose to consider the question, \u201cCan machines think?\u201d",
+	"doi":"10.1093/mind/LIX.236.433",
 	"tags":{"mine":["Façade","naïve Łódź"]},"score":0.75,"open":true,"gone":null}`
 
 func TestMatcherFindsCardsWithAllWords(t *testing.T) {

@@ -140,7 +140,8 @@ func TestErrorsWithStatus200AreDetected(t *testing.T) {
 	a := serve(
 		t,
 		text(
-			`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/api/errors#x</id><title>Error</title></entry></feed>`,
+			`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/api/errors#x</id>
+				<title>Error</title></entry></feed>`,
 		),
 	)
 	_, err := search(t.Context(), "arxiv", a, Query{Text: "x"})

@@ -87,7 +87,8 @@ func citedReply(t *testing.T, w *testServer) {
 	extra := fmt.Sprintf(`"partial":true,"citations":[{"n":1,"cardId":%q,"documentId":%q,"sourceId":%q,`+
 		`"title":"A Relational Model of Data","authors":["Edgar F. Codd"],"year":1970,"url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","quote":"A relational model is proposed.","start":25,"end":56,"page":2}],`+
-		`"checks":[{"start":0,"end":21,"state":"supported"},{"start":22,"end":34,"state":"unsupported","reason":"The quotes it cites do not contain 1971."}],`+
+		`"checks":[{"start":0,"end":21,"state":"supported"},`+
+		`{"start":22,"end":34,"state":"unsupported","reason":"The quotes it cites do not contain 1971."}],`+
 		`"followUps":["When?"],"query":"codd proposed","memoriesUsed":[{"id":"mem_x","text":"I read German."}],`+
 		`"usage":{"model":"m","inputTokens":10,"outputTokens":2,"costMicros":7,"estimated":true}`,
 		d.CardID(), d.ID, d.SourceID)
@@ -139,7 +140,8 @@ func readDocument(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	d := p.loaded(codd())
 	path := p.at("/documents/" + d.ID)
-	want := fmt.Sprintf(`{"document":{"id":%q,"sourceId":%q,"externalId":"codd-1970","title":"A Relational Model of Data",`+
+	want := fmt.Sprintf(`{"document":{"id":%q,"sourceId":%q,"externalId":"codd-1970",`+
+		`"title":"A Relational Model of Data",`+
 		`"authors":["Edgar F. Codd"],"year":1970,"publishedAt":"1970-06-01","url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","venue":"Communications of the ACM","type":"article",`+
 		`"text":"Users must be protected. A relational model is proposed.","citationCount":12500,`+

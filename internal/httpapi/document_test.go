@@ -97,7 +97,9 @@ func TestGeneratedRouterServesTheOperationsOfTheContract(t *testing.T) {
 }
 
 // oauthPaths matches the operations of the authorization server, whose routes package oauth tests.
-var oauthPaths = regexp.MustCompile(`^/(api/auth/mcp/|\.well-known/(oauth-authorization-server|openid-configuration|jwks\.json)$)`)
+var oauthPaths = regexp.MustCompile(
+	`^/(api/auth/mcp/|\.well-known/(oauth-authorization-server|openid-configuration|jwks\.json)$)`,
+)
 
 // uncontracted are the methods of the tus protocol that the contract describes in the text of createUpload only.
 var uncontracted = []string{

@@ -78,7 +78,8 @@ func fullTexts(t *testing.T, w *testServer) {
 	padded := " \t" + spell["astral"](2000) + "\n\u00a0"
 	p.post(p.at("/search"), object{"query": padded}).ok(t)
 	// Control characters other than NUL are allowed.
-	odd := "tab\t line\r\n bell\a escape\u001b delete\u007f C1\u0085 separators\u2028\u2029 nothing\ufeff \U0010ffff private\ue000"
+	odd := "tab\t line\r\n bell\a escape\u001b delete\u007f C1\u0085 separators\u2028\u2029 nothing\ufeff " +
+		"\U0010ffff private\ue000"
 	if got := p.post(p.at("/memories"), object{"text": odd}).ok(t).str("memory", "text"); got != odd {
 		t.Errorf("%q came back as %q", odd, got)
 	}

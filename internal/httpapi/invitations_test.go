@@ -114,8 +114,7 @@ func agentShared(t *testing.T, w *testServer) {
 		`{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }
 
-// invitedAgentInvisible sends every operation on an agent to which the caller is invited. The replies must equal those for
-// an agent that does not exist.
+// invitedAgentInvisible sends every operation on an agent to which the caller is invited. The agent must not be found.
 func invitedAgentInvisible(t *testing.T, w *testServer) {
 	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	own := other.agent

@@ -144,7 +144,7 @@ func badCookies(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	name, secret, _ := strings.Cut(b.cookie, "=")
 	for cookie, code := range map[string]string{
-		"carrel=" + secret:                       "missing_credential", // the cookie name of plain HTTP, which another host may set
+		"carrel=" + secret:                       "missing_credential", // the cookie name of plain HTTP
 		name + "=":                               "missing_credential",
 		b.cookie + "; " + b.cookie:               "missing_credential",
 		b.cookie + "; " + name + "=x":            "missing_credential",

@@ -173,7 +173,7 @@ func TestFailedMigrationLeavesThePreviousVersion(t *testing.T) {
 			known := b.version(t)
 			err := b.migrate(t, b.plus(t, map[string]string{
 				"09001_good.sql": "CREATE TABLE good (id TEXT);",
-				"09002_bad.sql":  "CREATE TABLE half (id TEXT); UPDATE app_user SET name = 'spoilt'; INSERT INTO nowhere VALUES (1);",
+				"09002_bad.sql":  "CREATE TABLE half (id TEXT); UPDATE app_user SET name = 'x'; INSERT INTO nowhere VALUES (1);",
 			}))
 			if err == nil || !strings.Contains(err.Error(), "nowhere") {
 				t.Fatalf("got %v, want the failure", err)
