@@ -40,7 +40,8 @@ var planTests = []test{
 	{"PlanRoundTrips", func(w *fixture) {
 		full := w.plan(func(p *billing.Plan) {
 			p.Models, p.StripePrice, p.Price = []string{"a", `b"c`}, "price_1", 5
-			p.SpendCap, p.TurnCap, p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(1)), new(int64(2)), new(int64(3)), new(int64(4)), new(int64(5))
+			p.SpendCap, p.TurnCap = new(int64(1)), new(int64(2))
+			p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(3)), new(int64(4)), new(int64(5))
 		})
 		got, err := w.db.Plan(w.ctx, full.Name)
 		w.must(err)
@@ -65,7 +66,10 @@ var planTests = []test{
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanOpen))
-		w.must(w.db.PutSubscription(w.ctx, billing.Subscription{UserID: w.bert.id, Plan: p.Name, Status: billing.SubscriptionEnded, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutSubscription(w.ctx, billing.Subscription{
+			UserID: w.bert.id, Plan: p.Name, Status: billing.SubscriptionEnded, StartsAt: w.now, EventAt: w.now,
+			UpdatedAt: w.now,
+		}))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 		w.must(w.db.SetPlan(w.ctx, w.bert.id, core.PlanOpen))
 		w.must(w.db.DeletePlan(w.ctx, p.Name))
@@ -79,7 +83,8 @@ var planTests = []test{
 		end, grace := w.after(1000), w.after(2000)
 		s := billing.Subscription{
 			UserID: w.ada.id, Plan: p.Name, Status: billing.SubscriptionTrial, StartsAt: w.now, EndsAt: &end, GraceUntil: &grace,
-			CancelAtEnd: true, Source: billing.SubscriptionByAdmin, ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
+			CancelAtEnd: true, Source: billing.SubscriptionByAdmin, ExternalID: "sub_1", EventAt: w.now,
+			UpdatedAt: w.now.Add(time.Minute),
 		}
 		w.must(w.db.PutSubscription(w.ctx, s))
 		w.same("subscribed", w.has(w.ada), billing.Entitlement{Plan: &p, Subscription: &s})
@@ -94,7 +99,9 @@ var planTests = []test{
 		w.wantMissing(err, "subscription")
 	}},
 	{"SubscriptionNeedsItsUser", func(w *fixture) {
-		w.wantMissing(w.db.PutSubscription(w.ctx, billing.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: billing.SubscriptionActive}), "user")
+		w.wantMissing(w.db.PutSubscription(w.ctx, billing.Subscription{
+			UserID: "usr_none", Plan: core.PlanOpen, Status: billing.SubscriptionActive,
+		}), "user")
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanOpen), "user")
 		_, err := w.db.Entitlement(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
@@ -111,7 +118,9 @@ var planTests = []test{
 		w.wantCaps(w.bert, month)
 	}},
 	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *fixture) {
-		for words, want := range map[string]bool{"": true, w.bert.user.Email: true, "BERT": true, "be%t": false, "be_t": false, `\`: false} {
+		for words, want := range map[string]bool{
+			"": true, w.bert.user.Email: true, "BERT": true, "be%t": false, "be_t": false, `\`: false,
+		} {
 			users, err := w.db.UsersBefore(w.ctx, words, "", 1000)
 			w.must(err)
 			got := slices.ContainsFunc(users, func(u account.User) bool { return u.ID == w.bert.id })

@@ -10,7 +10,8 @@ import (
 // bought returns a person's subscription at Stripe.
 func (w *fixture) bought(p person, plan billing.Plan, status billing.SubscriptionStatus) *billing.Subscription {
 	return &billing.Subscription{
-		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: billing.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
+		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: billing.SubscriptionByStripe,
+		ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
 	}
 }
 
@@ -72,7 +73,10 @@ var billingTests = []test{
 	}},
 	{"StripeSubscriptionIsChangedOnlyByStripe", func(w *fixture) {
 		p := w.plan(nil)
-		gift := billing.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		gift := billing.Subscription{
+			UserID: w.ada.id, Plan: core.PlanOpen, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin,
+			StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now,
+		}
 		w.must(w.db.PutSubscription(w.ctx, gift))
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionPastDue))
 		w.same("a purchase replaces an assigned plan", w.has(w.ada).Plan.Name, p.Name)
@@ -91,7 +95,10 @@ var billingTests = []test{
 		w.same("plan", has.Plan.Name, core.PlanOpen)
 		w.same("plan now", has.Now(w.now).Name, core.PlanOpen)
 		w.same("subscription", has.Subscription, over)
-		gift := billing.Subscription{UserID: w.ada.id, Plan: p.Name, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		gift := billing.Subscription{
+			UserID: w.ada.id, Plan: p.Name, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin,
+			StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now,
+		}
 		w.must(w.db.PutSubscription(w.ctx, gift))
 		w.keep(w.customer(w.ada), over)
 		w.same("a gift since then", w.has(w.ada).Subscription, &gift)

@@ -78,7 +78,9 @@ var codeTests = []test{
 	{"CodesAreListedNewestFirstAndPruned", func(w *fixture) {
 		var codes []credential.Code
 		for i := range 3 {
-			c := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(i)}
+			c := credential.Code{
+				ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(i),
+			}
 			w.must(w.db.InsertCode(w.ctx, c, hash()))
 			codes = append(codes, c)
 		}
@@ -95,13 +97,17 @@ var codeTests = []test{
 		w.same("after pruning", got, []credential.Code{codes[2], codes[1]})
 	}},
 	{"CancelledCodeCannotBeRedeemed", func(w *fixture) {
-		c, h := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}, hash()
+		c, h := credential.Code{
+			ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1),
+		}, hash()
 		w.must(w.db.InsertCode(w.ctx, c, h))
 		w.wantMissing(w.db.CancelCode(w.ctx, w.bert.id, c.ID), "connect code")
 		w.must(w.db.CancelCode(w.ctx, w.ada.id, c.ID))
 		w.wantMissing(w.db.CancelCode(w.ctx, w.ada.id, c.ID), "connect code")
 		w.wantMissing(w.db.RedeemCode(w.ctx, h, w.now, w.key(""), hash()), "connect code")
-		used := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}
+		used := credential.Code{
+			ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1),
+		}
 		w.must(w.db.InsertCode(w.ctx, used, h))
 		w.must(w.db.RedeemCode(w.ctx, h, w.now, w.key(""), hash()))
 		w.wantMissing(w.db.CancelCode(w.ctx, w.ada.id, used.ID), "connect code")

@@ -97,7 +97,8 @@ var connectionTests = []test{
 		w.must(err)
 		w.same("the connection", got, credential.Connection{
 			ID: g, Kind: core.CredentialOAuth, Name: "Desktop", ClientName: "App",
-			Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}, CreatedAt: granted.CreatedAt, ExpiresAt: &granted.ExpiresAt,
+			Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}, CreatedAt: granted.CreatedAt,
+			ExpiresAt:  &granted.ExpiresAt,
 			LastUsedAt: &later, LastAddress: "203.0.113.7", LastProgram: "node",
 		})
 		w.same("names", w.connections(w.ada.id), []string{"Desktop"})

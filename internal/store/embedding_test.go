@@ -110,7 +110,8 @@ var embeddingTests = []test{
 		w.must(w.db.PutEmbeddings(w.ctx, small,
 			[]embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
 		w.same("one is left in part", w.lacking(small, before), []string{"b", "c"})
-		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has a later position now
+		// Document a has a later position now.
+		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"})
 		docs, err := w.db.UnembeddedDocuments(w.ctx, small, before, w.head(), 1, 1<<20)
 		w.must(err)
 		w.same("as many as asked for", docs, []embedding.Document{b})

@@ -1,8 +1,9 @@
 package store_test
 
 import (
-	"carrel/internal/search"
 	"time"
+
+	"carrel/internal/search"
 )
 
 func (w *fixture) indexes(within time.Duration) []search.NodeIndex {

@@ -49,7 +49,8 @@ var invitationTests = []test{
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
 		w.same("answered", w.invitationsOf(w.bert.id), []string{})
 		w.wantMissing(errorOf(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
-		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // effective at once, because the user has accepted before
+		// Effective at once, because the user has accepted before.
+		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
 		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
@@ -112,7 +113,8 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("shares", shares, []agent.Share{})
 		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
-		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // a grant to all, which a single user cannot end
+		// A grant to all, which a single user cannot end.
+		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now))
 		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},

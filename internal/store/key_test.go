@@ -33,7 +33,8 @@ var keyTests = []test{
 		}
 		code := func() (credential.Code, []byte) {
 			c, h := credential.Code{
-				ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(100), MadeWith: grandchild.ID, KeyExpiresAt: &end,
+				ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(100),
+				MadeWith: grandchild.ID, KeyExpiresAt: &end,
 			}, hash()
 			w.must(w.db.InsertCode(w.ctx, c, h))
 			return c, h
@@ -61,7 +62,10 @@ var keyTests = []test{
 		late := w.key(w.ada.id)
 		late.MadeWith = child.ID
 		w.wantKind(w.db.InsertKey(w.ctx, late, hash()), core.KindNotFound, "")
-		w.wantKind(w.db.InsertCode(w.ctx, credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, ExpiresAt: end, MadeWith: root.ID}, hash()), core.KindNotFound, "")
+		w.wantKind(w.db.InsertCode(
+			w.ctx, credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, ExpiresAt: end, MadeWith: root.ID},
+			hash(),
+		), core.KindNotFound, "")
 	}},
 	{"KeyCreatedDuringRevocationOfItsParentIsRevoked", func(w *fixture) {
 		for range 10 {
@@ -159,7 +163,8 @@ var keyTests = []test{
 		w.wantMissing(w.db.InsertKey(w.ctx, foreign, hash()), "user")
 	}},
 	{"APIKeysListsUnrevokedKeysOfTheUser", func(w *fixture) {
-		first, second, third, revoked, minted := w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id)
+		first, second, third := w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id)
+		revoked, minted := w.key(w.ada.id), w.key(w.ada.id)
 		minted.Kind = core.CredentialMinted
 		for _, k := range []credential.Key{first, second, third, revoked, minted, w.key(w.bert.id)} {
 			w.must(w.db.InsertKey(w.ctx, k, hash()))

@@ -161,7 +161,8 @@ var memoryTests = []test{
 		w.same("changed", got, m)
 		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Other", "other"), w.now)
 		w.wantKind(err, core.KindConflict, "")
-		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // no conflict with its own text
+		// No conflict with its own text.
+		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now)
 		w.must(err)
 		w.remember(w.ada, "one") // the text is free again
 		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now))

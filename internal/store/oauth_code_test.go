@@ -71,7 +71,8 @@ var oauthCodeTests = []test{
 		g, r := w.grant(w.ada.id, c)
 		again := r
 		again.ClientID, again.AccessHash, again.RefreshHash = "cli_thief", hash(), hash()
-		if _, err := w.db.RedeemAuthCode(w.ctx, still{w.after(9)}, again); err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
+		//nolint:errorlint // must not be wrapped
+		if _, err := w.db.RedeemAuthCode(w.ctx, still{w.after(9)}, again); err != oauth.ErrReused {
 			w.t.Errorf("got %v, want ErrReused", err)
 		}
 		grants, err := w.db.Grants(w.ctx, w.ada.id)

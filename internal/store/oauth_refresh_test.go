@@ -67,7 +67,8 @@ var oauthRefreshTests = []test{
 			w.same("late", again, first)
 		}
 		late := w.after(1001).Add(oauth.RefreshGrace)
-		if _, err := w.db.RotateRefresh(w.ctx, still{late}, rot); err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
+		//nolint:errorlint // must not be wrapped
+		if _, err := w.db.RotateRefresh(w.ctx, still{late}, rot); err != oauth.ErrReused {
 			w.t.Errorf("got %v, want ErrReused", err)
 		}
 		_, err = w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, rot.NewRefresh))

@@ -8,7 +8,8 @@ import (
 // passkey returns an unsaved passkey of the user.
 func (w *fixture) passkey(userID string) passkey.Passkey {
 	return passkey.Passkey{
-		ID: core.NewID(core.PrefixCredential), UserID: userID, CredentialID: hash(), Name: "Phone", Record: []byte(`{"id": "x"}`), CreatedAt: w.now,
+		ID: core.NewID(core.PrefixCredential), UserID: userID, CredentialID: hash(), Name: "Phone",
+		Record: []byte(`{"id": "x"}`), CreatedAt: w.now,
 	}
 }
 

@@ -118,7 +118,9 @@ var sessionTests = []test{
 		w.must(err)
 	}},
 	{"FirstUserIsRejectedIfUsersExist", func(w *fixture) {
-		u := account.User{ID: core.NewID(core.PrefixUser), Email: "late@example.org", Name: "Late", Role: core.RoleOwner, CreatedAt: w.now}
+		u := account.User{
+			ID: core.NewID(core.PrefixUser), Email: "late@example.org", Name: "Late", Role: core.RoleOwner, CreatedAt: w.now,
+		}
 		w.wantKind(w.db.InsertFirstUser(w.ctx, u, "h"), core.KindConflict, "")
 		_, err := w.db.UserByEmail(w.ctx, u.Email)
 		w.wantMissing(err, "user")
@@ -137,7 +139,8 @@ func firstUserTest(w *fixture) {
 			winners.Add(1)
 			return
 		}
-		w.wantKind(err, core.KindConflict, "This installation already has an owner. Sign in, or ask the owner for an account.")
+		w.wantKind(err, core.KindConflict,
+			"This installation already has an owner. Sign in, or ask the owner for an account.")
 	})
 	users, err := w.db.Users(w.ctx)
 	w.must(err)

@@ -32,7 +32,8 @@ func (w *fixture) with(credentialID string) task.Task {
 // hold reserves an amount for Ada outside of any turn.
 func (w *fixture) hold(id string, kind billing.Metered, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
-		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
+		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros,
+		At: w.now,
 	})
 }
 
@@ -140,12 +141,15 @@ var spendLedgerTests = []test{
 		t := w.working()
 		w.must(w.reserve(t, 20))
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 15, false, w.now))
-		w.wantKind(w.reserve(t, 16), core.KindPaymentRequired, core.Spend{Of: core.SpendOfTurn, Cap: 30, Used: 15}.Reached().Detail)
+		w.wantKind(w.reserve(t, 16), core.KindPaymentRequired,
+			core.Spend{Of: core.SpendOfTurn, Cap: 30, Used: 15}.Reached().Detail)
 		w.must(w.reserve(t, 15))
 		w.must(w.reserve(w.working(), 30))
 	}},
 	{"UserCapOverridesThePlanCap", func(w *fixture) {
-		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{
+			Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now,
+		}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "capped"))
 		w.wantKind(w.reserve(w.working(), 31), core.KindPaymentRequired, "")
 		w.capAda(40)
@@ -186,12 +190,15 @@ var spendLedgerTests = []test{
 		w.wantBalanced("with holds")
 	}},
 	{"SearchesCountTowardsTheTurnNextToItsModelCall", func(w *fixture) {
-		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{
+			Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now,
+		}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
 		t := w.working()
 		search := func(n string, micros int64) error {
 			return w.db.ReserveSpend(w.ctx, billing.Reservation{
-				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: billing.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
+				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: billing.MeteredSearch, Model: "brave", Micros: micros,
+				At: w.now,
 			})
 		}
 		w.must(w.reserve(t, 50))

@@ -13,18 +13,24 @@ var monthEnds = []struct {
 	last             time.Time
 }{
 	{"a leap day", "2028-02", "2028-03-01T00:00:00Z", time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC)},
-	{"the end of February in another year", "2027-02", "2027-03-01T00:00:00Z", time.Date(2027, 2, 28, 23, 59, 59, 999e6, time.UTC)},
-	{"the end of February in 2100, which is no leap year", "2100-02", "2100-03-01T00:00:00Z", time.Date(2100, 2, 28, 23, 59, 59, 999e6, time.UTC)},
+	{"the end of February in another year", "2027-02", "2027-03-01T00:00:00Z", time.Date(2027, 2, 28, 23, 59, 59,
+		999e6, time.UTC)},
+	{"the end of February in 2100, which is no leap year", "2100-02", "2100-03-01T00:00:00Z", time.Date(2100, 2, 28, 23,
+		59, 59, 999e6, time.UTC)},
 	{"the end of a year", "2027-12", "2028-01-01T00:00:00Z", time.Date(2027, 12, 31, 23, 59, 59, 999e6, time.UTC)},
-	{"a month that has ended in the east", "2027-04", "2027-05-01T00:00:00Z", time.Date(2027, 5, 1, 13, 59, 59, 999e6, time.FixedZone("LINT", 14*3600))},
-	{"a month that goes on in the west", "2027-08", "2027-09-01T00:00:00Z", time.Date(2027, 8, 31, 11, 59, 59, 999e6, time.FixedZone("AoE", -12*3600))},
-	{"the night that clocks are put back in New York", "2037-10", "2037-11-01T00:00:00Z", time.Date(2037, 10, 31, 19, 59, 59, 999e6, time.FixedZone("EDT", -4*3600))},
+	{"a month that has ended in the east", "2027-04", "2027-05-01T00:00:00Z", time.Date(2027, 5, 1, 13, 59, 59, 999e6,
+		time.FixedZone("LINT", 14*3600))},
+	{"a month that goes on in the west", "2027-08", "2027-09-01T00:00:00Z", time.Date(2027, 8, 31, 11, 59, 59, 999e6,
+		time.FixedZone("AoE", -12*3600))},
+	{"the night that clocks are put back in New York", "2037-10", "2037-11-01T00:00:00Z", time.Date(2037, 10, 31, 19, 59,
+		59, 999e6, time.FixedZone("EDT", -4*3600))},
 }
 
 // holdAt reserves an amount for Ada at a time with a credential.
 func (w *fixture) holdAt(id string, at time.Time, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
-		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent, Kind: billing.MeteredSearch, Model: "m", Micros: micros, At: at,
+		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent,
+		Kind: billing.MeteredSearch, Model: "m", Micros: micros, At: at,
 	})
 }
 

@@ -19,7 +19,8 @@ func (w *fixture) working() task.Task {
 
 func (w *fixture) reserve(t task.Task, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
-		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: billing.MeteredModel, Model: "m", Micros: micros, At: w.now,
+		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: billing.MeteredModel, Model: "m",
+		Micros: micros, At: w.now,
 	})
 }
 
@@ -95,7 +96,8 @@ var spendTests = []test{
 		t := w.working()
 		w.must(w.reserve(t, 50))
 		err := w.reserve(w.working(), 1)
-		w.wantKind(err, core.KindPaymentRequired, core.Spend{Cap: 50, Used: 50, ResetsAt: core.MonthEnd(w.now)}.Reached().Detail)
+		w.wantKind(err, core.KindPaymentRequired,
+			core.Spend{Cap: 50, Used: 50, ResetsAt: core.MonthEnd(w.now)}.Reached().Detail)
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 49, false, w.now))
 		w.must(w.reserve(w.working(), 1))
 	}},

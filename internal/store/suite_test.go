@@ -33,7 +33,8 @@ func (w *fixture) exactlyOne(what string, call func() error) {
 	}
 }
 
-// runSuite runs the acceptance suite of the store. open returns a new, empty database that is closed at the end of the test.
+// runSuite runs the acceptance suite of the store. open returns a new, empty database, which is closed at the end of
+// the test.
 func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
 	for _, g := range []group{
@@ -55,7 +56,7 @@ func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 		{"OAuthAttempts", oauthAttemptTests},
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
-		{"Live", liveTests},
+		{"Federated", federatedTests},
 		{"Documents", documentTests},
 		{"Uploads", uploadTests},
 		{"Storage", storageTests},
@@ -146,7 +147,8 @@ func (w *fixture) user(name string) account.User {
 	w.t.Helper()
 	id := core.NewID(core.PrefixUser)
 	u := account.User{
-		ID: id, Email: id + "@example.org", EmailVerified: true, Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now,
+		ID: id, Email: id + "@example.org", EmailVerified: true, Name: name, Role: core.RoleMember, Plan: core.PlanOpen,
+		CreatedAt: w.now,
 	}
 	w.must(w.db.InsertUser(w.ctx, u, "hash"))
 	return u

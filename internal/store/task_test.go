@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"testing"
-
 )
 
 func TestTaskStore(t *testing.T) {

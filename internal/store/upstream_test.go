@@ -19,16 +19,21 @@ var identityTests = []test{
 		w.wantMissing(err, "user")
 	}},
 	{"AnIdentityHasOneUserAndAUserOneAtAProvider", func(w *fixture) {
-		first, second := upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}, upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
+		first, second := upstream.Identity{
+			Issuer: "https://a.example", Subject: core.NewID("s"),
+		}, upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
 		w.must(w.db.LinkIdentity(w.ctx, first, w.ada.id, w.now))
 		w.wantKind(w.db.LinkIdentity(w.ctx, first, w.bert.id, w.now), core.KindConflict, "")
 		w.wantKind(w.db.LinkIdentity(w.ctx, second, w.ada.id, w.now), core.KindConflict, "")
-		w.must(w.db.LinkIdentity(w.ctx, upstream.Identity{Issuer: "https://b.example", Subject: first.Subject}, w.ada.id, w.now))
+		w.must(w.db.LinkIdentity(w.ctx, upstream.Identity{Issuer: "https://b.example", Subject: first.Subject},
+			w.ada.id, w.now))
 		w.wantMissing(w.db.LinkIdentity(w.ctx, second, "usr_none", w.now), "user")
 	}},
 	{"UserOfAProviderHasNoPassword", func(w *fixture) {
 		id := upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
-		u := account.User{ID: core.NewID(core.PrefixUser), Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+		u := account.User{
+			ID: core.NewID(core.PrefixUser), Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now,
+		}
 		u.Email = u.ID + "@example.org"
 		w.must(w.db.InsertUserWithIdentity(w.ctx, u, id))
 		got, hash, err := w.db.PasswordHash(w.ctx, u.Email)

@@ -26,7 +26,8 @@ var searchCountTests = []test{
 		}))
 		w.must(w.db.AddSearches(w.ctx, []source.Searches{{UserID: w.ada.id, Day: "2026-11-03", Count: 3}}))
 		w.same("searches", []int{
-			searches(w.ada, "2026-11-03"), searches(w.ada, "2026-11-04"), searches(w.ada, "2026-11-05"), searches(w.bert, "2026-11-03"),
+			searches(w.ada, "2026-11-03"), searches(w.ada, "2026-11-04"), searches(w.ada, "2026-11-05"),
+			searches(w.bert, "2026-11-03"),
 		}, []int{5, 5, 0, 1})
 	}},
 	{"NodesCountConcurrently", func(w *fixture) {
@@ -62,14 +63,18 @@ var usageTests = []test{
 		w.must(w.reserve(second, 100))
 		w.now = before
 		w.must(w.hold("spd_u"+w.ada.id, billing.MeteredEmbedding, 3))
-		w.must(w.db.AddSearches(w.ctx, []source.Searches{{UserID: w.ada.id, Day: today, Count: 4}, {UserID: w.ada.id, Day: tomorrow, Count: 2}}))
+		w.must(w.db.AddSearches(w.ctx, []source.Searches{
+			{UserID: w.ada.id, Day: today, Count: 4}, {UserID: w.ada.id, Day: tomorrow, Count: 2},
+		}))
 		for by, want := range map[billing.UsageBy][]billing.Usage{
 			billing.UsageByDay: {
 				{Name: today, Calls: 3, Spent: 12, Estimated: 5, Reserved: 3}, {Name: tomorrow, Calls: 1, Reserved: 100},
 			},
 			billing.UsageByAgent: {{Name: w.ada.agent, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
 			billing.UsageByCredential: {
-				{Name: "crd_1", Calls: 2, Spent: 12, Estimated: 5}, {Name: "crd_2", Calls: 1, Reserved: 100}, {Name: "crd_hold", Calls: 1, Reserved: 3},
+				{Name: "crd_1", Calls: 2, Spent: 12, Estimated: 5},
+				{Name: "crd_2", Calls: 1, Reserved: 100},
+				{Name: "crd_hold", Calls: 1, Reserved: 3},
 			},
 			billing.UsageByModel: {{Name: "m", Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},
 			billing.UsageByUser:  {{Name: w.ada.id, Calls: 4, Spent: 12, Estimated: 5, Reserved: 103}},

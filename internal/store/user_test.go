@@ -12,7 +12,8 @@ var userTests = []test{
 		micros := int64(0)
 		for _, spendCap := range []*int64{nil, &micros} {
 			u := account.User{
-				ID: core.NewID(core.PrefixUser), Name: "Grace", Role: core.RoleOwner, Plan: core.PlanNone, SpendCap: spendCap, CreatedAt: w.now,
+				ID: core.NewID(core.PrefixUser), Name: "Grace", Role: core.RoleOwner, Plan: core.PlanNone, SpendCap: spendCap,
+				CreatedAt: w.now,
 			}
 			u.Email = u.ID + "@example.org"
 			w.must(w.db.InsertUser(w.ctx, u, "hash"))
@@ -53,7 +54,10 @@ var userTests = []test{
 		w.wantMissing(err, "user")
 	}},
 	{"ChangedAddressIsUnverified", func(w *fixture) {
-		u := account.User{ID: core.NewID(core.PrefixUser), EmailVerified: true, Name: "Grace", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+		u := account.User{
+			ID: core.NewID(core.PrefixUser), EmailVerified: true, Name: "Grace", Role: core.RoleMember, Plan: core.PlanOpen,
+			CreatedAt: w.now,
+		}
 		u.Email = u.ID + "@example.org"
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))
 		asked, own, none := "asked-"+u.Email, "own-"+u.Email, ""
@@ -65,7 +69,9 @@ var userTests = []test{
 			{change: account.UserChange{PendingEmail: &asked}, email: u.Email, pending: asked, verified: true},
 			{change: account.UserChange{Name: &own}, email: u.Email, pending: asked, verified: true},
 			{change: account.UserChange{PendingEmail: &none}, email: u.Email, verified: true},
-			{change: account.UserChange{PendingEmail: &w.bert.user.Email}, email: u.Email, pending: w.bert.user.Email, verified: true},
+			{change: account.UserChange{
+				PendingEmail: &w.bert.user.Email,
+			}, email: u.Email, pending: w.bert.user.Email, verified: true},
 			{change: account.UserChange{Email: &own}, email: own},
 			{change: account.UserChange{Name: &own}, email: own},
 		} {

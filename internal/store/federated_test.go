@@ -19,7 +19,7 @@ func (w *fixture) result(externalID, text string, at time.Time) source.Document 
 	return d
 }
 
-func (w *fixture) putLive(sourceID string, docs ...source.Document) []source.Document {
+func (w *fixture) putFederated(sourceID string, docs ...source.Document) []source.Document {
 	w.t.Helper()
 	stored, err := w.db.PutFederatedDocuments(w.ctx, sourceID, docs)
 	w.must(err)
@@ -36,7 +36,7 @@ func (w *fixture) missing(id string) bool {
 	return err != nil
 }
 
-var liveTests = []test{
+var federatedTests = []test{
 	{"AnswerIsCachedUntilItExpires", func(w *fixture) {
 		key, other := []byte{0, 1}, []byte{0, 2}
 		_, err := w.db.FederatedReply(w.ctx, key, w.now)
@@ -60,7 +60,7 @@ var liveTests = []test{
 		one, two := w.result("1", "one", w.now), w.result("2", "two", w.now)
 		one.Authors, one.Year, one.CitationCount = []string{"Ada"}, 1970, new(int)
 		one.SourceID, two.SourceID = w.ada.source, w.ada.source
-		w.same("stored", w.putLive(w.ada.source, two, one), []source.Document{two, one})
+		w.same("stored", w.putFederated(w.ada.source, two, one), []source.Document{two, one})
 		got, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, one.ID)
 		w.must(err)
 		w.same("read", got, one)
@@ -72,21 +72,21 @@ var liveTests = []test{
 		w.wantMissing(err, "source")
 	}},
 	{"RepeatedResultKeepsItsIDAndIsExtended", func(w *fixture) {
-		first := w.putLive(w.ada.source, w.result("1", "one", w.now))[0]
-		again := w.putLive(w.ada.source, w.result("1", "one", w.now.Add(time.Hour)))[0]
+		first := w.putFederated(w.ada.source, w.result("1", "one", w.now))[0]
+		again := w.putFederated(w.ada.source, w.result("1", "one", w.now.Add(time.Hour)))[0]
 		w.same("soon after", again, first)
 		later := w.now.Add(week - time.Hour)
-		again = w.putLive(w.ada.source, w.result("1", "one", later))[0]
+		again = w.putFederated(w.ada.source, w.result("1", "one", later))[0]
 		w.same("id", again.ID, first.ID)
 		w.same("expires", *again.ExpiresAt, later.Add(week))
-		again = w.putLive(w.ada.source, w.result("1", "changed", later))[0]
+		again = w.putFederated(w.ada.source, w.result("1", "changed", later))[0]
 		w.same("id", again.ID, first.ID)
 		w.same("text", again.Text, "changed")
 	}},
 	{"KeptDocumentIsNotChanged", func(w *fixture) {
 		before := w.head()
 		kept, left := w.result("1", "one", w.now), w.result("2", "two", w.now)
-		w.putLive(w.ada.source, kept, left)
+		w.putFederated(w.ada.source, kept, left)
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.ada.agent, []string{kept.ID}, w.now))
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.bert.agent, []string{kept.ID}, w.now))
 		w.same("kept by others", w.documents(w.ada), 0)
@@ -95,7 +95,7 @@ var liveTests = []test{
 		}
 		w.same("count", w.documents(w.ada), 1)
 		w.same("changes", w.summary(before), []string{"put " + kept.ID})
-		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)),
+		stored := w.putFederated(w.ada.source, w.result("1", "other words", w.after(9)),
 			w.result("2", "two again", w.after(9)))
 		w.same("kept", stored[0].Text, "one")
 		w.same("not kept", stored[1].Text, "two again")
@@ -109,9 +109,9 @@ var liveTests = []test{
 		for i := range many {
 			many[i] = w.result("old "+strconv.Itoa(i), "x", w.now)
 		}
-		w.putLive(w.ada.source, many...)
+		w.putFederated(w.ada.source, many...)
 		fresh := w.result("fresh", "x", w.after(1))
-		w.putLive(w.ada.source, fresh)
+		w.putFederated(w.ada.source, fresh)
 		w.put(w.ada.source, 1, 0, w.doc("stored", "x"))
 		w.must(w.db.PruneFederated(w.ctx, w.now.Add(week)))
 		w.same("left", len(w.scan(w.ada.source)), 2)
@@ -140,7 +140,7 @@ var liveTests = []test{
 		other := w.newSource(w.ada.agent, "Live", false)
 		other.Kind = "openalex"
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, other))
-		d := w.putLive(other.ID, w.result("1", "one", w.now))[0]
+		d := w.putFederated(other.ID, w.result("1", "one", w.now))[0]
 		w.must(w.db.DeleteSource(w.ctx, w.ada.agent, other.ID, ""))
 		w.same("gone", w.missing(d.ID), true)
 		w.wantKind(w.db.DeleteSource(w.ctx, w.ada.agent, w.ada.source, ""), core.KindConflict, "")
