@@ -1,9 +1,7 @@
 package account_test
 
 import (
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,28 +12,24 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/secretbox"
 	"carrel/internal/signin"
-	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 var operator = core.Operator("")
 
-// fixture is the service on an empty database.
-type fixture struct {
+// testService is the service on an empty database.
+type testService struct {
 	*account.Service
 	clock *testkit.Clock
 	audit *audit.Log
 	deps  account.Deps
 }
 
-func newFixture(t *testing.T) *fixture {
+func newTestService(t *testing.T) *testService {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	f := &fixture{clock: testkit.NewClock()}
+	db := fixture.OpenStore(t)
+	f := &testService{clock: testkit.NewClock()}
 	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
 	key := make([]byte, 32)
 	sealer, err := secretbox.New(key, "test")
@@ -65,7 +59,7 @@ func ada() account.NewUser {
 
 func TestAccountIsCreatedListedAndFound(t *testing.T) {
 	t.Parallel()
-	s := newFixture(t)
+	s := newTestService(t)
 	n := ada()
 	n.Email, n.Name = "  Ada@Example.ORG ", " Ada "
 	u, err := s.Create(t.Context(), operator, n)
@@ -89,7 +83,7 @@ func TestAccountIsCreatedListedAndFound(t *testing.T) {
 
 func TestInvalidAccountIsRejectedWithAllFields(t *testing.T) {
 	t.Parallel()
-	s := newFixture(t)
+	s := newTestService(t)
 	for name, c := range map[string]struct {
 		change func(*account.NewUser)
 		fields []string
@@ -134,7 +128,7 @@ func TestInvalidAccountIsRejectedWithAllFields(t *testing.T) {
 
 func TestSpendCapAndDisable(t *testing.T) {
 	t.Parallel()
-	s, ctx := newFixture(t), t.Context()
+	s, ctx := newTestService(t), t.Context()
 	u, err := s.Create(ctx, operator, ada())
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +170,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestMembersCannotManageAccounts(t *testing.T) {
 	t.Parallel()
-	s, ctx := newFixture(t), t.Context()
+	s, ctx := newTestService(t), t.Context()
 	member := core.Actor{
 		UserID:     "usr_x",
 		Plan:       core.PlanOpen,
@@ -196,7 +190,7 @@ func TestMembersCannotManageAccounts(t *testing.T) {
 
 func TestNewAccountsGetTheDefaultPlan(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	for _, plan := range []string{"free", core.PlanNone} {
 		deps := f.deps
 		deps.DefaultPlan = plan
@@ -210,20 +204,5 @@ func TestNewAccountsGetTheDefaultPlan(t *testing.T) {
 
 func TestNewServicePanicsWithoutADependency(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	for name, remove := range map[string]func(*account.Deps){
-		"Store": func(d *account.Deps) { d.Store = nil }, "Clock": func(d *account.Deps) { d.Clock = nil },
-		"Audit": func(d *account.Deps) { d.Audit = nil }, "Passwords": func(d *account.Deps) { d.Passwords = nil },
-	} {
-		deps := f.deps
-		remove(&deps)
-		func() {
-			defer func() {
-				if message := fmt.Sprint(recover()); !strings.Contains(message, "Deps."+name) {
-					t.Errorf("without %s: %s", name, message)
-				}
-			}()
-			account.NewService(deps)
-		}()
-	}
+	testkit.RequiresDeps(t, newTestService(t).deps, func(d account.Deps) { account.NewService(d) })
 }

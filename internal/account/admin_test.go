@@ -8,12 +8,13 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 // TestAdjustmentRules has one case for each combination of actor, target and field that the rules treat differently.
 func TestAdjustmentRules(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	owner, admin := f.user(t, "owner@example.org", core.RoleOwner), f.user(t, "admin@example.org", core.RoleAdmin)
 	other, member := f.user(t, "other@example.org", core.RoleAdmin), f.user(t, "ada@example.org", core.RoleMember)
 	role := account.Adjustment{Role: new(core.RoleMember)}
@@ -73,7 +74,7 @@ func TestAdjustmentRules(t *testing.T) {
 
 func TestAdjustmentIsStoredAndRecorded(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	owner, member := f.user(t, "owner@example.org", core.RoleOwner), f.user(t, "ada@example.org", core.RoleMember)
 	adjust := func(a account.Adjustment) account.User {
 		t.Helper()
@@ -117,7 +118,7 @@ func TestAdjustmentIsStoredAndRecorded(t *testing.T) {
 
 func TestRolesAndAddressesNeedAFreshSession(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	owner, member := f.user(t, "owner@example.org", core.RoleOwner), f.user(t, "ada@example.org", core.RoleMember)
 	stale := f.session(owner)
 	key := stale
@@ -136,7 +137,7 @@ func TestRolesAndAddressesNeedAFreshSession(t *testing.T) {
 
 func TestAccountsAreSearchedInPages(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	var want []string
 	for i := range 5 {
 		want = append(want, f.user(t, fmt.Sprintf("match%d@example.org", i), core.RoleMember).ID)
@@ -144,18 +145,10 @@ func TestAccountsAreSearchedInPages(t *testing.T) {
 	f.user(t, "other@example.net", core.RoleMember)
 	slices.Reverse(want) // newest first
 	var got []string
-	page := core.Page{Limit: 2}
-	for {
-		users, next, err := f.Search(ctx, operator, " MATCH ", page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, u := range users {
-			got = append(got, u.ID)
-		}
-		if page.Cursor = next; next == "" {
-			break
-		}
+	for _, u := range testkit.AllPages(t, 2, func(p core.Page) ([]account.User, string, error) {
+		return f.Search(ctx, operator, " MATCH ", p)
+	}) {
+		got = append(got, u.ID)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)

@@ -10,7 +10,7 @@ import (
 )
 
 // user creates an account with a role.
-func (f *fixture) user(t *testing.T, email string, role core.Role) account.User {
+func (f *testService) user(t *testing.T, email string, role core.Role) account.User {
 	t.Helper()
 	u, err := f.Create(t.Context(), operator, account.NewUser{
 		Email: email, Name: "Ada", Password: "correct horse", Role: role,
@@ -22,7 +22,7 @@ func (f *fixture) user(t *testing.T, email string, role core.Role) account.User 
 }
 
 // session returns the actor of a user who has just signed in.
-func (f *fixture) session(u account.User) core.Actor {
+func (f *testService) session(u account.User) core.Actor {
 	return core.Actor{
 		UserID: u.ID, Role: u.Role, Plan: core.PlanOpen, Credential: core.CredentialSession, CredentialID: "ses",
 		Scopes: u.Role.Scopes(), AuthenticatedAt: f.clock.Now(),
@@ -30,7 +30,7 @@ func (f *fixture) session(u account.User) core.Actor {
 }
 
 // events returns the events about a user, oldest first.
-func (f *fixture) events(t *testing.T, userID string) []audit.Event {
+func (f *testService) events(t *testing.T, userID string) []audit.Event {
 	t.Helper()
 	entries, err := f.audit.List(t.Context(), userID, 0, 100)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *fixture) events(t *testing.T, userID string) []audit.Event {
 
 func TestMemberRequestsAnAddressAndAdministratorChangesTheirOwn(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	owner, member := f.user(t, "owner@example.org", core.RoleOwner), f.user(t, "ada@example.org", core.RoleMember)
 	change := func(u account.User, name, email *string) account.User {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestMemberRequestsAnAddressAndAdministratorChangesTheirOwn(t *testing.T) {
 
 func TestProfileChangeIsValidatedAndNeedsAFreshSessionForTheAddress(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	u := f.user(t, "ada@example.org", core.RoleMember)
 	session := f.session(u)
 	_, err := f.ChangeProfile(ctx, session, account.ProfileChange{Name: new(" "), Email: new("x")})

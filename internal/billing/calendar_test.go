@@ -81,7 +81,7 @@ func TestSubscriptionPeriodsFollowTheCalendar(t *testing.T) {
 	for name, test := range calendarCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t)
+			f := newTestService(t)
 			start := day(test.start)
 			end := core.AddMonths(start, test.months)
 			if !end.Equal(day(test.end)) {

@@ -1,19 +1,18 @@
 package billing_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"carrel/internal/billing"
 	"carrel/internal/core"
-	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestDeclaredPlansAreReadOnly(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
@@ -66,11 +65,7 @@ func TestDeclaredPlansAreReadOnly(t *testing.T) {
 
 func TestDefaultPlanMustExistAndCannotBeDeleted(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := fixture.OpenStore(t)
 	clock, ctx := testkit.NewClock(), t.Context()
 	plans := billing.NewService(billing.Deps{Store: db, Clock: clock, Audit: &notes{}, DefaultPlan: "free"}).Plans
 	if err := plans.Declare(ctx, operator, nil); err == nil || !strings.Contains(err.Error(), "default-plan is free") {

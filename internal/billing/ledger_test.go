@@ -3,7 +3,6 @@ package billing_test
 import (
 	"errors"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 // ledger is the billing service on a database with two members, "ada" and "bob". Each has two keys, "ada1" and so on.
@@ -32,11 +32,7 @@ type ledger struct {
 
 func newLedger(t *testing.T) *ledger {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := fixture.OpenStore(t)
 	l := &ledger{t: t, db: db, clock: testkit.NewClock()}
 	l.clock.Set(time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC))
 	l.Service = billing.NewService(billing.Deps{

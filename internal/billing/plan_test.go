@@ -2,7 +2,6 @@ package billing_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,8 +9,8 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/billing"
 	"carrel/internal/core"
-	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 // notes is a recorder that keeps its records.
@@ -24,33 +23,28 @@ var operator = core.Operator("")
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fixture is the plan service on a database with one account.
-type fixture struct {
+// testService is the plan service on a database with one account.
+type testService struct {
 	*billing.Plans
 	notes notes
 	clock *testkit.Clock
 	user  string
 }
 
-func newFixture(t *testing.T) *fixture {
+func newTestService(t *testing.T) *testService {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	f := &fixture{clock: testkit.NewClock(), user: "usr"}
+	db := fixture.OpenStore(t)
+	f := &testService{clock: testkit.NewClock(), user: "usr"}
 	deps := billing.Deps{Store: db, Clock: f.clock, Audit: &f.notes, DefaultPlan: core.PlanOpen}
 	f.Plans = billing.NewService(deps).Plans
 	u := account.User{ID: f.user, Email: "u@example.org", Plan: core.PlanOpen, CreatedAt: f.clock.Now()}
-	err = db.InsertUser(t.Context(), u, "none")
-	if err != nil {
+	if err := db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func (f *fixture) plan(t *testing.T) string {
+func (f *testService) plan(t *testing.T) string {
 	t.Helper()
 	e, err := f.Of(t.Context(), operator, f.user)
 	if err != nil {
@@ -64,7 +58,7 @@ func (f *fixture) plan(t *testing.T) string {
 
 func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -133,7 +127,7 @@ func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 
 func TestInvalidPlansAndSubscriptionsAreRejected(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	now, negative, zero, much := f.clock.Now(), int64(-1), int64(0), int64(2_000_000)
 	put := func(p billing.Plan) error { _, err := f.Put(ctx, operator, p); return err }
 	subscribe := func(userID string, n billing.NewSubscription) error {
@@ -176,7 +170,7 @@ func TestInvalidPlansAndSubscriptionsAreRejected(t *testing.T) {
 
 func TestOnlyAdministratorsManagePlans(t *testing.T) {
 	t.Parallel()
-	f, ctx := newFixture(t), t.Context()
+	f, ctx := newTestService(t), t.Context()
 	member := core.Actor{
 		UserID:     f.user,
 		Role:       core.RoleMember,

@@ -1,7 +1,6 @@
 package billing_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -9,20 +8,16 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/billing"
 	"carrel/internal/core"
-	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 	"carrel/internal/thread"
 )
 
 func TestSpendIsLimitedByTheMonthlyCap(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := fixture.OpenStore(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -35,7 +30,7 @@ func TestSpendIsLimitedByTheMonthlyCap(t *testing.T) {
 	must(db.InsertUser(ctx, u, "none"))
 	must(db.InsertAgent(ctx, agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
 	must(db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"}))
-	_, err = db.InsertTask(
+	_, err := db.InsertTask(
 		ctx,
 		task.Task{
 			ID:         "trn",

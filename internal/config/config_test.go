@@ -36,6 +36,20 @@ func load(t *testing.T, opts config.LoadOptions) config.Config {
 	return c
 }
 
+// checkLoad checks that loading an environment fails with an error that contains want, or succeeds if want is empty. It
+// returns the error.
+func checkLoad(t *testing.T, kv []string, want string) error {
+	t.Helper()
+	_, err := config.Load(env(t, kv...))
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%q: %v", kv, err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("%q: got %v, want an error with %q", kv, err, want)
+	}
+	return err
+}
+
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -209,13 +223,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		{[]string{"CARREL_EMBEDDINGS_PRICE", "NaN"}, "dollars"},
 		{[]string{"CARREL_EMBEDDINGS_PRICE", "2000"}, "dollars"},
 	} {
-		_, err := config.Load(env(t, tc.kv...))
-		switch {
-		case tc.want == "" && err != nil:
-			t.Errorf("%v: %v", tc.kv, err)
-		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-			t.Errorf("%v: got %v, want an error with %q", tc.kv, err, tc.want)
-		}
+		checkLoad(t, tc.kv, tc.want)
 	}
 }
 

@@ -2,7 +2,6 @@ package credential_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -294,43 +293,14 @@ func TestFailedFlushKeepsUses(t *testing.T) {
 func TestConstructorsPanicWithoutADependency(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for missing, remove := range map[string]func(*credential.Deps){
-		"Deps.Store": func(d *credential.Deps) { d.Store = nil }, "Deps.Clock": func(d *credential.Deps) { d.Clock = nil },
-		"Deps.Audit":         func(d *credential.Deps) { d.Audit = nil },
-		"Deps.HashKey":       func(d *credential.Deps) { d.HashKey = nil },
-		"Deps.Agents":        func(d *credential.Deps) { d.Agents = nil },
-		"Deps.Grants":        func(d *credential.Deps) { d.Grants = nil },
-		"TokenDeps.Store":    func(d *credential.Deps) { d.OAuth.Store = nil },
-		"TokenDeps.Audience": func(d *credential.Deps) { d.OAuth.Audience = nil },
-	} {
-		deps := f.deps("secret")
-		remove(&deps)
-		if message := panicOf(func() { credential.NewService(deps) }); !strings.Contains(message, missing) {
-			t.Errorf("without %s: %s", missing, message)
-		}
-	}
-	complete := credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte("secret")}
-	for missing, remove := range map[string]func(*credential.SessionDeps){
-		"Store":   func(d *credential.SessionDeps) { d.Store = nil },
-		"Clock":   func(d *credential.SessionDeps) { d.Clock = nil },
-		"Audit":   func(d *credential.SessionDeps) { d.Audit = nil },
-		"HashKey": func(d *credential.SessionDeps) { d.HashKey = nil },
-	} {
-		deps := complete
-		remove(&deps)
-		if message := panicOf(func() { credential.NewSessions(deps) }); !strings.Contains(message, "SessionDeps."+missing) {
-			t.Errorf("without %s: %s", missing, message)
-		}
-	}
-}
-
-// panicOf returns the message f panics with, or "".
-func panicOf(f func()) (message string) {
-	defer func() {
-		if r := recover(); r != nil {
-			message = fmt.Sprint(r)
-		}
-	}()
-	f()
-	return ""
+	deps := f.deps("secret")
+	testkit.RequiresDeps(t, deps, func(d credential.Deps) { credential.NewService(d) })
+	testkit.RequiresDeps(t, deps.OAuth, func(d credential.TokenDeps) {
+		withTokens := deps
+		withTokens.OAuth = d
+		credential.NewService(withTokens)
+	})
+	testkit.RequiresDeps(t, credential.SessionDeps{
+		Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte("secret"),
+	}, func(d credential.SessionDeps) { credential.NewSessions(d) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/testkit"
 )
 
 // fields returns the pointers of an invalid_request error.
@@ -97,18 +98,10 @@ func TestAPIKeysAreListedInPagesWithoutMintedAndRevokedOnes(t *testing.T) {
 	slices.Reverse(want)
 	minted := f.mint(t, "editor")
 	var got []string
-	page := core.Page{Limit: 3}
-	for {
-		keys, next, err := f.APIKeys(ctx, f.user, page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range keys {
-			got = append(got, k.ID)
-		}
-		if page.Cursor = next; next == "" {
-			break
-		}
+	for _, k := range testkit.AllPages(t, 3, func(p core.Page) ([]credential.Key, string, error) {
+		return f.APIKeys(ctx, f.user, p)
+	}) {
+		got = append(got, k.ID)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("listed %v, want %v", got, want)

@@ -274,6 +274,17 @@ func TestVectorsOfDocumentsMatchRelatedQueries(t *testing.T) {
 	})
 }
 
+func TestNewServicePanicsWithoutADependency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, onSQLite(t))
+	client := model.NewEmbeddingClient(model.EmbeddingOptions{URL: f.endpoint.URL(), Model: f.endpoint.Model}, f.clock)
+	t.Cleanup(client.Close)
+	testkit.RequiresDeps(t, embedding.Deps{
+		Store: f.db, Embedder: client, Tasks: f.start(true).engine, Payer: free{}, Clock: f.clock,
+		Log: slog.New(slog.DiscardHandler),
+	}, func(d embedding.Deps) { embedding.NewService(d, 0) })
+}
+
 func TestNoTaskIsCreatedWithoutMissingVectors(t *testing.T) {
 	onBoth(t, func(f *fixture) {
 		n := f.start(true)

@@ -248,10 +248,10 @@ type Deps struct {
 	Issuer   string
 	Prefixes Prefixes
 	// Address returns the client address of a request context. Nil records no addresses.
-	Address func(context.Context) string
+	Address func(context.Context) string `dep:"optional"`
 	// Documents fetches client metadata documents. It must refuse private addresses, because anyone chooses the URL.
 	// Nil turns documents off.
-	Documents *http.Client
+	Documents *http.Client `dep:"optional"`
 }
 
 // Service is the authorization server.
@@ -275,16 +275,7 @@ type Service struct {
 
 // NewService returns an authorization server. It panics if a required dependency is missing.
 func NewService(d Deps) (*Service, error) {
-	switch {
-	case d.Store == nil:
-		panic("oauth: Deps.Store is nil")
-	case d.Clock == nil:
-		panic("oauth: Deps.Clock is nil")
-	case d.Audit == nil:
-		panic("oauth: Deps.Audit is nil")
-	case d.Log == nil:
-		panic("oauth: Deps.Log is nil")
-	}
+	core.RequireDeps(d)
 	handles, err := secretbox.New(d.Secret, "oauth consent")
 	if err != nil {
 		return nil, err

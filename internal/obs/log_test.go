@@ -3,6 +3,7 @@ package obs_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -167,3 +168,89 @@ func BenchmarkLogLineWithRedaction(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+type token string
+
+func (t token) String() string { return "Bearer " + string(t) }
+
+// Values that may contain credentials under any name are never printed.
+func TestRequestsHeadersAndFormsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("https://ada:" + secretBody + "@carrel.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"X-Api": {secretBody}}}
+	for name, value := range map[string]any{
+		"header":   http.Header{"X-Api": {secretBody}},
+		"request":  req,
+		"response": &http.Response{Request: req},
+		"form":     url.Values{"pin": {secretBody}},
+		"userinfo": u.User,
+		"stringer": token(secretBody),
+		"nested":   map[string]any{"list": []any{"Bearer " + secretBody}},
+	} {
+		for _, format := range []string{"text", "json"} {
+			l, out := newLog(format)
+			l.Info("x", "note", value)
+			if strings.Contains(out.String(), secretBody) || !strings.Contains(out.String(), "[redacted]") {
+				t.Errorf("%s as %s: %s", name, format, out)
+			}
+		}
+	}
+}
+
+func TestEverySecretOfATextIsRedacted(t *testing.T) {
+	t.Parallel()
+	const redacted = "[redacted]"
+	for text, want := range map[string]string{
+		key + " " + code + " " + key:     "crl_" + redacted + " crlc_" + redacted + " crl_" + redacted,
+		"Bearer a, Bearer b":             "Bearer " + redacted + ", Bearer " + redacted,
+		"https://u:p@h https://v:q@i":    "https://u:" + redacted + "@h https://v:" + redacted + "@i",
+		"https://u@h/x:y@z":              "https://u@h/x:y@z",
+		"https://u:@h":                   "https://u:@h", // an empty password
+		`{"key":"` + key + `"}`:          `{"key":"crl_` + redacted + `"}`,
+		"crl_" + strings.Repeat("a", 15): "crl_" + strings.Repeat("a", 15), // too short for a secret
+		"crl_" + strings.Repeat("a", 16): "crl_" + redacted,
+		"the bearer":                     "the bearer",
+		"bearer \t x":                    "bearer \t " + redacted,
+		"forbearer x":                    "forbearer " + redacted, // too much rather than too little
+		"":                               "",
+	} {
+		var out bytes.Buffer
+		l := obs.NewLogger(&out, obs.LogOptions{
+			Format: "json", Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc", ""},
+		})
+		l.Info("x", "note", text)
+		var line struct{ Note string }
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Note != want {
+			t.Errorf("%q became %q, want %q (%v)", text, line.Note, want, err)
+		}
+	}
+}
+
+// An empty prefix would match every underscore.
+func TestEmptyPrefixRedactsNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := obs.NewLogger(&out, obs.LogOptions{Format: "json", Level: slog.LevelInfo, Prefixes: []string{""}})
+	l.Info("x", "note", "agt_01j9z3k4m5n6p7q8r9s0t1v2w3")
+	if !strings.Contains(out.String(), "agt_01j9z3k4m5n6p7q8r9s0t1v2w3") {
+		t.Error(out.String())
+	}
+}
+
+func TestRequestIDIsLoggedInsideTheGroupOfTheLogger(t *testing.T) {
+	t.Parallel()
+	l, out := newLog("json")
+	ctx := context.WithValue(t.Context(), obs.RequestIDKey{}, "req_1")
+	l.WithGroup("turn").With("n", 1).InfoContext(ctx, "x")
+	if want := `"turn":{"n":1,"requestId":"req_1"}`; !strings.Contains(out.String(), want) {
+		t.Errorf("got %s, want %s", out, want)
+	}
+	for _, other := range []any{nil, 7, []byte("req_1")} {
+		if got := obs.RequestID(context.WithValue(t.Context(), obs.RequestIDKey{}, other)); got != "" {
+			t.Errorf("%v is the request id %q", other, got)
+		}
+	}
+}

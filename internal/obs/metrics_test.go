@@ -1,8 +1,10 @@
 package obs_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,5 +71,64 @@ func TestCollectorsCanBeRegistered(t *testing.T) {
 	}
 	if err := m.Register(c); err == nil {
 		t.Error("registered twice without an error")
+	}
+}
+
+func TestEveryStatusHasItsOwnSeries(t *testing.T) {
+	t.Parallel()
+	m := obs.NewMetrics("")
+	statuses := []int{200, 201, 202, 204, 304, 404, 429, 500}
+	for _, status := range statuses {
+		m.Begin()
+		m.End(http.MethodGet, "/x", status, time.Second)
+	}
+	got := scrape(t, m)
+	for _, status := range statuses {
+		want := fmt.Sprintf(`carrel_http_requests_total{method="GET",route="/x",status="%d"} 1`, status)
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("missing %s", want)
+		}
+	}
+	for _, want := range []string{
+		"carrel_http_requests_in_flight 0\n",
+		"carrel_http_request_duration_seconds_count{method=\"GET\",route=\"/x\"} 8\n",
+		"carrel_http_request_duration_seconds_sum{method=\"GET\",route=\"/x\"} 8\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+}
+
+// Tests and embedders run several servers in one process.
+func TestServersHaveSeparateMetrics(t *testing.T) {
+	t.Parallel()
+	one, two := obs.NewMetrics("1"), obs.NewMetrics("2")
+	one.Limited("address")
+	got := scrape(t, two)
+	if strings.Contains(got, "carrel_http_rate_limited_total{") || !strings.Contains(got, `version="2"`) {
+		t.Error("the metrics of another server are shown")
+	}
+}
+
+// Dashboards and alerts refer to the names.
+func TestNamesOfMetrics(t *testing.T) {
+	t.Parallel()
+	m := obs.NewMetrics("1")
+	m.Begin()
+	m.End(http.MethodGet, "/x", 200, 0)
+	m.Limited("address")
+	var names []string
+	for line := range strings.Lines(scrape(t, m)) {
+		if name, ok := strings.CutPrefix(line, "# TYPE carrel_"); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	want := []string{
+		"build_info gauge", "http_rate_limited_total counter", "http_request_duration_seconds histogram",
+		"http_requests_in_flight gauge", "http_requests_total counter",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("metrics %q, want %q", names, want)
 	}
 }

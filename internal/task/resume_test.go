@@ -139,14 +139,20 @@ func (c *cluster) workIgnoringItsContext(goOn <-chan struct{}) (woken <-chan err
 	return step
 }
 
+// suspendedNode returns a node in the step of workIgnoringItsContext, and the id of the task. No renewal tells the node
+// that its lease expired, and no other node takes the task.
+func (c *cluster) suspendedNode() (n *task.Engine, id string, goOn chan struct{}, woken <-chan error) {
+	goOn = make(chan struct{})
+	woken = c.workIgnoringItsContext(goOn)
+	n = c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
+	id = c.submit(n, task.Spec{}).ID
+	c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
+	return n, id, goOn, woken
+}
+
 func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		goOn := make(chan struct{})
-		woken := c.workIgnoringItsContext(goOn)
-		// No renewal tells the node that its lease expired, and no other node takes the task.
-		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
-		id := c.submit(first, task.Spec{}).ID
-		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
+		first, id, goOn, woken := c.suspendedNode()
 		first.Pause()
 		close(goOn)
 		if err := <-woken; !errors.Is(err, task.ErrLost) {
@@ -230,11 +236,7 @@ func TestStepWaitsForEarlierWrites(t *testing.T) {
 
 func TestNodeThatLostItsTaskWritesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		goOn := make(chan struct{})
-		woken := c.workIgnoringItsContext(goOn)
-		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
-		id := c.submit(first, task.Spec{}).ID
-		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
+		first, id, goOn, woken := c.suspendedNode()
 		// The lease ends in the database only; the node still believes it is valid.
 		if _, err := c.db.RenewNode(t.Context(), first.Owner(), -time.Second); err != nil {
 			t.Fatal(err)

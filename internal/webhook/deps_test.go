@@ -16,15 +16,5 @@ func TestNewServicePanicsWithoutADependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	complete := webhook.Deps{Store: fixture.OpenStore(t), Sealer: box, Clock: testkit.NewClock()}
-	for name, remove := range map[string]func(*webhook.Deps){
-		"store":  func(d *webhook.Deps) { d.Store = nil },
-		"sealer": func(d *webhook.Deps) { d.Sealer = nil },
-		"clock":  func(d *webhook.Deps) { d.Clock = nil },
-	} {
-		d := complete
-		remove(&d)
-		if !testkit.Panics(func() { webhook.NewService(d, webhook.Options{}) }) {
-			t.Errorf("NewService accepts a missing %s", name)
-		}
-	}
+	testkit.RequiresDeps(t, complete, func(d webhook.Deps) { webhook.NewService(d, webhook.Options{}) })
 }

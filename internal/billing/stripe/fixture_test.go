@@ -2,11 +2,9 @@ package stripe_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -198,24 +196,8 @@ func month(from time.Time) stripefake.Subscription {
 func TestNewServicePanicsWithoutADependency(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, engines["sqlite"](t), nil)
-	complete := stripe.Deps{
+	testkit.RequiresDeps(t, stripe.Deps{
 		Store: fx.db, Client: http.DefaultClient, Clock: fx.clock, Audit: &fx.notes, Log: slog.New(slog.DiscardHandler),
 		Options: stripe.Options{WebhookSecrets: []string{secret}},
-	}
-	for missing, remove := range map[string]func(*stripe.Deps){
-		"Store": func(d *stripe.Deps) { d.Store = nil }, "Client": func(d *stripe.Deps) { d.Client = nil },
-		"Clock": func(d *stripe.Deps) { d.Clock = nil }, "Audit": func(d *stripe.Deps) { d.Audit = nil },
-		"Log": func(d *stripe.Deps) { d.Log = nil },
-	} {
-		deps := complete
-		remove(&deps)
-		func() {
-			defer func() {
-				if message := fmt.Sprint(recover()); !strings.Contains(message, "Deps."+missing) {
-					t.Errorf("without %s: %s", missing, message)
-				}
-			}()
-			stripe.NewService(deps)
-		}()
-	}
+	}, func(d stripe.Deps) { stripe.NewService(d) })
 }

@@ -2,9 +2,7 @@ package passkey_test
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +17,13 @@ import (
 	"carrel/internal/signin/passkey"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fixture is the service on a database with one user.
-type fixture struct {
+// testService is the service on a database with one user.
+type testService struct {
 	*passkey.Service
 	t        *testing.T
 	db       *store.DB
@@ -35,14 +34,10 @@ type fixture struct {
 	user     account.User
 }
 
-func newFixture(t *testing.T) *fixture {
+func newTestService(t *testing.T) *testService {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	f := &fixture{t: t, db: db, clock: testkit.NewClock()}
+	db := fixture.OpenStore(t)
+	f := &testService{t: t, db: db, clock: testkit.NewClock()}
 	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
 	f.sessions = credential.NewSessions(
 		credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key")},
@@ -65,14 +60,14 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-func (f *fixture) must(err error) {
+func (f *testService) must(err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *fixture) newUser(email string) account.User {
+func (f *testService) newUser(email string) account.User {
 	f.t.Helper()
 	u := account.User{
 		ID:        core.NewID(core.PrefixUser),
@@ -87,7 +82,7 @@ func (f *fixture) newUser(email string) account.User {
 }
 
 // session begins a session of a user and returns its actor.
-func (f *fixture) session(u account.User) core.Actor {
+func (f *testService) session(u account.User) core.Actor {
 	f.t.Helper()
 	_, token, err := f.sessions.Begin(f.t.Context(), u.ID, "", "")
 	f.must(err)
@@ -97,7 +92,7 @@ func (f *fixture) session(u account.User) core.Actor {
 }
 
 // enrol registers a passkey for the user of an actor.
-func (f *fixture) enrol(actor core.Actor, a *authenticator) passkey.Passkey {
+func (f *testService) enrol(actor core.Actor, a *authenticator) passkey.Passkey {
 	f.t.Helper()
 	c, err := f.BeginEnrol(f.t.Context(), actor)
 	f.must(err)
@@ -108,7 +103,7 @@ func (f *fixture) enrol(actor core.Actor, a *authenticator) passkey.Passkey {
 
 func TestPasskeySignsInWithoutAUserName(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, session, device := t.Context(), f.session(f.user), newAuthenticator(t)
 	k := f.enrol(session, device)
 	if k.Name != "Laptop" || k.UserID != f.user.ID || k.LastUsedAt != nil {
@@ -142,7 +137,7 @@ func TestPasskeySignsInWithoutAUserName(t *testing.T) {
 // TestInvalidResponsesAreRejected misuses a registered authenticator in every way that the server must detect.
 func TestInvalidResponsesAreRejected(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, device, other := t.Context(), newAuthenticator(t), newAuthenticator(t)
 	f.enrol(f.session(f.user), device)
 	sibling := f.newUser("bert@example.org")
@@ -191,7 +186,7 @@ func TestInvalidResponsesAreRejected(t *testing.T) {
 
 func TestSignInWithAPasskeyOfADisabledAccountFails(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, device := t.Context(), newAuthenticator(t)
 	f.enrol(f.session(f.user), device)
 	f.must(f.db.DisableUser(ctx, f.user.ID, f.clock.Now()))
@@ -204,7 +199,7 @@ func TestSignInWithAPasskeyOfADisabledAccountFails(t *testing.T) {
 
 func TestProofIsBoundToItsSession(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, session, device := t.Context(), f.session(f.user), newAuthenticator(t)
 	if _, err := f.BeginProof(ctx, session); !core.IsKind(err, core.KindConflict) {
 		t.Errorf("without a passkey: %v", err)
@@ -238,7 +233,7 @@ func TestProofIsBoundToItsSession(t *testing.T) {
 
 func TestRegistrationVerifiesTheResponse(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, session := t.Context(), f.session(f.user)
 	for name, misuse := range map[string]func(a *authenticator){
 		"another origin":        func(a *authenticator) { a.origin = "https://evil.example" },
@@ -272,7 +267,7 @@ func TestRegistrationVerifiesTheResponse(t *testing.T) {
 
 func TestPasskeysAreRenamedAndRemovedByTheirOwner(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, session, device := t.Context(), f.session(f.user), newAuthenticator(t)
 	stranger := f.session(f.newUser("bert@example.org"))
 	k := f.enrol(session, device)
@@ -295,7 +290,7 @@ func TestPasskeysAreRenamedAndRemovedByTheirOwner(t *testing.T) {
 
 func TestPasskeySettingsRequireAFreshSession(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	ctx, stale := t.Context(), f.session(f.user)
 	k := f.enrol(stale, newAuthenticator(t))
 	key := stale
@@ -317,7 +312,7 @@ func TestPasskeySettingsRequireAFreshSession(t *testing.T) {
 
 func TestUserHasAtMostTwentyPasskeys(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	session := f.session(f.user)
 	for range 20 {
 		f.enrol(session, newAuthenticator(t))
@@ -329,7 +324,7 @@ func TestUserHasAtMostTwentyPasskeys(t *testing.T) {
 
 func TestPasskeysNeedASecureContextAndAHostName(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := newTestService(t)
 	session := f.session(f.user)
 	var available []string
 	for _, base := range []string{
@@ -362,22 +357,7 @@ func TestPasskeysNeedASecureContextAndAHostName(t *testing.T) {
 
 func TestNewPanicsWithoutADependency(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	for name, remove := range map[string]func(*passkey.Deps){
-		"Store": func(d *passkey.Deps) { d.Store = nil }, "Pending": func(d *passkey.Deps) { d.Pending = nil },
-		"Clock": func(d *passkey.Deps) { d.Clock = nil }, "Audit": func(d *passkey.Deps) { d.Audit = nil },
-	} {
-		deps := f.deps
-		remove(&deps)
-		func() {
-			defer func() {
-				if message := fmt.Sprint(recover()); !strings.Contains(message, "Deps."+name) {
-					t.Errorf("without %s: %s", name, message)
-				}
-			}()
-			_, _ = passkey.New(deps)
-		}()
-	}
+	testkit.RequiresDeps(t, newTestService(t).deps, func(d passkey.Deps) { _, _ = passkey.New(d) })
 }
 
 // isErrPasskey reports whether err is ErrPasskey with any cause.

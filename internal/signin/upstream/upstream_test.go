@@ -4,11 +4,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"net/url"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +21,7 @@ import (
 	"carrel/internal/signin/upstream"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 	"carrel/internal/testkit/oidcfake"
 )
 
@@ -31,8 +29,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 const email = "ada@example.org"
 
-// fixture is the service with a provider, on a database with one user.
-type fixture struct {
+// testService is the service with a provider, on a database with one user.
+type testService struct {
 	*upstream.Service
 	t        *testing.T
 	db       *store.DB
@@ -43,14 +41,10 @@ type fixture struct {
 	user     account.User
 }
 
-func newFixture(t *testing.T, signUp bool) *fixture {
+func newTestService(t *testing.T, signUp bool) *testService {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	f := &fixture{t: t, db: db, clock: testkit.NewClock()}
+	db := fixture.OpenStore(t)
+	f := &testService{t: t, db: db, clock: testkit.NewClock()}
 	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
 	f.provider = oidcfake.New(t, f.clock.Now)
 	sealer, err := secretbox.New(make([]byte, 32), "test")
@@ -78,14 +72,14 @@ func newFixture(t *testing.T, signUp bool) *fixture {
 	return f
 }
 
-func (f *fixture) must(err error) {
+func (f *testService) must(err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *fixture) newUser(email string, verified bool) account.User {
+func (f *testService) newUser(email string, verified bool) account.User {
 	f.t.Helper()
 	u := account.User{
 		ID: core.NewID(core.PrefixUser), Email: email, EmailVerified: verified, Name: "Ada", Role: core.RoleMember,
@@ -96,7 +90,7 @@ func (f *fixture) newUser(email string, verified bool) account.User {
 }
 
 // signIn completes an authorization request for a user with these claims.
-func (f *fixture) signIn(actor core.Actor, claims map[string]any) (upstream.Arrival, error) {
+func (f *testService) signIn(actor core.Actor, claims map[string]any) (upstream.Arrival, error) {
 	f.t.Helper()
 	f.provider.SetClaims(claims)
 	to, token, err := f.Begin(f.t.Context(), actor, "/after")
@@ -118,7 +112,7 @@ func code(err error) string {
 
 func TestVerifiedAddressIsLinkedOnceAndTheSubjectCountsAfterwards(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, false)
+	f := newTestService(t, false)
 	arrival, err := f.signIn(core.Actor{}, ada())
 	if err != nil || arrival.User.ID != f.user.ID || arrival.ReturnTo != "/after" || arrival.Proof ||
 		arrival.Unlinked != (upstream.Identity{}) {
@@ -148,7 +142,7 @@ func TestVerifiedAddressIsLinkedOnceAndTheSubjectCountsAfterwards(t *testing.T) 
 
 func TestUnverifiedAddressOfAnAccountIsNotLinked(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, true)
+	f := newTestService(t, true)
 	chosen := f.newUser("chosen@example.org", false)
 	claims := map[string]any{"sub": "s-9", "email": chosen.Email, "email_verified": true}
 	arrival, err := f.signIn(core.Actor{}, claims)
@@ -168,7 +162,7 @@ func TestUnverifiedAddressOfAnAccountIsNotLinked(t *testing.T) {
 
 func TestAddressMustBeVerifiedByTheProvider(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, true)
+	f := newTestService(t, true)
 	for name, verified := range map[string]any{
 		"false": false, "text false": "false", "number": 1, "null": nil, "text 1": "1",
 	} {
@@ -195,10 +189,10 @@ func TestAddressMustBeVerifiedByTheProvider(t *testing.T) {
 func TestSignUpCreatesAMemberOnlyIfAllowed(t *testing.T) {
 	t.Parallel()
 	claims := map[string]any{"sub": "s-7", "email": "New@Example.org", "email_verified": true}
-	if _, err := newFixture(t, false).signIn(core.Actor{}, claims); code(err) != "upstream_unknown" {
+	if _, err := newTestService(t, false).signIn(core.Actor{}, claims); code(err) != "upstream_unknown" {
 		t.Errorf("sign-up not allowed: %v", err)
 	}
-	f := newFixture(t, true)
+	f := newTestService(t, true)
 	arrival, err := f.signIn(core.Actor{}, claims)
 	if u := arrival.User; err != nil || u.Email != "new@example.org" || u.Name != "New" || u.Role != core.RoleMember ||
 		u.Plan != "free" ||
@@ -221,7 +215,7 @@ func TestSignUpCreatesAMemberOnlyIfAllowed(t *testing.T) {
 // TestInvalidResponsesAreRefused covers responses and ID tokens that must not sign anyone in.
 func TestInvalidResponsesAreRefused(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, true)
+	f := newTestService(t, true)
 	past := f.clock.Now().Add(-time.Hour).Unix()
 	for name, change := range map[string]map[string]any{
 		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "another client"}, "nonce": {"nonce": "replayed"},
@@ -277,7 +271,7 @@ func TestInvalidResponsesAreRefused(t *testing.T) {
 
 func TestResponseIsUsedOnceByTheBrowserThatBegan(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, false)
+	f := newTestService(t, false)
 	f.provider.SetClaims(ada())
 	to, token, err := f.Begin(t.Context(), core.Actor{}, "/")
 	f.must(err)
@@ -297,7 +291,7 @@ func TestResponseIsUsedOnceByTheBrowserThatBegan(t *testing.T) {
 
 func TestStepUpRequiresANewAuthenticationOfTheSameUser(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, false)
+	f := newTestService(t, false)
 	if _, err := f.signIn(core.Actor{}, ada()); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +322,7 @@ func TestStepUpRequiresANewAuthenticationOfTheSameUser(t *testing.T) {
 
 func TestProviderOutageIsRetriedOnTheNextSignIn(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, false)
+	f := newTestService(t, false)
 	f.provider.SetDown(true)
 	if _, _, err := f.Begin(t.Context(), core.Actor{}, "/"); code(err) != "upstream_away" {
 		t.Errorf("during the outage: %v", err)
@@ -341,26 +335,5 @@ func TestProviderOutageIsRetriedOnTheNextSignIn(t *testing.T) {
 
 func TestNewPanicsWithoutADependency(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, false)
-	removals := map[string]func(*upstream.Deps){
-		"Store": func(d *upstream.Deps) { d.Store = nil }, "Pending": func(d *upstream.Deps) { d.Pending = nil },
-		"Clock": func(d *upstream.Deps) { d.Clock = nil }, "Audit": func(d *upstream.Deps) { d.Audit = nil },
-		"Log": func(d *upstream.Deps) { d.Log = nil },
-	}
-	var reported []string
-	for name, remove := range removals {
-		deps := f.deps
-		remove(&deps)
-		func() {
-			defer func() {
-				if strings.Contains(fmt.Sprint(recover()), "Deps."+name) {
-					reported = append(reported, name)
-				}
-			}()
-			upstream.New(deps)
-		}()
-	}
-	if slices.Sort(reported); len(reported) != len(removals) {
-		t.Errorf("only %v are reported", reported)
-	}
+	testkit.RequiresDeps(t, newTestService(t, false).deps, func(d upstream.Deps) { upstream.New(d) })
 }
