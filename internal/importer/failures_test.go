@@ -95,7 +95,8 @@ func TestFeedsThatCannotBeReadAreReported(t *testing.T) {
 func TestEntriesThatLeftAFeedAreKept(t *testing.T) {
 	t.Parallel()
 	var body atomic.Value
-	body.Store(`<rss><item><guid>1</guid><title>One</title></item><item><guid>1</guid><title>One again</title></item></rss>`)
+	body.Store(`<rss><item><guid>1</guid><title>One</title></item>
+		<item><guid>1</guid><title>One again</title></item></rss>`)
 	site := pages(t, map[string]http.HandlerFunc{
 		"/feed": func(rw http.ResponseWriter, r *http.Request) {
 			say("application/rss+xml", body.Load().(string))(rw, r)
