@@ -8,7 +8,8 @@ import (
 
 func TestAJSONFeedGivesItsEntries(t *testing.T) {
 	t.Parallel()
-	docs, err := parseFeed(t.Context(), []byte(` {"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [
+	docs, err := parseFeed(t.Context(), []byte(` {"version": "https://jsonfeed.org/version/1.1", "title": "Notes",
+		"items": [
 		{"id": "1", "url": "https://example.org/1", "title": "First &amp; last", 
 		"content_html": "<p>Some <b>text</b>.</p>", "date_published": "2019-04-05T10:00:00Z", "authors": [{"name": "Ada"}]},
 		{"id": 2, "external_url": "https://example.org/2", "content_text": "if a < b\nthen", "author": {"name": "Alan"}},

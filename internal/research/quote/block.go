@@ -44,7 +44,9 @@ func blocks(text []rune) []block {
 		if to < len(text) && (text[to] == '\f' || text[to] == '\u2029') {
 			r.open = false
 		}
-		from = to + 1
+		if from = to + 1; from < len(text) && text[to] == '\r' && text[from] == '\n' {
+			from++ // one line end, not an empty line
+		}
 	}
 	return r.blocks
 }

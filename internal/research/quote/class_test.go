@@ -24,91 +24,94 @@ func documents(bodies ...string) []Passage {
 	return out
 }
 
-// The sentences of each passage share the words of the question; only one holds the kind of thing it asks for.
+// classes are questions by the kind of thing they ask for. The sentences of each passage share the words of the
+// question; only one holds the right kind.
+var classes = map[string]struct{ language, question, passage, want string }{
+	"date: a year": {
+		"en", "When was the canal opened?",
+		"The canal was opened for ships of every flag. The canal was opened in 1869. The canal was opened with a feast.",
+		"The canal was opened in 1869.",
+	},
+	"date: a month": {
+		"en", "When was the treaty signed?",
+		"The treaty was signed by all parties. The treaty was signed in a November night. The treaty was signed twice.",
+		"The treaty was signed in a November night.",
+	},
+	"date: a century": {
+		"en", "What century was the abbey founded in?",
+		"The abbey was founded by monks. The abbey was founded in the ninth century. The abbey was founded on a hill.",
+		"The abbey was founded in the ninth century.",
+	},
+	"number: digits": {
+		"en", "How many sailors crewed the ship?",
+		"Sailors crewed the ship for years. The ship was crewed by 34 sailors. Sailors who crewed the ship were paid.",
+		"The ship was crewed by 34 sailors.",
+	},
+	"number: a word": {
+		"en", "How many moons does the planet have?",
+		"The planet does have moons. The planet does have seven moons. Moons orbit the planet.",
+		"The planet does have seven moons.",
+	},
+	"how old": {
+		"en", "How old is the oak?",
+		"The oak is old. The oak is 900 years old. The oak is very old indeed.",
+		"The oak is 900 years old.",
+	},
+	"who": {
+		"en", "Who designed the opera house?",
+		"The opera house was designed in a hurry. The opera house was designed by Jørn Utzon. The house was admired.",
+		"The opera house was designed by Jørn Utzon.",
+	},
+	"where": {
+		"en", "Where was the comet first seen?",
+		"The comet was first seen by a shepherd. The comet was first seen from Chile. The comet was bright.",
+		"The comet was first seen from Chile.",
+	},
+	"why": {
+		"en", "Why did the dam fail?",
+		"The dam did fail in spring. The dam failed because water seeped below it. The dam failed at night.",
+		"The dam failed because water seeped below it.",
+	},
+	"German: date": {
+		"de", "Wann wurde die Brücke eröffnet?",
+		"Die Brücke wurde feierlich eröffnet. Die Brücke wurde im März eröffnet. Die Brücke wurde vom König eröffnet.",
+		"Die Brücke wurde im März eröffnet.",
+	},
+	"German: number": {
+		"de", "Wie viele Bücher besitzt die Bibliothek?",
+		"Die Bibliothek besitzt Bücher. Die Bibliothek besitzt 40.000 Bücher. Bücher besitzt die Bibliothek gern.",
+		"Die Bibliothek besitzt 40.000 Bücher.",
+	},
+	"German: cause": {
+		"de", "Warum sank das Schiff?",
+		"Das Schiff sank in der Nacht. Das Schiff sank wegen eines Lecks. Das Schiff sank vor der Küste.",
+		"Das Schiff sank wegen eines Lecks.",
+	},
+	"French: date": {
+		"fr", "Quand le musée a-t-il été fondé ?",
+		"Le musée a été fondé par un moine. Le musée a été fondé en 1793. Le musée a été fondé à Paris.",
+		"Le musée a été fondé en 1793.",
+	},
+	"Spanish: who": {
+		"es", "¿Quién pintó el mural?",
+		"El mural se pintó en verano. El mural lo pintó Diego Rivera. El mural se pintó con prisa.",
+		"El mural lo pintó Diego Rivera.",
+	},
+	"Italian: number": {
+		"it", "Quanti ponti attraversano il canale?",
+		"I ponti attraversano il canale. Il canale lo attraversano 4 ponti. Molti attraversano il canale sui ponti.",
+		"Il canale lo attraversano 4 ponti.",
+	},
+	"Russian: percentage": {
+		"ru", "Какой процент воды содержит огурец?",
+		"Огурец содержит процент воды. Огурец содержит 95 процентов воды. Воды огурец содержит немало.",
+		"Огурец содержит 95 процентов воды.",
+	},
+}
+
 func TestTheSentenceOfTheRightKindIsQuoted(t *testing.T) {
 	t.Parallel()
-	for class, c := range map[string]struct{ language, question, passage, want string }{
-		"date: a year": {
-			"en", "When was the canal opened?",
-			"The canal was opened for ships of every flag. The canal was opened in 1869. The canal was opened with a feast.",
-			"The canal was opened in 1869.",
-		},
-		"date: a month": {
-			"en", "When was the treaty signed?",
-			"The treaty was signed by all parties. The treaty was signed in a November night. The treaty was signed twice.",
-			"The treaty was signed in a November night.",
-		},
-		"date: a century": {
-			"en", "What century was the abbey founded in?",
-			"The abbey was founded by monks. The abbey was founded in the ninth century. The abbey was founded on a hill.",
-			"The abbey was founded in the ninth century.",
-		},
-		"number: digits": {
-			"en", "How many sailors crewed the ship?",
-			"Sailors crewed the ship for years. The ship was crewed by 34 sailors. Sailors who crewed the ship were paid.",
-			"The ship was crewed by 34 sailors.",
-		},
-		"number: a word": {
-			"en", "How many moons does the planet have?",
-			"The planet does have moons. The planet does have seven moons. Moons orbit the planet.",
-			"The planet does have seven moons.",
-		},
-		"how old": {
-			"en", "How old is the oak?",
-			"The oak is old. The oak is 900 years old. The oak is very old indeed.",
-			"The oak is 900 years old.",
-		},
-		"who": {
-			"en", "Who designed the opera house?",
-			"The opera house was designed in a hurry. The opera house was designed by Jørn Utzon. The house was admired.",
-			"The opera house was designed by Jørn Utzon.",
-		},
-		"where": {
-			"en", "Where was the comet first seen?",
-			"The comet was first seen by a shepherd. The comet was first seen from Chile. The comet was bright.",
-			"The comet was first seen from Chile.",
-		},
-		"why": {
-			"en", "Why did the dam fail?",
-			"The dam did fail in spring. The dam failed because water seeped below it. The dam failed at night.",
-			"The dam failed because water seeped below it.",
-		},
-		"German: date": {
-			"de", "Wann wurde die Brücke eröffnet?",
-			"Die Brücke wurde feierlich eröffnet. Die Brücke wurde im März eröffnet. Die Brücke wurde vom König eröffnet.",
-			"Die Brücke wurde im März eröffnet.",
-		},
-		"German: number": {
-			"de", "Wie viele Bücher besitzt die Bibliothek?",
-			"Die Bibliothek besitzt Bücher. Die Bibliothek besitzt 40.000 Bücher. Bücher besitzt die Bibliothek gern.",
-			"Die Bibliothek besitzt 40.000 Bücher.",
-		},
-		"German: cause": {
-			"de", "Warum sank das Schiff?",
-			"Das Schiff sank in der Nacht. Das Schiff sank wegen eines Lecks. Das Schiff sank vor der Küste.",
-			"Das Schiff sank wegen eines Lecks.",
-		},
-		"French: date": {
-			"fr", "Quand le musée a-t-il été fondé ?",
-			"Le musée a été fondé par un moine. Le musée a été fondé en 1793. Le musée a été fondé à Paris.",
-			"Le musée a été fondé en 1793.",
-		},
-		"Spanish: who": {
-			"es", "¿Quién pintó el mural?",
-			"El mural se pintó en verano. El mural lo pintó Diego Rivera. El mural se pintó con prisa.",
-			"El mural lo pintó Diego Rivera.",
-		},
-		"Italian: number": {
-			"it", "Quanti ponti attraversano il canale?",
-			"I ponti attraversano il canale. Il canale lo attraversano 4 ponti. Molti attraversano il canale sui ponti.",
-			"Il canale lo attraversano 4 ponti.",
-		},
-		"Russian: percentage": {
-			"ru", "Какой процент воды содержит огурец?",
-			"Огурец содержит процент воды. Огурец содержит 95 процентов воды. Воды огурец содержит немало.",
-			"Огурец содержит 95 процентов воды.",
-		},
-	} {
+	for class, c := range classes {
 		t.Run(class, func(t *testing.T) {
 			t.Parallel()
 			other := "Something else entirely stands here."

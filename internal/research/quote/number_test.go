@@ -74,3 +74,66 @@ func FuzzNumeralsAreTheSameWhereverTheyStand(f *testing.F) {
 		}
 	})
 }
+
+func TestNumbersAreShiftedByTheirScale(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value string
+		zeros int
+		want  string
+	}{
+		{"5", 3, "5000"},
+		{"1.5", 6, "1500000"},
+		{"1.2345", 2, "123.45"},
+		{"0.005", 3, "5"},
+		{"0", 9, "0"},
+		{"12", 0, "12"},
+		{"6½", 3, "6½"},
+		{"b12", 3, "b12"},
+		{"1.2.3", 3, "1.2.3"},
+	} {
+		if got := shift(c.value, c.zeros); got != c.want {
+			t.Errorf("%s with %d zeros is %s, want %s", c.value, c.zeros, got, c.want)
+		}
+	}
+}
+
+func TestDigitsOfEveryScriptAreRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"٣٤٫٥": "34.5", "१२३": "123", "๙": "9", "１２，３４５": "12", "𝟗𝟎": "90", "৪২": "42", "H₂": "h2",
+	} {
+		got := numerals(text)
+		if len(got) == 0 || got[0].value != want {
+			t.Errorf("%s is %+v, want %s", text, got, want)
+		}
+	}
+}
+
+func TestCheckComparesNumbersByValue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sentence, quote string
+		want            State
+	}{
+		{"It cost 1,500 dollars [1].", "The price was 1500 dollars.", Supported},
+		{"It cost 1.5 million [1].", "The price was 1,500,000.", Supported},
+		{"It cost 1.6 million [1].", "The price was 1,500,000.", Unsupported},
+		{"It rose by 5 % [1].", "An increase of 5 percent.", Supported},
+		{"It rose by 5 % [1].", "Five people and 5 dogs.", Unsupported}, // a percentage is not a count
+		{"There were 5 [1].", "It rose by 5 %.", Supported},
+		{"There were three of them [1].", "All 3 were there.", Supported},
+		{"There were three of them [1].", "All 4 were there.", Unsupported},
+		{"Three sources say so [1].", "It was in 1850.", Supported}, // the sentence counts its sources
+		{"It was in the 1990s [1].", "It was in 1990.", Unsupported},
+		{"It fell to -5 [1].", "It fell to −5 degrees.", Supported},
+		{"It fell to -5 [1].", "It rose to 5 degrees.", Unsupported},
+		{"He said \"we shall never know the truth\" [1].", "Then we shall never know the truth, he said.", Supported},
+		{"He said \"we shall always know the truth\" [1].", "We shall never know the truth, he said.", Unsupported},
+	} {
+		got := Check(c.sentence, map[int][]string{1: {c.quote}})
+		if len(got.Sentences) != 1 || got.Sentences[0].State != c.want {
+			t.Errorf("%q from %q: %+v", c.sentence, c.quote, got.Sentences)
+		}
+	}
+}

@@ -173,87 +173,89 @@ func TestStopWordsAreFoundWithAndWithoutTheirAccents(t *testing.T) {
 	}
 }
 
+// textsByLanguage are texts with the code of their language, "" for none that is known.
+var textsByLanguage = []struct{ want, text string }{
+	{"ar", "تعتبر المكتبات من أهم المؤسسات التي تحفظ المعرفة وتتيحها للناس"},
+	{
+		"da",
+		"Bibliotekerne er åbne for alle, og man kan låne bøger, som ikke findes andre steder. Det blev besluttet af " +
+			"kommunen efter valget.",
+	},
+	{"de", "Die Bibliotheken sind für alle geöffnet, und man kann Bücher ausleihen, die es sonst nicht gibt."},
+	{"en", "We show that the libraries are open to all, and that people can borrow books which are not found elsewhere."},
+	{
+		"es",
+		"Las bibliotecas están abiertas para todos y se pueden pedir prestados los libros que no hay en otros lugares.",
+	},
+	{
+		"fi",
+		"Kirjastot ovat avoinna kaikille, ja niistä voi lainata kirjoja, joita ei ole muualla. Se on tärkeä, koska tieto " +
+			"kuuluu kaikille.",
+	},
+	{"fr", "Les bibliothèques sont ouvertes à tous et on peut y emprunter des livres qui ne se trouvent pas ailleurs."},
+	{
+		"ga",
+		"Tá na leabharlanna ar oscailt do gach duine agus is féidir leabhair a fháil ar iasacht nach bhfuil in aon áit " +
+			"eile. Cad é an chéad rud eile a bhí ann?",
+	},
+	{
+		"hu",
+		"A könyvtárak mindenki számára nyitva vannak, és olyan könyveket is lehet kölcsönözni, amelyek máshol nem " +
+			"találhatók.",
+	},
+	{
+		"it",
+		"Le biblioteche sono aperte a tutti e si possono prendere in prestito i libri che non si trovano in altri luoghi " +
+			"della città.",
+	},
+	{
+		"nl",
+		"De bibliotheken zijn open voor iedereen en men kan er boeken lenen die niet op andere plaatsen te vinden zijn.",
+	},
+	{
+		"no",
+		"Bibliotekene er åpne for alle, og man kan låne bøker som ikke finnes andre steder. Det ble bestemt av kommunen " +
+			"etter valget, og nå er det slik.",
+	},
+	{"pt", "As bibliotecas estão abertas para todos e não é preciso comprar os livros que são emprestados pela cidade."},
+	{"ro", "Bibliotecile sunt deschise pentru toți și se pot împrumuta cărți care nu se găsesc în alte locuri."},
+	{"ru", "Библиотеки открыты для всех, и в них можно взять книги, которых нет в других местах."},
+	{"ru", "библиотека"},
+	{"sv", "Biblioteken är öppna för alla och man kan låna böcker som inte finns på andra ställen."},
+	{"ta", "நூலகங்கள் அனைவருக்கும் திறந்திருக்கும்"},
+	{"tr", "Kütüphaneler herkese açıktır ve başka yerlerde bulunmayan kitaplar için de çok uygundur."},
+	{"fr", "quelle est la meilleure méthode pour les bibliothèques"},
+	{"ru", "Метод BERT и его применение в задачах поиска"},
+
+	{"", ""},
+	{"", "1234 ?!"},
+	{"", "BM25F"},
+	{"", "Biblioteki są otwarte dla wszystkich i można w nich wypożyczyć książki, których nie ma w innych miejscach."},
+	{"", "Các thư viện mở cửa cho mọi người và có thể mượn sách không có ở nơi khác."},
+	{"", "Бібліотеки відкриті для всіх, і в них можна взяти книжки, яких немає в інших місцях."},
+	{
+		"",
+		"Библиотеките са отворени за всички и от тях могат да се вземат книги, които ги няма на други места. Това е " +
+			"важно за обществото и за хората в града.",
+	},
+	{"", "کتابخانه\u200cها برای همه باز هستند و می\u200cتوان کتاب\u200cهایی گرفت که در جای دیگر نیست"},
+	{"", "図書館は誰でも利用できます。"},
+	{"", "Οι βιβλιοθήκες είναι ανοιχτές για όλους"},
+}
+
 func TestTheLanguageOfATextIsGuessed(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ want, text string }{
-		{"ar", "تعتبر المكتبات من أهم المؤسسات التي تحفظ المعرفة وتتيحها للناس"},
-		{
-			"da",
-			"Bibliotekerne er åbne for alle, og man kan låne bøger, som ikke findes andre steder. Det blev besluttet af " +
-				"kommunen efter valget.",
-		},
-		{"de", "Die Bibliotheken sind für alle geöffnet, und man kann Bücher ausleihen, die es sonst nicht gibt."},
-		{"en", "We show that the libraries are open to all, and that people can borrow books which are not found elsewhere."},
-		{
-			"es",
-			"Las bibliotecas están abiertas para todos y se pueden pedir prestados los libros que no hay en otros lugares.",
-		},
-		{
-			"fi",
-			"Kirjastot ovat avoinna kaikille, ja niistä voi lainata kirjoja, joita ei ole muualla. Se on tärkeä, koska tieto " +
-				"kuuluu kaikille.",
-		},
-		{"fr", "Les bibliothèques sont ouvertes à tous et on peut y emprunter des livres qui ne se trouvent pas ailleurs."},
-		{
-			"ga",
-			"Tá na leabharlanna ar oscailt do gach duine agus is féidir leabhair a fháil ar iasacht nach bhfuil in aon áit " +
-				"eile. Cad é an chéad rud eile a bhí ann?",
-		},
-		{
-			"hu",
-			"A könyvtárak mindenki számára nyitva vannak, és olyan könyveket is lehet kölcsönözni, amelyek máshol nem " +
-				"találhatók.",
-		},
-		{
-			"it",
-			"Le biblioteche sono aperte a tutti e si possono prendere in prestito i libri che non si trovano in altri luoghi " +
-				"della città.",
-		},
-		{
-			"nl",
-			"De bibliotheken zijn open voor iedereen en men kan er boeken lenen die niet op andere plaatsen te vinden zijn.",
-		},
-		{
-			"no",
-			"Bibliotekene er åpne for alle, og man kan låne bøker som ikke finnes andre steder. Det ble bestemt av kommunen " +
-				"etter valget, og nå er det slik.",
-		},
-		{"pt", "As bibliotecas estão abertas para todos e não é preciso comprar os livros que são emprestados pela cidade."},
-		{"ro", "Bibliotecile sunt deschise pentru toți și se pot împrumuta cărți care nu se găsesc în alte locuri."},
-		{"ru", "Библиотеки открыты для всех, и в них можно взять книги, которых нет в других местах."},
-		{"ru", "библиотека"},
-		{"sv", "Biblioteken är öppna för alla och man kan låna böcker som inte finns på andra ställen."},
-		{"ta", "நூலகங்கள் அனைவருக்கும் திறந்திருக்கும்"},
-		{"tr", "Kütüphaneler herkese açıktır ve başka yerlerde bulunmayan kitaplar için de çok uygundur."},
-		{"fr", "quelle est la meilleure méthode pour les bibliothèques"},
-		{"ru", "Метод BERT и его применение в задачах поиска"},
-
-		{"", ""},
-		{"", "1234 ?!"},
-		{"", "BM25F"},
-		{"", "Biblioteki są otwarte dla wszystkich i można w nich wypożyczyć książki, których nie ma w innych miejscach."},
-		{"", "Các thư viện mở cửa cho mọi người và có thể mượn sách không có ở nơi khác."},
-		{"", "Бібліотеки відкриті для всіх, і в них можна взяти книжки, яких немає в інших місцях."},
-		{
-			"",
-			"Библиотеките са отворени за всички и от тях могат да се вземат книги, които ги няма на други места. Това е " +
-				"важно за обществото и за хората в града.",
-		},
-		{"", "کتابخانه\u200cها برای همه باز هستند و می\u200cتوان کتاب\u200cهایی گرفت که در جای دیگر نیست"},
-		{"", "図書館は誰でも利用できます。"},
-		{"", "Οι βιβλιοθήκες είναι ανοιχτές για όλους"},
-	}
-	guessed := map[string]bool{}
-	for _, test := range tests {
+	codes := map[string]bool{}
+	for _, test := range textsByLanguage {
 		if got := Guess(test.text); got != test.want {
 			t.Errorf("Guess(%q) = %q, want %q", test.text, got, test.want)
 		}
 		if test.want != "" {
-			guessed[test.want] = true
+			codes[test.want] = true
 		}
 	}
-	if codes := slices.Sorted(maps.Keys(guessed)); !slices.Equal(codes, language.Codes()) {
-		t.Errorf("guessing is tested for %q, the known languages are %q", codes, language.Codes())
+	if got := slices.Sorted(maps.Keys(codes)); !slices.Equal(got, language.Codes()) {
+		t.Errorf("guessing is tested for %q, the known languages are %q", got, language.Codes())
 	}
 	if n := len(latinLanguages()); n > maxLatin {
 		t.Errorf("there are %d languages in Latin letters; raise maxLatin", n)
