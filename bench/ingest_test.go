@@ -62,7 +62,8 @@ func TestRatesAreOfTheClockAndOfTwoCores(t *testing.T) {
 	}
 	r := &ingestReport{lines: filling{documents: 110_000, wall: 20 * time.Second, cpu: 20 * time.Second, peak: 200 << 20}}
 	targets := r.targetTable().rows
-	if len(targets) != 2 || !strings.Contains(targets[0][2], "NOT") || strings.Contains(targets[0][4], "NOT") || strings.Contains(targets[1][2], "NOT") {
+	if len(targets) != 2 || !strings.Contains(targets[0][2], "NOT") || strings.Contains(targets[0][4], "NOT") ||
+		strings.Contains(targets[1][2], "NOT") {
 		t.Errorf("targets %q", targets)
 	}
 }

@@ -139,7 +139,8 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 			t.Errorf("under load %s counts", body)
 		}
 	}
-	if a, b := string(r.append(nil, 2)), string(r.append(nil, 3)); !strings.HasPrefix(a, "POST /a ") || !strings.HasPrefix(b, "POST /b ") {
+	if a, b := string(r.append(nil, 2)), string(r.append(nil, 3)); !strings.HasPrefix(a, "POST /a ") ||
+		!strings.HasPrefix(b, "POST /b ") {
 		t.Error("turns do not go round the threads")
 	}
 	if _, err := postTurns("127.0.0.1:1", nil, "-"); err == nil {
@@ -261,7 +262,12 @@ func TestTurnFlagsAreChecked(t *testing.T) {
 func TestWithoutAScriptedServerSleepingIsLeftOutWithANote(t *testing.T) {
 	t.Parallel()
 	rep := &turnReport{}
-	s := turnSettings{runFlags: runFlags{progress: t.Output()}, alone: true, sleeping: 10, slow: filepath.Join(t.TempDir(), "none")}
+	s := turnSettings{
+		runFlags: runFlags{progress: t.Output()},
+		alone:    true,
+		sleeping: 10,
+		slow:     filepath.Join(t.TempDir(), "none"),
+	}
 	if err := rep.build(t.Context(), &s, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}

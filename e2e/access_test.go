@@ -17,9 +17,9 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestEveryOperationOnAnAgentNeedsItsGrant walks every operation of the contract below /api/agents/{agentId}, for callers
-// with every grant, by REST and by its MCP tool, against the real program. A refused call must leave every table of the
-// database as it was; an allowed one must be carried out.
+// TestEveryOperationOnAnAgentNeedsItsGrant walks every operation of the contract below /api/agents/{agentId}, for
+// callers with every grant, by REST and by its MCP tool, against the real program. A refused call must leave every
+// table of the database as it was; an allowed one must be carried out.
 func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -77,7 +77,9 @@ type contractOperation struct{ method, path string }
 
 func newMatrix(t *testing.T, database string) *matrix {
 	t.Helper()
-	opts := testkit.ServerOptions{Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}}
+	opts := testkit.ServerOptions{
+		Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"},
+	}
 	w := &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
 	m := &matrix{mcpWorld: &mcpWorld{world: w}, operations: contractOperations(t)}
 	for _, name := range []string{"olga", "carl", "sue"} {
@@ -127,8 +129,8 @@ func contractOperations(t *testing.T) map[string]contractOperation {
 	return out
 }
 
-// fixture makes an agent of the owner, with something of every kind in it that the caller made while they were a user of
-// it, and then leaves the caller the grant of a standing.
+// fixture makes an agent of the owner, with something of every kind in it that the caller made while they were a user
+// of it, and then leaves the caller the grant of a standing.
 func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	t.Helper()
 	w := &world{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
@@ -141,7 +143,8 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
 	w.filled(t, one, 1)
 	w.sources.file = w.do(t, "GET", one+"/files", "").text("files", 0, "id")
-	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ=")
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
+		with("Upload-Metadata", "filename YS50eHQ=")
 	location := w.send(t, begin, http.StatusCreated).header.Get("Location")
 	w.sources.upload = location[strings.LastIndex(location, "/")+1:]
 	f.indexed(t)
@@ -157,7 +160,8 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	w.reply = w.do(t, "POST", thread+"/messages", `{"text": "What is proposed?"}`).text("messageId")
 	w.do(t, "PUT", thread+"/messages/"+w.reply+"/feedback", `{"thumb": "up"}`)
 	w.memory = w.do(t, "POST", w.below("/memories"), `{"text": "I prefer primary sources."}`).text("memory", "id")
-	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).text("favourite", "cardId")
+	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).
+		text("favourite", "cardId")
 	if s.grant != core.GrantOwner {
 		f.give(t, s.everybody, s.grant)
 	}
@@ -189,7 +193,8 @@ func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 		m.send(t, call{method: "DELETE", path: path, key: m.ownerKey}, http.StatusOK)
 		return
 	}
-	offered := m.send(t, call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
+	offered := m.send(t,
+		call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
 	if offered.text("grants", 0, "state") == "pending" {
 		m.acceptAgent(t, m.caller, m.agent)
 	}
@@ -210,13 +215,15 @@ func (m *matrix) requests(t *testing.T) []call {
 			t.Errorf("%s has no request in this test: add one to the calls of the contract test", op)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b call) int { return slices.Index(last, a.operation) - slices.Index(last, b.operation) })
+	slices.SortStableFunc(out,
+		func(a, b call) int { return slices.Index(last, a.operation) - slices.Index(last, b.operation) })
 	return out
 }
 
 // last are the operations that the others can't follow, in the order in which they can be carried out.
 var last = []string{
-	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite", "removeFeedback", "deleteThread", "deleteGrant",
+	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite",
+	"removeFeedback", "deleteThread", "deleteGrant",
 	"deleteSource", "deleteAgent",
 }
 
@@ -248,7 +255,8 @@ func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 			want = "not_found"
 		}
 		before := m.reader.all(t)
-		if code, detail := m.outcome(t, c, protocol); code != want || want == "not_found" && detail != "There is no such agent." {
+		if code, detail := m.outcome(t, c, protocol); code != want ||
+			want == "not_found" && detail != "There is no such agent." {
 			t.Errorf("%s: %s %q, want %s", c.operation, code, detail, want)
 		}
 		if tables := before.changed(m.reader.all(t)); tables != nil {
@@ -330,7 +338,9 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 }
 
 // withoutTool are the operations that have no tool, because their bodies or replies are no JSON.
-var withoutTool = []string{"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload"}
+var withoutTool = []string{
+	"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload",
+}
 
 // toolOf returns the name of an operation's tool.
 func (*matrix) toolOf(operation string) string {

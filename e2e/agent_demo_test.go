@@ -22,7 +22,8 @@ func newDemo(t *testing.T) *world {
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
 	w := &world{
-		server:  testkit.StartServer(t, testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
+		server: testkit.StartServer(t,
+			testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
 		checker: checker, client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
 	key, err := os.ReadFile(filepath.Join(w.server.Data, "demo.key"))

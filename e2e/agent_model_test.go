@@ -55,7 +55,8 @@ func newMind(t *testing.T, format modelfake.Format) *mind {
 // env are the settings that have a server ask the model.
 func (m *mind) env(more ...string) []string {
 	return append([]string{
-		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(), "CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
+		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(),
+		"CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
 	}, more...)
 }
 
@@ -99,7 +100,8 @@ func sensible(stage string, r modelfake.Request) modelfake.Reply {
 		list := []any{}
 		for _, m := range passageFence.FindAllStringSubmatch(r.Last(), -1) {
 			n, _ := strconv.Atoi(m[1]) // digits
-			list = append(list, map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
+			list = append(list,
+				map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
 		}
 		return says(map[string]any{"evidence": list})
 	case "repair":
@@ -132,7 +134,8 @@ type event struct {
 // function says that it has seen enough.
 func (w *world) follow(t *testing.T, seen func(event) bool) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+w.inThread("/events?until=done"), http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		w.server.URL+w.inThread("/events?until=done"), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,12 +174,18 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 				if rounds++; rounds == 1 {
 					return sensible("plan", r)
 				}
-				return says(map[string]any{"question": "", "queries": []any{map[string]any{"query": "flowers babbage letters", "source": 0, "fromYear": 0, "toYear": 0}}})
+				return says(map[string]any{
+					"question": "",
+					"queries":  []any{map[string]any{"query": "flowers babbage letters", "source": 0, "fromYear": 0, "toYear": 0}},
+				})
 			}
 			m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
 				if rounds == 1 {
 					return says(map[string]any{"evidence": []any{map[string]any{
-						"passage": 1, "quote": "The Analytical Engine weaves algebraic patterns just as the Jacquard loom weaves flowers and leaves.", "relevance": 9,
+						"passage": 1,
+						"quote": "The Analytical Engine weaves algebraic patterns just as the Jacquard loom weaves flowers and " +
+							"leaves.",
+						"relevance": 9,
 					}}})
 				}
 				return sensible("evidence", r)
@@ -195,10 +204,12 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 				text += e.text("text")
 				return e.kind != "done"
 			})
-			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan answer check"; got != want {
+			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan "+
+				"answer check"; got != want {
 				t.Errorf("the steps are %q, want %q", got, want)
 			}
-			if final := sent.text("text"); final == "" || text != final || !strings.HasPrefix(final, "The engine weaves patterns") {
+			if final := sent.text("text"); final == "" || text != final ||
+				!strings.HasPrefix(final, "The engine weaves patterns") {
 				t.Errorf("streamed %q, and answered %q", text, final)
 			}
 			if sent.text("citations", 1, "quote") == "" || sent.text("checks", 0, "state") != "supported" {
@@ -261,7 +272,8 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 			close(killed)
 			w.server.Start()
 			read := w.await(t)
-			if got := read.text("messages", 1, "status"); got != "complete" || !strings.HasPrefix(read.text("messages", 1, "text"), "The engine weaves patterns") {
+			if got := read.text("messages", 1, "status"); got != "complete" ||
+				!strings.HasPrefix(read.text("messages", 1, "text"), "The engine weaves patterns") {
 				t.Errorf("ended %v", read.body)
 			}
 			if got := strings.Join(m.paidFor(), " "); got != strings.Join(asking, " ") {
@@ -275,7 +287,8 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 func (w *world) await(t *testing.T) reply {
 	t.Helper()
 	for {
-		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"), http.StatusOK)
+		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"),
+			http.StatusOK)
 		if read.text("status") != "working" {
 			return read
 		}
@@ -296,7 +309,8 @@ func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
 	w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
 	w.admin(t, "spend", "set", "--user", "ada@example.org", "--cap", "0.30")
 	sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") || sent.text("citations", 0, "quote") == "" {
+	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") ||
+		sent.text("citations", 0, "quote") == "" {
 		t.Errorf("sent %v", sent.body)
 	}
 	if got := strings.Join(m.paidFor(), " "); got != "plan evidence plan" {
@@ -318,7 +332,9 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 		"an unknown model": {modelfake.Refuse(404, ""), http.StatusBadGateway, "model_failed"},
 		"a bad request":    {modelfake.Refuse(400, ""), http.StatusBadGateway, "model_failed"},
 		"too many":         {modelfake.Refuse(429, "3600"), http.StatusBadGateway, "model_failed"},
-		"no stream":        {modelfake.Reply{Body: "<html>", ContentType: "text/html"}, http.StatusBadGateway, "model_failed"},
+		"no stream": {
+			modelfake.Reply{Body: "<html>", ContentType: "text/html"}, http.StatusBadGateway, "model_failed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m.mu.Lock()
@@ -329,7 +345,8 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 			w.problem(t, w.message("Penguins?"), tc.status, tc.code)
 			// What can be quoted is, with the reason.
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") || sent.text("citations", 0, "quote") == "" {
+			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") ||
+				sent.text("citations", 0, "quote") == "" {
 				t.Errorf("sent %v", sent.body)
 			}
 		})
@@ -339,7 +356,8 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]modelfake.End{
-		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset, "garbage": modelfake.Garbage, "an error": modelfake.Fails,
+		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset,
+		"garbage": modelfake.Garbage, "an error": modelfake.Fails,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -351,7 +369,8 @@ func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
 			}
 			w := newThinker(t, m)
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-			if sent.at("partial") != true || !strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
+			if sent.at("partial") != true ||
+				!strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
 				t.Errorf("sent %v", sent.body)
 			}
 		})
@@ -365,7 +384,8 @@ func TestAnAgentChoosesAmongTheModelsOfTheOperator(t *testing.T) {
 	w := newThinker(t, m, "CARREL_MODEL_ALLOWED=fake-2")
 	change := call{method: "PATCH", path: "/api/agents/" + w.agent, key: w.key, body: `{"model": "fake-3"}`}
 	refused := w.send(t, change, http.StatusBadRequest)
-	if refused.text("errors", 0, "pointer") != "/model" || refused.text("errors", 0, "detail") != "Must be empty or one of: fake-1, fake-2." {
+	if refused.text("errors", 0, "pointer") != "/model" ||
+		refused.text("errors", 0, "detail") != "Must be empty or one of: fake-1, fake-2." {
 		t.Errorf("refused with %v", refused.body)
 	}
 	w.do(t, "PATCH", "/api/agents/"+w.agent, `{"model": "fake-2"}`)

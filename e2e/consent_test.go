@@ -14,9 +14,9 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// TestAPersonAllowsAClientInABrowser goes the whole way with the real program and a real browser: a client registers and
-// sends a person to us, who signs in, reads what is asked, allows it, and is back at the client with a code that it can
-// turn into a token.
+// TestAPersonAllowsAClientInABrowser goes the whole way with the real program and a real browser: a client registers
+// and sends a person to us, who signs in, reads what is asked, allows it, and is back at the client with a code that it
+// can turn into a token.
 func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -37,7 +37,8 @@ func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 	verifier := strings.Repeat("verifier", 6)
 	sum := sha256.Sum256([]byte(verifier))
 	authorize := s.URL + "/api/auth/mcp/authorize?" + url.Values{
-		"response_type": {"code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "state": {"xyz & co"}, "scope": {"agents offline_access"},
+		"response_type": {"code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "state": {"xyz & co"},
+		"scope":          {"agents offline_access"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}.Encode()
 
@@ -67,7 +68,8 @@ func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 		}
 		if decision == "allow" {
 			redeem(t, s.URL, url.Values{
-				"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "code": {answer.Get("code")}, "code_verifier": {verifier},
+				"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect},
+				"code": {answer.Get("code")}, "code_verifier": {verifier},
 			})
 		}
 	}

@@ -47,7 +47,13 @@ func (w *world) accountCalls() []call {
 		{operation: "cancelConnectCode", method: "DELETE", path: id("connect-codes", w.connectCode), key: w.fullKey},
 		{operation: "listConnections", method: "GET", path: accountPath + "/connections", key: w.fullKey},
 		{operation: "listConnectionAttempts", method: "GET", path: accountPath + "/connections/attempts", key: w.fullKey},
-		{operation: "renameConnection", method: "PATCH", path: id("connections", w.connection), body: `{"name": "x"}`, key: w.fullKey},
+		{
+			operation: "renameConnection",
+			method:    "PATCH",
+			path:      id("connections", w.connection),
+			body:      `{"name": "x"}`,
+			key:       w.fullKey,
+		},
 		{operation: "revokeConnection", method: "DELETE", path: id("connections", w.connection), key: w.fullKey},
 		{operation: "listAudit", method: "GET", path: accountPath + "/audit", key: w.fullKey},
 	}
@@ -78,24 +84,28 @@ func (w *world) browser(t *testing.T, email string) call {
 }
 
 func (w *world) accounts(t *testing.T) {
-	w.admin(t, "user", "create", "--email", "amy@example.org", "--name", "Amy", "--password", "correct horse battery", "--role", "admin")
+	w.admin(t, "user", "create", "--email", "amy@example.org", "--name", "Amy",
+		"--password", "correct horse battery", "--role", "admin")
 	key := func(user, scopes string) string {
 		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "account", "--scope", scopes).text("key")
 	}
 	w.fullKey = key("ada", "agents,manage,account")
 	for user, role := range map[string]string{"ada": "owner", "eve": "member", "amy": "admin"} {
-		if got := w.send(t, call{method: "GET", path: accountPath, key: key(user, "account")}, http.StatusOK); got.text("account", "role") != role {
+		if got := w.send(t, call{method: "GET", path: accountPath, key: key(user, "account")},
+			http.StatusOK); got.text("account", "role") != role {
 			t.Errorf("%s is %v", user, got.body)
 		}
 	}
 	w.full(t, "PATCH", accountPath, `{"name": "Ada"}`)
-	w.problem(t, call{method: "PATCH", path: accountPath, body: `{"email": "bob@example.org"}`, key: w.fullKey}, 403, "session_required")
+	w.problem(t, call{method: "PATCH", path: accountPath, body: `{"email": "bob@example.org"}`, key: w.fullKey}, 403,
+		"session_required")
 	owner := w.browser(t, "ada@example.org").with("Origin", w.server.URL)
 	owner.method, owner.body = "PATCH", `{"email": "bob@example.org"}`
 	w.problem(t, owner, 409, "conflict")
 	member := w.browser(t, "eve@example.org").with("Origin", w.server.URL)
 	member.method, member.body = "PATCH", `{"email": "bob@example.org"}`
-	if got := w.send(t, member, http.StatusOK); got.text("account", "pendingEmail") != "bob@example.org" || got.text("account", "email") != "eve@example.org" {
+	if got := w.send(t, member, http.StatusOK); got.text("account", "pendingEmail") != "bob@example.org" ||
+		got.text("account", "email") != "eve@example.org" {
 		t.Errorf("a member asks for an address and gets %v", got.body)
 	}
 	w.sessions(t)
@@ -111,7 +121,8 @@ func (w *world) accounts(t *testing.T) {
 
 func (w *world) sessions(t *testing.T) {
 	admin := w.browser(t, "amy@example.org")
-	if got := w.send(t, admin, http.StatusOK); got.text("credential", "kind") != "session" || got.text("credential", "provedUntil") == "" {
+	if got := w.send(t, admin, http.StatusOK); got.text("credential", "kind") != "session" ||
+		got.text("credential", "provedUntil") == "" {
 		t.Errorf("in a browser it is %v", got.body)
 	}
 	admin.method, admin.body = "PATCH", `{"name": "Amy"}`
@@ -122,7 +133,8 @@ func (w *world) sessions(t *testing.T) {
 	w.full(t, "GET", accountPath+"/sessions", "")
 	memory := browser
 	memory.method, memory.path, memory.body = "POST", w.below("/memories"), `{"text": "I type this myself."}`
-	if got := w.send(t, memory.with("Sec-Fetch-Site", "same-origin"), http.StatusOK); got.text("memory", "origin") != "user" {
+	if got := w.send(t, memory.with("Sec-Fetch-Site", "same-origin"),
+		http.StatusOK); got.text("memory", "origin") != "user" {
 		t.Errorf("what a person adds is %v", got.body)
 	}
 	w.full(t, "DELETE", accountPath+"/sessions/"+w.session, "")
@@ -148,7 +160,8 @@ func (w *world) sessions(t *testing.T) {
 
 func (w *world) keys(t *testing.T) {
 	made := w.full(t, "POST", accountPath+"/keys",
-		`{"name": "laptop", "scopes": ["agents", "manage", "account"], "agents": ["`+w.agent+`"], "expiresAt": "2099-01-01T00:00:00Z"}`)
+		`{"name": "laptop", "scopes": ["agents", "manage", "account"], "agents": ["`+w.agent+
+			`"], "expiresAt": "2099-01-01T00:00:00Z"}`)
 	w.apiKey = made.text("key", "id")
 	w.send(t, call{method: "GET", path: "/api/agents", key: made.text("token")}, http.StatusOK)
 	admin := w.browser(t, "amy@example.org")
@@ -156,7 +169,9 @@ func (w *world) keys(t *testing.T) {
 	w.send(t, admin.with("Sec-Fetch-Site", "same-origin"), http.StatusOK)
 	admin.method, admin.body = "GET", ""
 	w.send(t, admin, http.StatusOK)
-	for _, body := range []string{`{}`, `{"name": "x", "scopes": ["root"]}`, `{"name": "x", "agents": ["junk"]}`, `{"name": "x", "expiresAt": "soon"}`} {
+	for _, body := range []string{
+		`{}`, `{"name": "x", "scopes": ["root"]}`, `{"name": "x", "agents": ["junk"]}`, `{"name": "x", "expiresAt": "soon"}`,
+	} {
 		w.problem(t, call{method: "POST", path: accountPath + "/keys", body: body, key: w.fullKey}, 400, "invalid_request")
 	}
 	gone := w.full(t, "POST", accountPath+"/keys", `{"name": "short-lived"}`)
@@ -180,11 +195,16 @@ func (w *world) connections(t *testing.T) {
 	for range 2 {
 		made := w.full(t, "POST", accountPath+"/connect-codes", "")
 		w.connectCode = made.text("connectCode", "id")
-		w.send(t, call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + made.text("code") + `", "client": "editor"}`}, http.StatusOK)
+		w.send(t, call{
+			method: "POST",
+			path:   "/api/connect/exchange",
+			body:   `{"code": "` + made.text("code") + `", "client": "editor"}`,
+		}, http.StatusOK)
 	}
 	claimed := w.full(t, "GET", accountPath+"/connect-codes/"+w.connectCode, "")
 	w.connection = claimed.text("connectCode", "connectionId")
-	w.problem(t, call{method: "DELETE", path: accountPath + "/connect-codes/" + w.connectCode, key: w.fullKey}, 409, "conflict")
+	w.problem(t, call{method: "DELETE", path: accountPath + "/connect-codes/" + w.connectCode, key: w.fullKey}, 409,
+		"conflict")
 	w.pagedAccount(t, "connect-codes", "connectCodes")
 	w.pagedAccount(t, "connections", "connections")
 	w.full(t, "PATCH", accountPath+"/connections/"+w.connection, `{"name": "at work"}`)
@@ -204,7 +224,8 @@ func (w *world) accountsInTime(t *testing.T, at string) {
 		execute(t, conn, "UPDATE credential_key SET last_used_at = 1, last_address = '203.0.113.7', last_program = 'curl'")
 		execute(t, conn, "UPDATE connect_code SET expires_at = 1 WHERE id = '"+w.connectCode+"'")
 		execute(t, conn, "UPDATE web_session SET authenticated_at = 1")
-		execute(t, conn, `INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
+		execute(t, conn,
+			`INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
 			SELECT 'try_x', id, 'cli_x', 'App', 'authorize', 'access_denied', '', '203.0.113.7', 'node', 2, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
 	})
 	for _, list := range []string{"keys", "connections", "connections/attempts", "connect-codes"} {

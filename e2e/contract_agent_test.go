@@ -22,7 +22,12 @@ func (w *world) agentCalls() []call {
 		{operation: "getDocument", method: "GET", path: w.below("/documents/" + w.document)},
 		{operation: "confirmMemory", method: "POST", path: memory + "/confirm"},
 		{operation: "dismissMemory", method: "POST", path: memory + "/dismiss"},
-		{operation: "giveFeedback", method: "PUT", path: thread + "/messages/" + w.reply + "/feedback", body: `{"thumb": "up"}`},
+		{
+			operation: "giveFeedback",
+			method:    "PUT",
+			path:      thread + "/messages/" + w.reply + "/feedback",
+			body:      `{"thumb": "up"}`,
+		},
 		{operation: "removeFeedback", method: "DELETE", path: thread + "/messages/" + w.reply + "/feedback"},
 		{operation: "exportThread", method: "GET", path: thread + "/export?format=markdown"},
 	}
@@ -74,7 +79,8 @@ func (w *world) proposals(t *testing.T, url string) {
 		}
 	})
 	path := w.below("/memories")
-	if got := w.do(t, "GET", path+"?status=proposed", ""); got.text("memories", 1, "id") != ids[0] || got.text("memories", 0, "origin") != "agent" {
+	if got := w.do(t, "GET", path+"?status=proposed", ""); got.text("memories", 1, "id") != ids[0] ||
+		got.text("memories", 0, "origin") != "agent" {
 		t.Errorf("proposed %v", got.body)
 	}
 	if got := w.do(t, "POST", path+"/"+ids[0]+"/confirm", ""); got.text("memory", "status") != "active" {
@@ -89,14 +95,17 @@ func (w *world) proposals(t *testing.T, url string) {
 func (w *world) citedTurn(t *testing.T) {
 	message := call{method: "POST", path: w.inThread("/messages"), key: w.key, body: `{"text": "cite", "research": true}`}
 	sent := w.send(t, message, http.StatusOK)
-	if sent.text("citations", 0, "quote") == "" || sent.at("partial") != true || sent.text("checks", 1, "state") != "unsupported" {
+	if sent.text("citations", 0, "quote") == "" || sent.at("partial") != true ||
+		sent.text("checks", 1, "state") != "unsupported" {
 		t.Errorf("sent %v", sent.body)
 	}
 	read := w.do(t, "GET", w.inThread("/messages?limit=1"), "")
-	if read.text("messages", 0, "id") != sent.text("messageId") || read.text("messages", 0, "citations", 0, "quote") == "" {
+	if read.text("messages", 0, "id") != sent.text("messageId") ||
+		read.text("messages", 0, "citations", 0, "quote") == "" {
 		t.Errorf("read %v", read.body)
 	}
-	_, body, _, err := w.exchange(t.Context(), call{method: "GET", path: w.inThread("/export?format=markdown"), key: w.key})
+	_, body, _, err := w.exchange(t.Context(),
+		call{method: "GET", path: w.inThread("/export?format=markdown"), key: w.key})
 	if err != nil || !strings.Contains(string(body), "1. Edgar F. Codd (1970). *A Relational Model*.") {
 		t.Errorf("exported %s (%v)", body, err)
 	}

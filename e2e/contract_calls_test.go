@@ -34,10 +34,20 @@ func (w *world) calls() []call {
 		{operation: "search", method: "POST", path: w.below("/search"), body: `{"query": "relational model"}`},
 		{operation: "listMemories", method: "GET", path: w.below("/memories")},
 		{operation: "addMemory", method: "POST", path: w.below("/memories"), body: `{"text": "I prefer primary sources."}`},
-		{operation: "changeMemory", method: "PATCH", path: w.below("/memories/" + w.memory), body: `{"text": "I prefer short answers."}`},
+		{
+			operation: "changeMemory",
+			method:    "PATCH",
+			path:      w.below("/memories/" + w.memory),
+			body:      `{"text": "I prefer short answers."}`,
+		},
 		{operation: "deleteMemory", method: "DELETE", path: w.below("/memories/" + w.memory)},
 		{operation: "listFavourites", method: "GET", path: w.below("/favourites")},
-		{operation: "saveFavourite", method: "POST", path: w.below("/favourites"), body: `{"card": {"cardId": "another", "title": "Another"}}`},
+		{
+			operation: "saveFavourite",
+			method:    "POST",
+			path:      w.below("/favourites"),
+			body:      `{"card": {"cardId": "another", "title": "Another"}}`,
+		},
 		{operation: "exportFavourites", method: "GET", path: w.below("/favourites/export?format=bibtex")},
 		{operation: "deleteFavourite", method: "DELETE", path: w.below("/favourites/" + w.card)},
 		{operation: "listThreads", method: "GET", path: w.below("/threads")},
@@ -49,14 +59,19 @@ func (w *world) calls() []call {
 		{operation: "sendMessage", method: "POST", path: thread + "/messages", body: `{"text": "Hello"}`},
 		{operation: "cancelTurn", method: "POST", path: thread + "/cancel"},
 		{operation: "streamEvents", method: "GET", path: thread + "/events?until=done"},
-		{operation: "exchangeConnectCode", method: "POST", path: "/api/connect/exchange", body: `{"code": "crlc_x", "client": "test"}`},
+		{
+			operation: "exchangeConnectCode",
+			method:    "POST",
+			path:      "/api/connect/exchange",
+			body:      `{"code": "crlc_x", "client": "test"}`,
+		},
 		{operation: "resourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource"},
 		{operation: "mcpResourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource/mcp"},
 	}
 }
 
-// having returns the calls of the operations that have a status. Those of the authorization server have errors in a form of
-// their own, all but that of the limits.
+// having returns the calls of the operations that have a status. Those of the authorization server have errors in a
+// form of their own, all but that of the limits.
 func (w *world) having(status int) []call {
 	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls(), w.planCalls())
 	if status == http.StatusTooManyRequests {
@@ -72,13 +87,15 @@ func (w *world) having(status int) []call {
 }
 
 func (w *world) agents(t *testing.T) {
-	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).text("agent", "id")
+	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).
+		text("agent", "id")
 	w.do(t, "PATCH", "/api/agents/"+other, `{"description": "changed", "unknown": "is ignored"}`)
 	w.conditional(t, "/api/agents")
 	w.conditional(t, "/api/agents/"+other)
 	w.paged(t, "/api/agents", "agents")
 	w.send(t, call{method: "HEAD", path: "/api/agents", key: w.key}, http.StatusOK)
-	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "limited_to_agents")
+	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403,
+		"limited_to_agents")
 }
 
 func (w *world) memories(t *testing.T) {
@@ -86,7 +103,8 @@ func (w *world) memories(t *testing.T) {
 	w.memory = w.do(t, "POST", path, `{"text": "I prefer long answers."}`).text("memory", "id")
 	other := w.do(t, "POST", path, `{"text": "I read German."}`).text("memory", "id")
 	w.do(t, "PATCH", path+"/"+other, `{"text": "I read French."}`)
-	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key}, 409, "conflict")
+	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key},
+		409, "conflict")
 	w.conditional(t, path)
 	w.paged(t, path, "memories")
 }
@@ -105,12 +123,14 @@ func (w *world) threads(t *testing.T) {
 	}
 	w.paged(t, path, "threads")
 	w.paged(t, one+"/messages", "messages")
-	w.problem(t, w.planless(call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`}), 402, "no_subscription")
+	w.problem(t, w.planless(call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`}), 402,
+		"no_subscription")
 }
 
 func (w *world) favourites(t *testing.T) {
 	path := w.below("/favourites")
-	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
+	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+
+		`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
 	w.do(t, "POST", path, `{"card": {"title": "Without an id"}}`)
 	w.conditional(t, path)
 	w.paged(t, path, "favourites")
@@ -121,7 +141,8 @@ func (w *world) favourites(t *testing.T) {
 		w.conditional(t, path+"/export?format="+format)
 	}
 	w.problem(t, call{method: "GET", path: path + "/export?format=pdf", key: w.key}, 400, "invalid_request")
-	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400,
+		"invalid_request")
 }
 
 func (w *world) connect(t *testing.T) {

@@ -32,13 +32,15 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.admin(t, "source", "add", "--agent", agent, "--name", "Works", "--default", file)
-	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs", "--scope", "agents,manage,account,admin").text("key")
+	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs",
+		"--scope", "agents,manage,account,admin").text("key")
 	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 
 	// Somebody who is signed in, and a program that is connected.
 	newPerson(t, s.URL).send("/sign-in", "email", "ada@example.org", "password", "correct horse battery")
 	connected := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
-	connect, err := http.Post(s.URL+"/api/connect/exchange", "application/json", strings.NewReader(`{"code": "`+connected+`", "client": "docs"}`))
+	connect, err := http.Post(s.URL+"/api/connect/exchange", "application/json",
+		strings.NewReader(`{"code": "`+connected+`", "client": "docs"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 			// Nothing is sold here.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
-		if strings.Contains(command, "/api/account/export") && !strings.Contains(command, " -X ") || strings.Contains(command, "-X DELETE") && regexp.MustCompile(`/api/account["\s]`).MatchString(command) {
+		if strings.Contains(command, "/api/account/export") && !strings.Contains(command, " -X ") ||
+			strings.Contains(command, "-X DELETE") && regexp.MustCompile(`/api/account["\s]`).MatchString(command) {
 			// There is no export yet, or not any more; and an account is deleted in a browser alone.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
@@ -88,14 +91,17 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 		}
 	}
 	for i, command := range rest {
-		if strings.Contains(command, "/api/auth/mcp/") && !strings.Contains(command, "/register") && !strings.Contains(command, "/jwks") {
+		if strings.Contains(command, "/api/auth/mcp/") && !strings.Contains(command, "/register") &&
+			!strings.Contains(command, "/jwks") {
 			// The steps of OAuth need a browser, and what the step before has given.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 	}
 	// What is deleted is needed before, and the agent last of all.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
-	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} ${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} ${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n" + strings.Join(rest, "\necho\n")
+	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} " +
+		"${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} " +
+		"${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n" + strings.Join(rest, "\necho\n")
 	script = strings.ReplaceAll(script, "crl_…", key)
 	script = strings.ReplaceAll(script, "crlc_…", code)
 	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")

@@ -15,7 +15,9 @@ import (
 const exportPath = accountPath + "/export"
 
 // seenOfLeaving is what takes a full disk to come about; in a database one can write it.
-var seenOfLeaving = []string{"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409"}
+var seenOfLeaving = []string{
+	"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409",
+}
 
 // leaveCalls is a request for every operation with which people take what is theirs, and go.
 func (w *world) leaveCalls() []call {
@@ -24,7 +26,13 @@ func (w *world) leaveCalls() []call {
 		{operation: "getExport", method: "GET", path: exportPath, key: w.fullKey},
 		{operation: "downloadExport", method: "GET", path: exportPath + "/file", key: w.fullKey},
 		{operation: "deleteExport", method: "DELETE", path: exportPath, key: w.fullKey},
-		{operation: "deleteAccount", method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey},
+		{
+			operation: "deleteAccount",
+			method:    "DELETE",
+			path:      accountPath,
+			body:      `{"email": "ada@example.org"}`,
+			key:       w.fullKey,
+		},
 		{operation: "deleteUser", method: "DELETE", path: adminPath + "/users/" + noUser, key: w.adminKey},
 	}
 }
@@ -54,9 +62,11 @@ func (w *world) leave(t *testing.T) {
 	w.problem(t, owner, 409, "conflict")
 	owner.body = `{"email": "somebody@example.org"}`
 	w.problem(t, owner, 400, "invalid_request")
-	w.problem(t, call{method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey}, 403, "session_required")
+	w.problem(t, call{method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey}, 403,
+		"session_required")
 	user := func(name string) string {
-		return w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", "correct horse battery").text("user", "id")
+		return w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
+			"--password", "correct horse battery").text("user", "id")
 	}
 	user("zoe")
 	zoe := w.browser(t, "zoe@example.org")
@@ -107,7 +117,10 @@ func (w *world) readArchive(t *testing.T, file call) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "account.json", "agents/" + w.agent + "/agent.json", "agents/" + w.agent + "/threads/" + w.thread + ".md"} {
+	for _, name := range []string{
+		"README.md", "account.json", "agents/" + w.agent + "/agent.json",
+		"agents/" + w.agent + "/threads/" + w.thread + ".md",
+	} {
 		if _, err := archive.Open(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,7 +131,8 @@ func (w *world) readArchive(t *testing.T, file call) {
 func (w *world) leaveInTime(t *testing.T, at string) {
 	w.exported(t)
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
-		execute(t, conn, `UPDATE account_export SET status = 'failed', error_code = 'no_space', error_detail = 'There is no room.'`)
+		execute(t, conn,
+			`UPDATE account_export SET status = 'failed', error_code = 'no_space', error_detail = 'There is no room.'`)
 	})
 	w.full(t, "GET", exportPath, "")
 	w.problem(t, call{method: "GET", path: exportPath + "/file", key: w.fullKey}, 409, "conflict")

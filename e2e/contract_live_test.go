@@ -10,14 +10,16 @@ import (
 
 // liveKinds are all kinds that are asked at question time, each with what it needs.
 var liveKinds = map[string]string{
-	"openalex": ``, "crossref": ``, "arxiv": ``, "semanticscholar": ``, "pubmed": `, "secret": "k"`, "europepmc": ``, "core": `, "secret": "k"`,
-	"wikipedia": `, "settings": {"language": "de"}`, "searxng": `, "settings": {"url": "http://127.0.0.1:1", "language": "en"}`,
-	"brave": `, "secret": "k"`, "tavily": `, "secret": "k"`, "exa": `, "secret": "k"`,
+	"openalex": ``, "crossref": ``, "arxiv": ``, "semanticscholar": ``, "pubmed": `, "secret": "k"`,
+	"europepmc": ``, "core": `, "secret": "k"`,
+	"wikipedia": `, "settings": {"language": "de"}`,
+	"searxng":   `, "settings": {"url": "http://127.0.0.1:1", "language": "en"}`,
+	"brave":     `, "secret": "k"`, "tavily": `, "secret": "k"`, "exa": `, "secret": "k"`,
 	"mcp": `, "settings": {"url": "http://127.0.0.1:1/mcp", "tool": "search"}, "secret": "k"`,
 }
 
-// live makes sources of every live kind, and searches one that is on this machine. They belong to an agent of their own:
-// whoever asks another's in this test must not reach out into the world.
+// live makes sources of every live kind, and searches one that is on this machine. They belong to an agent of their
+// own: whoever asks another's in this test must not reach out into the world.
 func (w *world) live(t *testing.T) {
 	mine := w.agent
 	defer func() { w.agent = mine }()
@@ -30,12 +32,21 @@ func (w *world) live(t *testing.T) {
 		}
 		one := path + "/" + got.text("source", "id")
 		w.do(t, "PATCH", one, `{"name": "Renamed"}`)
-		w.problem(t, call{method: "PATCH", path: one, key: w.key, body: `{"settings": {"syncMinutes": 60}}`}, 400, "invalid_request")
+		w.problem(t, call{method: "PATCH", path: one, key: w.key, body: `{"settings": {"syncMinutes": 60}}`}, 400,
+			"invalid_request")
 		w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
 		w.do(t, "DELETE", one, "")
 	}
-	for kind, bad := range map[string]string{"brave": ``, "arxiv": `, "secret": "k"`, "searxng": ``, "mcp": `, "settings": {"url": "ftp://x"}`, "pubmed": `, "settings": {"tool": "x"}`} {
-		w.problem(t, call{method: "POST", path: path, key: w.key, body: fmt.Sprintf(`{"name": "X", "kind": %q%s}`, kind, bad)}, 400, "invalid_request")
+	for kind, bad := range map[string]string{
+		"brave":   ``,
+		"arxiv":   `, "secret": "k"`,
+		"searxng": ``,
+		"mcp":     `, "settings": {"url": "ftp://x"}`,
+		"pubmed":  `, "settings": {"tool": "x"}`,
+	} {
+		w.problem(t,
+			call{method: "POST", path: path, key: w.key, body: fmt.Sprintf(`{"name": "X", "kind": %q%s}`, kind, bad)}, 400,
+			"invalid_request")
 	}
 	w.searchLive(t, path)
 	w.do(t, "DELETE", "/api/agents/"+w.agent, "")
@@ -44,12 +55,19 @@ func (w *world) live(t *testing.T) {
 // searchLive searches a source that answers, and then does not.
 func (w *world) searchLive(t *testing.T, path string) {
 	fake := federatedfake.New(t, "searxng",
-		federatedfake.Work{ID: "codd", Title: "A relational model", Text: "Future users of large data banks must be protected.", Year: 1970},
+		federatedfake.Work{
+			ID:    "codd",
+			Title: "A relational model",
+			Text:  "Future users of large data banks must be protected.",
+			Year:  1970,
+		},
 		federatedfake.Work{ID: "other", Title: "Another relational page", Text: "Nobody opens it."})
-	source := w.do(t, "POST", path, fmt.Sprintf(`{"name": "Web", "kind": "searxng", "default": true, "settings": {"url": %q}}`, fake.URL)).text("source", "id")
+	source := w.do(t, "POST", path, fmt.Sprintf(
+		`{"name": "Web", "kind": "searxng", "default": true, "settings": {"url": %q}}`, fake.URL)).text("source", "id")
 	search := call{method: "POST", path: w.below("/search"), key: w.key, body: `{"query": "relational data banks"}`}
 	got := w.send(t, search, 200)
-	if !slices.Equal(got.ids(), []string{"https://example.org/codd", "https://example.org/other"}) || got.text("sourceId") != source || got.at("total") != 2.0 {
+	if !slices.Equal(got.ids(), []string{"https://example.org/codd", "https://example.org/other"}) ||
+		got.text("sourceId") != source || got.at("total") != 2.0 {
 		t.Errorf("found %v", got.body)
 	}
 	document := got.text("results", 0, "documentId")
@@ -62,7 +80,8 @@ func (w *world) searchLive(t *testing.T, path string) {
 	}
 	w.awaitSource(t, "Web", "ready")
 	got = w.send(t, search, 200)
-	if !slices.Equal(got.ids(), []string{"https://example.org/codd"}) || got.text("warnings", 0, "code") != "source_refused" || got.text("warnings", 0, "sourceId") != source {
+	if !slices.Equal(got.ids(), []string{"https://example.org/codd"}) ||
+		got.text("warnings", 0, "code") != "source_refused" || got.text("warnings", 0, "sourceId") != source {
 		t.Errorf("found %v", got.body)
 	}
 }

@@ -22,7 +22,12 @@ func (w *world) oauthCalls() []call {
 		{operation: "openidConfiguration", method: "GET", path: "/.well-known/openid-configuration"},
 		{operation: "wellKnownKeys", method: "GET", path: "/.well-known/jwks.json"},
 		{operation: "signingKeys", method: "GET", path: oauthPath + "/jwks"},
-		{operation: "registerClient", method: "POST", path: oauthPath + "/register", body: `{"redirect_uris": ["https://app.example/cb"]}`},
+		{
+			operation: "registerClient",
+			method:    "POST",
+			path:      oauthPath + "/register",
+			body:      `{"redirect_uris": ["https://app.example/cb"]}`,
+		},
 		{operation: "authorizeClient", method: "GET", path: oauthPath + "/authorize?client_id=x"},
 		{operation: "decideAuthorization", method: "POST", path: oauthPath + "/authorize", body: "x=y", header: form},
 		{operation: "issueToken", method: "POST", path: oauthPath + "/token", body: "x=y", header: form},
@@ -49,7 +54,8 @@ func (w *world) oauth(t *testing.T) {
 	}
 	client := f.register()
 	secret := f.json(f.do(http.MethodPost, f.at("registration_endpoint"),
-		`{"client_name":"Flow","client_uri":"https://app.example/","redirect_uris":["`+flowRedirect+`"],"token_endpoint_auth_method":"client_secret_post"}`))
+		`{"client_name":"Flow","client_uri":"https://app.example/","redirect_uris":["`+flowRedirect+
+			`"],"token_endpoint_auth_method":"client_secret_post"}`))
 	id := url.Values{"client_id": {secret["client_id"].(string)}, "client_secret": {secret["client_secret"].(string)}}
 	with := func(v url.Values, pairs ...string) url.Values {
 		out := url.Values{}
@@ -63,13 +69,19 @@ func (w *world) oauth(t *testing.T) {
 	}
 	code := f.authorize(id.Get("client_id"), "")
 	f.signedIn = true
-	got := f.tokens(with(id, "grant_type", "authorization_code", "code", code, "code_verifier", f.verifier, "redirect_uri", flowRedirect))
-	narrow := f.post("token_endpoint", with(id, "grant_type", "refresh_token", "refresh_token", got.Refresh, "scope", "agents"), http.StatusOK)
+	got := f.tokens(with(id, "grant_type", "authorization_code", "code", code, "code_verifier",
+		f.verifier, "redirect_uri", flowRedirect))
+	narrow := f.post("token_endpoint",
+		with(id, "grant_type", "refresh_token", "refresh_token", got.Refresh, "scope", "agents"), http.StatusOK)
 
 	userinfo := f.at("userinfo_endpoint")
 	agentsOnly, _ := f.json(narrow)["access_token"].(string)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		for token, status := range map[string]int{got.Access: http.StatusOK, agentsOnly: http.StatusForbidden, "x": http.StatusUnauthorized} {
+		for token, status := range map[string]int{
+			got.Access: http.StatusOK,
+			agentsOnly: http.StatusForbidden,
+			"x":        http.StatusUnauthorized,
+		} {
 			if r := f.do(method, userinfo, "", "Authorization", "Bearer "+token); r.status != status {
 				t.Errorf("%s userinfo: %d, want %d", method, r.status, status)
 			}
@@ -83,21 +95,25 @@ func (w *world) oauth(t *testing.T) {
 		f.post(endpoint, with(id, "client_secret", "x"), http.StatusUnauthorized)
 		f.post(endpoint, with(id, "x", strings.Repeat("x", 65<<10)), http.StatusRequestEntityTooLarge)
 	}
-	for body, status := range map[string]int{`{}`: http.StatusBadRequest, strings.Repeat("x", 65<<10): http.StatusRequestEntityTooLarge} {
+	for body, status := range map[string]int{
+		`{}`: http.StatusBadRequest, strings.Repeat("x", 65<<10): http.StatusRequestEntityTooLarge,
+	} {
 		if r := f.do(http.MethodPost, f.at("registration_endpoint"), body); r.status != status {
 			t.Errorf("register: %d, want %d", r.status, status)
 		}
 	}
 	authorize := f.at("authorization_endpoint")
 	for query, status := range map[string]int{
-		"client_id=x": http.StatusBadRequest, "client_id=" + client + "&redirect_uri=" + url.QueryEscape(flowRedirect): http.StatusFound,
+		"client_id=x": http.StatusBadRequest,
+		"client_id=" + client + "&redirect_uri=" + url.QueryEscape(flowRedirect): http.StatusFound,
 	} {
 		if r := f.do(http.MethodGet, authorize+"?"+query, ""); r.status != status {
 			t.Errorf("authorize: %d, want %d", r.status, status)
 		}
 	}
 	for site, status := range map[string]int{"same-origin": http.StatusBadRequest, "cross-site": http.StatusForbidden} {
-		if r := f.do(http.MethodPost, authorize, "x=y", "Content-Type", formType, "Sec-Fetch-Site", site); r.status != status {
+		if r := f.do(http.MethodPost, authorize, "x=y", "Content-Type", formType,
+			"Sec-Fetch-Site", site); r.status != status {
 			t.Errorf("decide from %s: %d, want %d", site, r.status, status)
 		}
 	}

@@ -26,8 +26,11 @@ func (w *world) search(t *testing.T) {
 	}
 	w.problem(t, w.planless(call{method: "POST", path: path, body: `{"query": "model"}`}), 402, "no_subscription")
 	capped := "/api/agents/" + w.cappedAgent + "/search"
-	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402,
+		"spend_cap_reached")
+	w.problem(t,
+		call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400,
+		"invalid_request")
 	w.passages(t)
 	w.partial(t)
 }
@@ -35,7 +38,8 @@ func (w *world) search(t *testing.T) {
 // book is a text of three pages, each with a heading and enough words for passages of its own.
 func book() string {
 	filler := strings.Repeat("Ein Käfig voller Narren, 😀 sagte sie, und niemand widersprach ihr dabei.\n\n", 30)
-	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the haystack.\n\n" + filler + "\fEnds.\n\n" + filler
+	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the " +
+		"haystack.\n\n" + filler + "\fEnds.\n\n" + filler
 }
 
 // passages searches a long text and holds what is said of the place against the text.
@@ -54,7 +58,8 @@ func (w *world) passages(t *testing.T) {
 	} {
 		got := w.find(t, c.query, `, "sourceId": "`+source+`"`)
 		card := reply{body: map[string]any{"card": got.at("results", 0)}}
-		if card.at("card", "page") != c.page || card.text("card", "passage", "heading") != c.heading || strings.Join(got.lit(0), " ") != c.lit {
+		if card.at("card", "page") != c.page || card.text("card", "passage", "heading") != c.heading ||
+			strings.Join(got.lit(0), " ") != c.lit {
 			t.Errorf("%s: %v", c.query, card.body)
 			continue
 		}
@@ -96,9 +101,15 @@ func (w *world) partial(t *testing.T) {
 	if late["documents"] != 2.0 || late["indexed"] != 0.0 {
 		t.Errorf("the source is %v", late)
 	}
-	search := call{method: "POST", path: w.below("/search"), body: `{"query": "relational", "sourceId": "` + id + `"}`, key: w.key}
+	search := call{
+		method: "POST",
+		path:   w.below("/search"),
+		body:   `{"query": "relational", "sourceId": "` + id + `"}`,
+		key:    w.key,
+	}
 	got := w.send(t, search, http.StatusOK)
-	if len(got.ids()) != 0 || got.text("warnings", 0, "code") != "index_incomplete" || got.text("warnings", 0, "sourceId") != id ||
+	if len(got.ids()) != 0 || got.text("warnings", 0, "code") != "index_incomplete" ||
+		got.text("warnings", 0, "sourceId") != id ||
 		got.text("warnings", 0, "detail") != "0 of 2 documents are indexed so far; results are partial." {
 		t.Errorf("found %v", got.body)
 	}
@@ -107,7 +118,8 @@ func (w *world) partial(t *testing.T) {
 		t.Errorf("source add did not wait: %+v", r)
 	default:
 	}
-	if got := w.do(t, "POST", w.below("/search"), `{"query": "relational"}`); len(got.ids()) != 2 || len(got.at("warnings").([]any)) != 0 {
+	if got := w.do(t, "POST", w.below("/search"), `{"query": "relational"}`); len(got.ids()) != 2 ||
+		len(got.at("warnings").([]any)) != 0 {
 		t.Errorf("another source: %v", got.body)
 	}
 

@@ -28,13 +28,31 @@ const (
 // signInCalls is a request for every operation that takes a session, with a key that is good for all else.
 func (w *world) signInCalls() []call {
 	return []call{
-		{operation: "changePassword", method: "POST", path: accountPath + "/password", body: `{"newPassword": "another password"}`, key: w.fullKey},
+		{
+			operation: "changePassword",
+			method:    "POST",
+			path:      accountPath + "/password",
+			body:      `{"newPassword": "another password"}`,
+			key:       w.fullKey,
+		},
 		{operation: "stepUp", method: "POST", path: stepUpPath, body: `{"password": "x"}`, key: w.fullKey},
 		{operation: "beginStepUp", method: "POST", path: stepUpPath + "/options", key: w.fullKey},
 		{operation: "listPasskeys", method: "GET", path: passkeysPath, key: w.fullKey},
-		{operation: "addPasskey", method: "POST", path: passkeysPath, body: `{"ceremony": "x", "name": "x", "answer": {}}`, key: w.fullKey},
+		{
+			operation: "addPasskey",
+			method:    "POST",
+			path:      passkeysPath,
+			body:      `{"ceremony": "x", "name": "x", "answer": {}}`,
+			key:       w.fullKey,
+		},
 		{operation: "beginPasskey", method: "POST", path: passkeysPath + "/options", key: w.fullKey},
-		{operation: "renamePasskey", method: "PATCH", path: passkeysPath + "/" + noCredential, body: `{"name": "x"}`, key: w.fullKey},
+		{
+			operation: "renamePasskey",
+			method:    "PATCH",
+			path:      passkeysPath + "/" + noCredential,
+			body:      `{"name": "x"}`,
+			key:       w.fullKey,
+		},
 		{operation: "removePasskey", method: "DELETE", path: passkeysPath + "/" + noCredential, key: w.fullKey},
 		{operation: "getTotp", method: "GET", path: totpPath, key: w.fullKey},
 		{operation: "beginTotp", method: "POST", path: totpPath, key: w.fullKey},
@@ -65,7 +83,12 @@ func (a *authenticator) data(flags byte) []byte {
 
 func (a *authenticator) client(kind string, options reply) []byte {
 	a.t.Helper()
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": options.text("options", "challenge"), "origin": passkeyOrigin, "crossOrigin": false})
+	b, err := json.Marshal(map[string]any{
+		"type":        kind,
+		"challenge":   options.text("options", "challenge"),
+		"origin":      passkeyOrigin,
+		"crossOrigin": false,
+	})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -94,7 +117,8 @@ func (a *authenticator) create(options reply, name string) string {
 	// {"fmt": "none", "attStmt": {}, "authData": data} in CBOR.
 	object := append([]byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58"), byte(len(data)))
 	return a.answer(options, map[string]any{"name": name}, map[string]any{
-		"clientDataJSON": encoded(a.client("webauthn.create", options)), "attestationObject": encoded(append(object, data...)),
+		"clientDataJSON":    encoded(a.client("webauthn.create", options)),
+		"attestationObject": encoded(append(object, data...)),
 	})
 }
 
@@ -109,7 +133,8 @@ func (a *authenticator) get(options reply, user string) string {
 		a.t.Fatal(err)
 	}
 	return a.answer(options, map[string]any{}, map[string]any{
-		"clientDataJSON": encoded(client), "authenticatorData": encoded(data), "signature": encoded(signature), "userHandle": encoded([]byte(user)),
+		"clientDataJSON": encoded(client), "authenticatorData": encoded(data), "signature": encoded(signature),
+		"userHandle": encoded([]byte(user)),
 	})
 }
 
@@ -117,7 +142,8 @@ func (a *authenticator) answer(options reply, body, response map[string]any) str
 	a.t.Helper()
 	body["ceremony"] = options.text("ceremony")
 	body["answer"] = map[string]any{
-		"id": encoded(a.id), "rawId": encoded(a.id), "type": "public-key", "clientExtensionResults": map[string]any{}, "response": response,
+		"id": encoded(a.id), "rawId": encoded(a.id), "type": "public-key",
+		"clientExtensionResults": map[string]any{}, "response": response,
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -141,10 +167,13 @@ func appCode(t *testing.T, key string, steps int64) string {
 
 // signIn changes how somebody signs in, on a server of its own: passkeys need a name.
 func (w *world) signIn(t *testing.T) {
-	server := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
+	server := testkit.StartServer(t,
+		testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
 	there := &world{server: server, checker: w.checker, client: w.client}
-	user := there.admin(t, "user", "create", "--email", "ida@example.org", "--name", "Ida", "--password", "correct horse battery").text("user", "id")
-	key := there.admin(t, "key", "create", "--user", "ida@example.org", "--name", "all", "--scope", "agents,manage,account").text("key")
+	user := there.admin(t, "user", "create", "--email", "ida@example.org", "--name", "Ida",
+		"--password", "correct horse battery").text("user", "id")
+	key := there.admin(t, "key", "create", "--user", "ida@example.org", "--name", "all",
+		"--scope", "agents,manage,account").text("key")
 	b := there.browser(t, "ida@example.org")
 	asked := func(method, path, body string) call {
 		c := b
@@ -161,7 +190,8 @@ func (w *world) signIn(t *testing.T) {
 	}
 	again := func(path string) {
 		t.Helper()
-		there.send(t, asked("GET", path, "").with("If-None-Match", ok("GET", path, "").header.Get("ETag")), http.StatusNotModified)
+		there.send(t, asked("GET", path, "").with("If-None-Match", ok("GET", path, "").header.Get("ETag")),
+			http.StatusNotModified)
 	}
 	there.problem(t, call{method: "GET", path: passkeysPath, key: key}, 403, "session_required")
 	no("POST", stepUpPath, `{"password": "wrong"}`, 403, "proof_failed")
@@ -194,7 +224,8 @@ func (w *world) passkeys(t *testing.T, device *authenticator, user string,
 	proof := device.get(ok("POST", stepUpPath+"/options", ""), user)
 	ok("POST", stepUpPath, proof)
 	no("POST", stepUpPath, proof, 409, "expired")
-	if got := ok("GET", passkeysPath, ""); got.text("passkeys", 0, "name") != "Phone" || got.text("passkeys", 0, "lastUsedAt") == "" || got.at("available") != true {
+	if got := ok("GET", passkeysPath, ""); got.text("passkeys", 0, "name") != "Phone" ||
+		got.text("passkeys", 0, "lastUsedAt") == "" || got.at("available") != true {
 		t.Errorf("listed %v", got.body)
 	}
 	device.key, _ = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

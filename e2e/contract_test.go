@@ -27,7 +27,8 @@ import (
 var seenOnPostgres = []string{
 	"reply * 500",
 	"reply * 503",
-	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createThread 409", "reply createSource 409",
+	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409",
+	"reply createThread 409", "reply createSource 409",
 	"value Problem.code=idempotency_in_progress",
 }
 
@@ -38,7 +39,8 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfLeaving)...)
+	w.nothingUnseen(t,
+		slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfLeaving)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -133,18 +135,21 @@ func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
 	for _, user := range []struct{ name, plan string }{{"ada", "open"}, {"eve", "none"}, {"bob", "open"}} {
-		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name, "--password", "correct horse battery", "--plan", user.plan)
+		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name,
+			"--password", "correct horse battery", "--plan", user.plan)
 	}
 	w.admin(t, "spend", "set", "--user", "bob@example.org", "--cap", "0")
 	w.agent = w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	key := func(user string, more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", user + "@example.org", "--name", "test"}, more...)...).text("key")
+		return w.admin(t, append([]string{"key", "create", "--user", user + "@example.org", "--name", "test"}, more...)...).
+			text("key")
 	}
 	w.key = key("ada")
 	w.oneAgentKey = key("ada", "--agent", w.agent)
 	w.accountKey = key("ada", "--scope", "account")
 	w.planlessKey, w.cappedKey = key("eve"), key("bob")
-	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").text("agent", "id")
+	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").
+		text("agent", "id")
 	w.cappedAgent = w.admin(t, "agent", "create", "--user", "bob@example.org", "--name", "At its cap").text("agent", "id")
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {

@@ -53,7 +53,8 @@ func (w *world) workingTurn(t *testing.T) {
 		if read.at("turn", "partialText") != nil && read.text("turn", "steps", 2, "state") == "failed" {
 			partial++
 		}
-		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=1").with("If-None-Match", read.header.Get("ETag"))
+		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=1").
+			with("If-None-Match", read.header.Get("ETag"))
 		if status, news := w.try(t, poll); status == http.StatusOK {
 			read = news
 		}
@@ -73,7 +74,8 @@ func (w *world) cancelledTurn(t *testing.T) {
 		}
 		waiting <- status
 	}()
-	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").
+		at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("there was nothing to cancel")
 		}
@@ -97,13 +99,15 @@ func (w *world) failedTurns(t *testing.T) {
 
 func (w *world) followedTurn(t *testing.T) {
 	for _, id := range []string{"0.0", "2.1"} {
-		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id), http.StatusOK)
+		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id),
+			http.StatusOK)
 	}
 	w.send(t, call{method: "HEAD", path: w.inThread("/events"), key: w.key}, http.StatusOK)
 	w.problem(t, call{method: "GET", path: w.inThread("/events?until=never"), key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "PUT", path: w.inThread("/events"), key: w.key}, 405, "method_not_allowed")
 	w.problem(t, call{method: "GET", path: w.inThread("/cancel"), key: w.key}, 405, "method_not_allowed")
-	_, body, _, err := w.exchange(t.Context(), call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", "0.0"))
+	_, body, _, err := w.exchange(t.Context(),
+		call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", "0.0"))
 	for _, kind := range []string{"step", "delta", "done"} {
 		if err != nil || !strings.Contains(string(body), "\nevent: "+kind+"\n") {
 			t.Errorf("there is no %s in %s (%v)", kind, body, err)

@@ -24,7 +24,13 @@ func (w *world) webhookCalls() []call {
 	one := webhooksPath + "/" + w.webhook
 	return []call{
 		{operation: "listWebhooks", method: "GET", path: webhooksPath, key: w.accountKey},
-		{operation: "createWebhook", method: "POST", path: webhooksPath, body: `{"url": "https://hooks.example"}`, key: w.accountKey},
+		{
+			operation: "createWebhook",
+			method:    "POST",
+			path:      webhooksPath,
+			body:      `{"url": "https://hooks.example"}`,
+			key:       w.accountKey,
+		},
 		{operation: "deleteWebhook", method: "DELETE", path: one, key: w.accountKey},
 		{operation: "testWebhook", method: "POST", path: one + "/test", key: w.accountKey},
 	}
@@ -85,12 +91,18 @@ func (w *world) webhooks(t *testing.T) {
 	if list.text("webhooks", 0, "disabledAt") == "" || list.at("webhooks", 0, "lastDelivery", "status") != 410.0 {
 		t.Errorf("listed %v", list.body)
 	}
-	w.send(t, call{method: "GET", path: webhooksPath, key: w.accountKey}.with("If-None-Match", list.header.Get("ETag")), http.StatusNotModified)
+	w.send(t, call{method: "GET", path: webhooksPath, key: w.accountKey}.with("If-None-Match", list.header.Get("ETag")),
+		http.StatusNotModified)
 	w.webhookLimits(t)
 }
 
 func (w *world) webhookLimits(t *testing.T) {
-	create := call{method: "POST", path: webhooksPath, key: w.accountKey, body: `{"url": "https://hooks.example", "events": ["turn.failed"]}`}
+	create := call{
+		method: "POST",
+		path:   webhooksPath,
+		key:    w.accountKey,
+		body:   `{"url": "https://hooks.example", "events": ["turn.failed"]}`,
+	}
 	var made []string
 	for range 19 {
 		made = append(made, w.send(t, create, http.StatusOK).text("webhook", "id"))
@@ -99,7 +111,10 @@ func (w *world) webhookLimits(t *testing.T) {
 	for _, id := range made {
 		w.account(t, "DELETE", webhooksPath+"/"+id, "")
 	}
-	for i, body := range []string{`{}`, `{"url": "ftp://hooks.example"}`, `{"url": "https://hooks.example", "events": []}`, `{"url": "https://169.254.169.254"}`} {
+	for i, body := range []string{
+		`{}`, `{"url": "ftp://hooks.example"}`, `{"url": "https://hooks.example", "events": []}`,
+		`{"url": "https://169.254.169.254"}`,
+	} {
 		create.body = body
 		w.problem(t, create.with("Idempotency-Key", "bad-webhook-"+strconv.Itoa(i)), 400, "invalid_request")
 	}

@@ -24,7 +24,8 @@ type dump map[string]string
 // background.
 var volatile = []string{
 	"*.last_used_at", "*.last_used_from", "*.last_used_by", "*.last_seen_at", "*.last_address", "*.last_program",
-	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*", "search_index.*", "usage_day.*", "sqlite_stat1.*",
+	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*",
+	"search_index.*", "usage_day.*", "sqlite_stat1.*",
 }
 
 // reader reads whole databases, past the server.
@@ -38,7 +39,8 @@ func newReader(t *testing.T, s *testkit.Server, database string) reader {
 	driver, name := "pgx", database
 	tables := `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`
 	if database == "" {
-		driver, name = "sqlite", "file:"+filepath.Join(s.Data, "carrel.db")+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
+		driver, name = "sqlite", "file:"+filepath.Join(s.Data,
+			"carrel.db")+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
 		tables = `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1`
 	}
 	db, err := sql.Open(driver, name)
@@ -123,7 +125,8 @@ func (r reader) table(t *testing.T, name string) string {
 }
 
 func isVolatile(table, column string) bool {
-	return slices.Contains(volatile, table+".*") || slices.Contains(volatile, table+"."+column) || slices.Contains(volatile, "*."+column)
+	return slices.Contains(volatile,
+		table+".*") || slices.Contains(volatile, table+"."+column) || slices.Contains(volatile, "*."+column)
 }
 
 // changed names the tables that differ.

@@ -19,7 +19,8 @@ const vehicles = `{"id": "car", "title": "Cars", "text": "A car burns petrol on 
 func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOptions) *world {
 	t.Helper()
 	opts.Env = append(opts.Env,
-		"CARREL_EMBEDDINGS_URL="+endpoint.URL(), "CARREL_EMBEDDINGS_MODEL="+endpoint.Model, "CARREL_EMBEDDINGS_API_KEY="+endpoint.Key)
+		"CARREL_EMBEDDINGS_URL="+endpoint.URL(), "CARREL_EMBEDDINGS_MODEL="+endpoint.Model,
+		"CARREL_EMBEDDINGS_API_KEY="+endpoint.Key)
 	w := newLibrary(t, opts)
 	w.add(t, "Vehicles", vehicles, "--default", "--language", "en")
 	return w
@@ -45,7 +46,8 @@ func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
 	endpoint.Synonyms = map[string]string{"automobile": "car", "gasoline": "petrol", "highway": "road"}
 	w := embedded(t, endpoint, testkit.ServerOptions{})
 	const query, first = "automobile gasoline highway", `, "numResults": 1`
-	if got := w.eventually(t, query, first, "car"); len(got.at("warnings").([]any)) > 0 || got.text("query", "corrected") != "" {
+	if got := w.eventually(t, query, first, "car"); len(got.at("warnings").([]any)) > 0 ||
+		got.text("query", "corrected") != "" {
 		t.Errorf("found, but %v", got.body)
 	}
 	// By now all three have their vectors: one request made them.
@@ -57,7 +59,8 @@ func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
 	endpoint.Break(testkit.EmbeddingsStatus(http.StatusInternalServerError, "", "down"))
 	for range 5 { // before and after searches leave it alone
 		got := w.find(t, "petrol", "")
-		if got.text("warnings", 0, "code") != "embeddings_unavailable" || got.text("warnings", 0, "detail") == "" || !slices.Equal(got.ids(), []string{"car"}) {
+		if got.text("warnings", 0, "code") != "embeddings_unavailable" || got.text("warnings", 0, "detail") == "" ||
+			!slices.Equal(got.ids(), []string{"car"}) {
 			t.Fatalf("without the endpoint: %v", got.body)
 		}
 	}
@@ -94,7 +97,8 @@ func TestAnEndpointThatIsNotThereCostsNoSearch(t *testing.T) {
 	w := embedded(t, endpoint, testkit.ServerOptions{})
 	for range 5 {
 		got := w.find(t, "silk petrol", "")
-		if !slices.Equal(got.ids(), []string{"car", "loom"}) || got.text("warnings", 0, "code") != "embeddings_unavailable" || got.at("warnings", 0, "sourceId") != nil {
+		if !slices.Equal(got.ids(), []string{"car", "loom"}) || got.text("warnings", 0, "code") != "embeddings_unavailable" ||
+			got.at("warnings", 0, "sourceId") != nil {
 			t.Fatalf("found %v", got.body)
 		}
 		if took, _ := got.at("tookMs").(float64); took > 2500 {

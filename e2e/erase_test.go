@@ -20,7 +20,8 @@ func mark(person, field string) string { return "xq" + person + field + "qx" }
 
 // fieldsWithText are the fields that hold what a person wrote, or what names them. Each gets a word of its own.
 var fieldsWithText = []string{
-	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename", "thread", "question", "renamed", "memory",
+	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
+	"thread", "question", "renamed", "memory",
 	"card", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
 }
 
@@ -36,7 +37,8 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	who := textWriter{name: m("name"), email: m("email") + "@example.org"}
 	w.admin(t, "user", "create", "--email", who.email, "--name", who.name, "--password", "correct horse battery")
 	who.agent = w.admin(t, "agent", "create", "--user", who.email, "--name", m("agent")).text("agent", "id")
-	who.key = w.admin(t, "key", "create", "--user", who.email, "--name", m("key"), "--scope", "agents,manage,account").text("key")
+	who.key = w.admin(t, "key", "create", "--user", who.email, "--name", m("key"), "--scope", "agents,manage,account").
+		text("key")
 	do := func(method, path, body string) reply {
 		t.Helper()
 		return w.send(t, call{method: method, path: path, body: body, key: who.key}, http.StatusOK)
@@ -44,14 +46,16 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	agent := "/api/agents/" + who.agent
 	do("PATCH", agent, `{"description": "`+m("description")+`", "instructions": "`+m("instructions")+`"}`)
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
-	line := `{"id": "1", "title": "On ` + m("title") + `", "authors": ["` + m("author") + `"], "text": "The ` + m("document") + ` is a relational model."}` + "\n"
+	line := `{"id": "1", "title": "On ` + m("title") + `", "authors": ["` + m("author") + `"], "text": "The ` +
+		m("document") + ` is a relational model."}` + "\n"
 	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.admin(t, "source", "add", "--agent", who.agent, "--name", m("source"), "--default", "--language", "en", file)
 	library := agent + "/sources/" + do("POST", agent+"/sources", `{"name": "Uploads"}`).text("source", "id")
 	body, kind := form(m("filename")+".md", "# Notes\n\nSome "+m("upload")+" text.\n")
-	w.send(t, call{method: "POST", path: library + "/files", body: body, key: who.key}.with("Content-Type", kind), http.StatusOK)
+	w.send(t, call{method: "POST", path: library + "/files", body: body, key: who.key}.with("Content-Type", kind),
+		http.StatusOK)
 	w.until(t, func() bool { return do("GET", library, "").at("source", "documents") == 1.0 })
 
 	thread := agent + "/threads/" + do("POST", agent+"/threads", `{"title": "`+m("thread")+`"}`).text("thread", "id")
@@ -59,17 +63,32 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	do("PATCH", thread, `{"title": "`+m("renamed")+`"}`)
 	do("PUT", thread+"/messages/"+sent.text("messageId")+"/feedback", `{"thumb": "down", "note": "`+m("note")+`"}`)
 	do("POST", agent+"/memories", `{"text": "I am `+m("memory")+`."}`)
-	w.send(t, call{method: "POST", path: agent + "/memories", body: `{"text": "Once ` + m("idempotent") + `."}`, key: who.key}.with("Idempotency-Key", "k"), http.StatusOK)
+	w.send(t, call{
+		method: "POST",
+		path:   agent + "/memories",
+		body:   `{"text": "Once ` + m("idempotent") + `."}`,
+		key:    who.key,
+	}.with("Idempotency-Key", "k"), http.StatusOK)
 	do("POST", agent+"/favourites", `{"card": {"title": "`+m("card")+`"}}`)
 	do("POST", accountPath+"/webhooks", `{"url": "https://example.org/`+m("webhook")+`"}`)
-	do("POST", agent+"/sources", `{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)
-	do("POST", agent+"/sources", `{"name": "Bucket", "kind": "s3", "settings": {"bucket": "papers", "endpoint": "http://127.0.0.1:1", "prefix": "`+m("prefix")+`"}}`)
-	do("POST", agent+"/sources", `{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "http://127.0.0.1:1/`+m("mcp")+`"}}`)
-	engine := federatedfake.New(t, "searxng", federatedfake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
-	live := do("POST", agent+"/sources", `{"name": "Web", "kind": "searxng", "settings": {"url": "`+engine.URL+`"}}`).text("source", "id")
+	do("POST", agent+"/sources",
+		`{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)
+	do("POST", agent+"/sources",
+		`{"name": "Bucket", "kind": "s3", "settings": {"bucket": "papers", "endpoint": "http://127.0.0.1:1", "prefix": "`+
+			m("prefix")+`"}}`)
+	do("POST", agent+"/sources",
+		`{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "http://127.0.0.1:1/`+m("mcp")+`"}}`)
+	engine := federatedfake.New(t, "searxng",
+		federatedfake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
+	live := do("POST", agent+"/sources", `{"name": "Web", "kind": "searxng", "settings": {"url": "`+engine.URL+`"}}`).
+		text("source", "id")
 	do("POST", agent+"/search", `{"query": "`+m("live")+`", "sourceId": "`+live+`"}`)
 	code := w.admin(t, "connect-code", "create", "--user", who.email).text("code")
-	minted := w.send(t, call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + code + `", "client": "` + m("client") + `"}`}, http.StatusOK).text("token")
+	minted := w.send(t, call{
+		method: "POST",
+		path:   "/api/connect/exchange",
+		body:   `{"code": "` + code + `", "client": "` + m("client") + `"}`,
+	}, http.StatusOK).text("token")
 	w.send(t, call{method: "GET", path: "/api/agents", key: minted}.with("User-Agent", m("program")), http.StatusOK)
 	do("POST", accountPath+"/export", "")
 	w.until(t, func() bool { return do("GET", accountPath+"/export", "").text("export", "status") != "working" })
@@ -150,7 +169,8 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			c := w.browser(t, who.email)
 			c.method, c.body = "DELETE", `{"email": "`+who.email+`"}`
 			w.send(t, c, http.StatusOK)
-			admin := w.admin(t, "key", "create", "--user", mark("ada", "email")+"@example.org", "--name", "admin", "--scope", "admin").text("key")
+			admin := w.admin(t, "key", "create", "--user", mark("ada",
+				"email")+"@example.org", "--name", "admin", "--scope", "admin").text("key")
 			w.until(t, func() bool {
 				got := w.send(t, call{method: "GET", path: adminPath + "/audit", key: admin}, http.StatusOK)
 				for i := 0; got.at("events", i) != nil; i++ {
@@ -173,7 +193,9 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{server: testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}}), client: http.DefaultClient}
+			w := &world{server: testkit.StartServer(
+				t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}},
+			), client: http.DefaultClient}
 			w.fillAccount(t, "ada")
 			bob := w.fillAccount(t, "bob")
 			// A copy from before a migration holds all accounts as they were.

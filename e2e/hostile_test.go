@@ -44,7 +44,8 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 			u.most = kb << 10
 		}
 	}
-	// The name of the program stands in parentheses and may hold anything; user and system time are 12 and 13 fields after it.
+	// The name of the program stands in parentheses and may hold anything; user and system time are 12 and 13 fields after
+	// it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, f := range fields[11:13] {
 		ticks, _ := strconv.ParseInt(f, 10, 64) // the kernel writes numbers
@@ -56,7 +57,8 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 // upload puts a file into a source of its own and returns the path of the source.
 func (w *world) upload(t *testing.T, name string, content []byte) string {
 	t.Helper()
-	one := w.below("/sources") + "/" + w.do(t, "POST", w.below("/sources"), fmt.Sprintf(`{"name": %q, "language": "en"}`, name)).text("source", "id")
+	one := w.below("/sources") + "/" +
+		w.do(t, "POST", w.below("/sources"), fmt.Sprintf(`{"name": %q, "language": "en"}`, name)).text("source", "id")
 	body, kind := form(name, string(content))
 	w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
 	return one
@@ -84,8 +86,8 @@ func (w *world) imported(t *testing.T, one string) reply {
 // reasonOf is why a file was refused, as the web app shows it.
 func reasonOf(got reply) string { return got.text("source", "import", "errors", 0, "reason") }
 
-// TestHostileUploadsSayWhichLimitTheyReach uploads hostile files to a real server. With CARREL_HOSTILE set it uploads all of
-// them and prints what each costs.
+// TestHostileUploadsSayWhichLimitTheyReach uploads hostile files to a real server. With CARREL_HOSTILE set it uploads
+// all of them and prints what each costs.
 func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
@@ -99,13 +101,16 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 		after, known := usageOf(t, w.server.PID())
 		errors := fmt.Sprint(got.at("source", "import", "errors"))
 		if known {
-			t.Logf("%-55s %9d bytes  CPU %6.2fs  RSS %4d MiB, at most %4d MiB  %.160s", c.Name, len(data), (after.cpu - before.cpu).Seconds(),
+			t.Logf("%-55s %9d bytes  CPU %6.2fs  RSS %4d MiB, at most %4d MiB  %.160s", c.Name, len(data),
+				(after.cpu - before.cpu).Seconds(),
 				after.rss>>20, after.most>>20, errors)
 		}
-		if c.File == "newlines.zip" && reasonOf(got) != "The file unpacks to more than 256 MiB, the limit for its size; split it, or ask the operator to raise the setting import-unpacked-mib." {
+		if c.File == "newlines.zip" && reasonOf(got) != "The file unpacks to more than 256 MiB, the limit for its size; "+
+			"split it, or ask the operator to raise the setting import-unpacked-mib." {
 			t.Errorf("the reason is %q", reasonOf(got))
 		}
-		if c.Want != "" && !strings.Contains(c.Want, "|") && !strings.Contains(errors, c.Want) && got.at("source", "import", "failed") == 0.0 {
+		if c.Want != "" && !strings.Contains(c.Want, "|") && !strings.Contains(errors, c.Want) &&
+			got.at("source", "import", "failed") == 0.0 {
 			t.Errorf("%s: want %q, got %s", c.Name, c.Want, errors)
 		}
 	}
@@ -116,7 +121,8 @@ func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 20
 	files := map[string][]byte{
-		"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(), "large.pdf": hostile.Large(), "objects.pdf": hostile.Objects(),
+		"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(),
+		"large.pdf": hostile.Large(), "objects.pdf": hostile.Objects(),
 		"items.md": hostile.Items(),
 	}
 	for name, same := range files {
@@ -135,7 +141,8 @@ func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
 			w.imported(t, one)
 		}
 		after, _ := usageOf(t, w.server.PID())
-		t.Logf("four times %-12s (%7d bytes): RSS %d to at most %d MiB, CPU %.2fs", name, len(same), before.rss>>20, after.most>>20, (after.cpu - before.cpu).Seconds())
+		t.Logf("four times %-12s (%7d bytes): RSS %d to at most %d MiB, CPU %.2fs", name, len(same), before.rss>>20,
+			after.most>>20, (after.cpu - before.cpu).Seconds())
 		if after.most-before.rss > most {
 			t.Errorf("four times %s: memory grew by %d MiB", name, (after.most-before.rss)>>20)
 		}

@@ -21,7 +21,8 @@ import (
 func ledger(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n", i, i, i, 1800+i%200)
+		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n",
+			i, i, i, 1800+i%200)
 	}
 	return b.String()
 }
@@ -40,7 +41,8 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 			for i := reader; searching.Err() == nil; i += 997 {
 				n := i % manyNotes
 				status, body, _, err := w.exchange(t.Context(), call{
-					method: "POST", path: w.below("/search"), body: fmt.Sprintf(`{"query": "ledger token%d", "numResults": 1}`, n), key: w.key,
+					method: "POST", path: w.below("/search"),
+					body: fmt.Sprintf(`{"query": "ledger token%d", "numResults": 1}`, n), key: w.key,
 				})
 				if err != nil || status != http.StatusOK {
 					t.Errorf("token%d: status %d, %v", n, status, err)
@@ -68,7 +70,8 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 	w.sound(t, manyNotes)
 	stop()
 	readers.Wait()
-	if log := w.server.Log(); strings.Count(log, "search index was deleted and is rebuilt") != 3 || strings.Contains(log, `"level":"ERROR"`) {
+	if log := w.server.Log(); strings.Count(log, "search index was deleted and is rebuilt") != 3 ||
+		strings.Contains(log, `"level":"ERROR"`) {
 		t.Error("the log does not tell of three rebuilds, or tells of errors")
 	}
 }
@@ -79,7 +82,8 @@ func (w *world) sound(t *testing.T, documents int) {
 	var last testkit.Result
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		last = w.server.Admin("index", "check", "--json")
-		if r := decoded(t, []byte(last.Stdout)); r.at("ok") == true && r.at("missing") == 0.0 && r.at("documents") == float64(documents) {
+		if r := decoded(t, []byte(last.Stdout)); r.at("ok") == true && r.at("missing") == 0.0 &&
+			r.at("documents") == float64(documents) {
 			return
 		}
 	}
@@ -105,7 +109,8 @@ func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 	for round, pause := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond} {
 		begun := strings.Count(w.server.Log(), "search index is catching up")
 		removeIndex(t, w.server.Data)
-		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(), "search index is catching up") == begun; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(),
+			"search index is catching up") == begun; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no rebuild has begun in 30 s")
 			}
@@ -115,7 +120,8 @@ func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 		w.server.Start()
 		w.sound(t, manyNotes)
 		for _, n := range []int{0, manyNotes / 2, manyNotes - 1} {
-			if got := w.find(t, fmt.Sprint("token", n), ""); !slices.Equal(got.ids(), []string{fmt.Sprint("n", n)}) || got.at("total") != 1.0 {
+			if got := w.find(t, fmt.Sprint("token", n), ""); !slices.Equal(got.ids(), []string{fmt.Sprint("n", n)}) ||
+				got.at("total") != 1.0 {
 				t.Errorf("round %d: token%d finds %v", round, n, got.ids())
 			}
 		}
@@ -155,7 +161,8 @@ func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	const ago = 3 * time.Hour
-	if r, err := db.ExecContext(t.Context(), "UPDATE search_index SET updated_at = updated_at - ?", ago.Milliseconds()); err != nil {
+	if r, err := db.ExecContext(t.Context(),
+		"UPDATE search_index SET updated_at = updated_at - ?", ago.Milliseconds()); err != nil {
 		t.Fatal(err)
 	} else if n, _ := r.RowsAffected(); n != 1 {
 		t.Fatalf("%d servers say how far they are", n)

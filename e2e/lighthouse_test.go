@@ -12,7 +12,8 @@ import (
 // lighthouseRuns is how often each page is judged: performance differs from run to run, and the median is what counts.
 const lighthouseRuns = "5"
 
-// goodPerformance is the least that the median should be. It is only printed: on a busy machine it says more about the machine.
+// goodPerformance is the least that the median should be. It is only printed: on a busy machine it says more about the
+// machine.
 const goodPerformance = 90
 
 // TestLighthouse lets Lighthouse judge the sign-in and the chat page when make lighthouse asks for it.

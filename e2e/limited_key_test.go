@@ -113,7 +113,9 @@ func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	agent := w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	key := func(more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", "ada@example.org", "--name", "test", "--scope", "agents,manage,account,admin"}, more...)...).text("key")
+		return w.admin(t, append(
+			[]string{"key", "create", "--user", "ada@example.org", "--name", "test", "--scope", "agents,manage,account,admin"},
+			more...)...).text("key")
 	}
 	limited, whole := key("--agent", agent), key()
 	account := func() string {
@@ -148,7 +150,8 @@ func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 			c.body = string(b)
 		}
 		if status, got := w.try(t, c); status != http.StatusForbidden || got.text("code") != "limited_to_agents" {
-			t.Errorf("%s (%s %s): %d %v, want 403 limited_to_agents, or an entry in openToLimitedKeys", op.ID, op.method, op.path, status, got.body)
+			t.Errorf("%s (%s %s): %d %v, want 403 limited_to_agents, or an entry in openToLimitedKeys", op.ID,
+				op.method, op.path, status, got.body)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(openToLimitedKeys)) {

@@ -16,9 +16,11 @@ func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	work := federatedfake.Work{
 		ID: "memex", Title: "The memex", Year: 1945,
-		Text: "The memex is a device in which an individual stores all his books, records, and communications. It was described by Vannevar Bush in 1945.",
+		Text: "The memex is a device in which an individual stores all his books, records, and communications. It was " +
+			"described by Vannevar Bush in 1945.",
 	}
-	fake := federatedfake.New(t, "searxng", work, federatedfake.Work{ID: "star", Title: "A page to save", Text: "The memex is mentioned on this page as well."})
+	fake := federatedfake.New(t, "searxng", work,
+		federatedfake.Work{ID: "star", Title: "A page to save", Text: "The memex is mentioned on this page as well."})
 	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Web"}`).text("agent", "id")
 	added := w.admin(t, "source", "add", "--agent", w.agent, "--name", "Web", "--url", fake.URL, "searxng")
 	source := added.text("source", "id")
@@ -33,7 +35,8 @@ func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 	for i, id := range found.ids() {
 		if id == "https://example.org/star" {
 			saved = found.text("results", i, "documentId")
-			w.do(t, "POST", w.below("/favourites"), fmt.Sprintf(`{"card": {"cardId": %q, "title": "A page to save"}}`, found.text("results", i, "cardId")))
+			w.do(t, "POST", w.below("/favourites"),
+				fmt.Sprintf(`{"card": {"cardId": %q, "title": "A page to save"}}`, found.text("results", i, "cardId")))
 		}
 	}
 	fake.Find(federatedfake.Work{ID: "memex", Title: "The memex", Text: "Nothing of it is left."})

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRealMCPClientsWorkWithAKey drives the clients that people use: both SDKs of TypeScript, mcp-remote in between, and the
-// inspector in both eras.
+// TestRealMCPClientsWorkWithAKey drives the clients that people use: both SDKs of TypeScript, mcp-remote in between,
+// and the inspector in both eras.
 func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -23,25 +23,37 @@ func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 			"mcp-key.mjs", w.server.URL, "sdk", w.key,
 			"node_modules/mcp-remote/dist/proxy.js", w.server.URL + "/mcp", "--header", "Authorization:${CARREL_AUTH}",
 		},
-		"inspector, legacy": {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "legacy", "--strict", "--method", "tools/list", "--header", "Authorization: Bearer " + w.key},
-		"inspector, modern": {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "modern", "--strict", "--method", "tools/list", "--header", "Authorization: Bearer " + w.key},
-		"inspector calls":   {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--method", "tools/call", "--tool-name", "list_agents", "--header", "Authorization: Bearer " + w.key},
+		"inspector, legacy": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "legacy", "--strict", "--method",
+			"tools/list", "--header", "Authorization: Bearer " + w.key,
+		},
+		"inspector, modern": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "modern", "--strict", "--method",
+			"tools/list", "--header", "Authorization: Bearer " + w.key,
+		},
+		"inspector calls": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--method", "tools/call",
+			"--tool-name", "list_agents", "--header", "Authorization: Bearer " + w.key,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), node, args...)
 			cmd.Dir = clientsFolder
-			cmd.Env = append(cmd.Environ(), "MCP_REMOTE_CONFIG_DIR="+t.TempDir(), "HOME="+t.TempDir(), "PATH="+filepath.Dir(node)+":/usr/bin:/bin")
+			cmd.Env = append(cmd.Environ(), "MCP_REMOTE_CONFIG_DIR="+t.TempDir(), "HOME="+t.TempDir(),
+				"PATH="+filepath.Dir(node)+":/usr/bin:/bin")
 			out, err := cmd.CombinedOutput()
-			if err != nil || strings.HasPrefix(name, "inspector") && !strings.Contains(string(out), "list_agents") && !strings.Contains(string(out), w.agent) {
+			if err != nil || strings.HasPrefix(name,
+				"inspector") && !strings.Contains(string(out), "list_agents") && !strings.Contains(string(out), w.agent) {
 				t.Errorf("%v: %.3000s", err, out)
 			}
 		})
 	}
 }
 
-// TestRealMCPClientsWorkThroughOAuth has programs register, send their person through the real pages, and use what they were
-// allowed: mcp-remote for a program behind it, and the inspector in both eras. The SDKs are in TestRealClientsConnect.
+// TestRealMCPClientsWorkThroughOAuth has programs register, send their person through the real pages, and use what they
+// were allowed: mcp-remote for a program behind it, and the inspector in both eras. The SDKs are in
+// TestRealClientsConnect.
 func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)

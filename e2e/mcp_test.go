@@ -42,7 +42,8 @@ func newMCPWorld(t *testing.T, opts testkit.ServerOptions) *mcpWorld {
 	}
 	w.agent, w.theirs = agent("ada"), agent("bob")
 	key := func(who string, more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", who + "@example.org", "--name", "test"}, more...)...).text("key")
+		return w.admin(t, append([]string{"key", "create", "--user", who + "@example.org", "--name", "test"}, more...)...).
+			text("key")
 	}
 	w.key, w.bob, w.limited = key("ada"), key("bob"), key("ada", "--scope", "agents")
 	return w
@@ -86,7 +87,9 @@ func inBothEras(t *testing.T, test func(t *testing.T, version string)) {
 }
 
 // use calls a tool and returns its text and its structured content.
-func use(t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any) (result *mcp.CallToolResult, text string, structured reply) {
+func use(
+	t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any,
+) (result *mcp.CallToolResult, text string, structured reply) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
@@ -113,16 +116,19 @@ func TestAnMCPClientWorksWithAgents(t *testing.T) {
 		if err != nil || len(tools.Tools) < 28 || tools.Tools[0].Name != "list_agents" || tools.Tools[1].Name != "ask_agent" {
 			t.Fatalf("%d tools, %v", len(tools.Tools), err)
 		}
-		if _, text, got := use(t, s, "list_agents", nil); got.text("agents", 0, "id") == "" || !strings.Contains(text, "Landmarks of ada") || strings.Contains(text, "bob") {
+		if _, text, got := use(t, s, "list_agents", nil); got.text("agents", 0, "id") == "" ||
+			!strings.Contains(text, "Landmarks of ada") || strings.Contains(text, "bob") {
 			t.Errorf("agents: %s", text)
 		}
 		fact := "I read German. " + version
 		_, _, made := use(t, s, "add_memory", map[string]any{"agentId": w.agent, "text": fact})
 		id := made.text("memory", "id")
-		if _, text, _ := use(t, s, "list_memories", map[string]any{"agentId": w.agent, "status": nil}); !strings.Contains(text, fact) {
+		if _, text, _ := use(t, s, "list_memories",
+			map[string]any{"agentId": w.agent, "status": nil}); !strings.Contains(text, fact) {
 			t.Errorf("memories: %s", text)
 		}
-		if _, _, got := use(t, s, "delete_memory", map[string]any{"agentId": w.agent, "memoryId": id}); got.at("deleted") != true {
+		if _, _, got := use(t, s, "delete_memory",
+			map[string]any{"agentId": w.agent, "memoryId": id}); got.at("deleted") != true {
 			t.Errorf("deleted: %v", got.body)
 		}
 		for _, tc := range []struct {
@@ -135,7 +141,8 @@ func TestAnMCPClientWorksWithAgents(t *testing.T) {
 			{"ask_agent", "text: Is required", map[string]any{"agentId": w.agent}},
 			{"search", "query: ", map[string]any{"agentId": w.agent}},
 		} {
-			if result, text, _ := use(t, s, tc.tool, tc.arguments); !result.IsError || !strings.Contains(text, tc.says) || strings.Contains(text, w.theirs) {
+			if result, text, _ := use(t, s, tc.tool, tc.arguments); !result.IsError ||
+				!strings.Contains(text, tc.says) || strings.Contains(text, w.theirs) {
 				t.Errorf("%s %v: %s", tc.tool, tc.arguments, text)
 			}
 		}
@@ -148,9 +155,15 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 	inBothEras(t, func(t *testing.T, version string) {
 		labels := make(chan string, 10)
 		s := w.connect(t, version, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { labels <- r.Params.Message },
+			ProgressNotificationHandler: func(
+				_ context.Context, r *mcp.ProgressNotificationClientRequest,
+			) {
+				labels <- r.Params.Message
+			},
 		})
-		params := &mcp.CallToolParams{Name: "ask_agent", Arguments: map[string]any{"agentId": w.agent, "text": "steps 3; stream Hello there"}}
+		params := &mcp.CallToolParams{
+			Name: "ask_agent", Arguments: map[string]any{"agentId": w.agent, "text": "steps 3; stream Hello there"},
+		}
 		params.SetProgressToken("p")
 		result, err := s.CallTool(t.Context(), params)
 		if err != nil || result.IsError {
@@ -164,7 +177,8 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 
 		result, text, got := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "cite"})
 		link, _ := result.Content[1].(*mcp.ResourceLink)
-		if link == nil || link.URI != "carrel://agents/"+w.agent+"/documents/doc_1" || !strings.Contains(text, "[1] A Relational Model. Edgar F. Codd. 1970.") {
+		if link == nil || link.URI != "carrel://agents/"+w.agent+"/documents/doc_1" ||
+			!strings.Contains(text, "[1] A Relational Model. Edgar F. Codd. 1970.") {
 			t.Errorf("cited: %s %+v", text, link)
 		}
 		if got.text("status") != "complete" || got.text("citations", 0, "quote") == "" || got.text("threadId") == "" {
@@ -184,7 +198,8 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 		if !strings.Contains(text, "Late but here") {
 			t.Errorf("read later: %s", text)
 		}
-		if result, text, _ := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "fail"}); !result.IsError || !strings.Contains(text, "model_failed: ") {
+		if result, text, _ := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "fail"}); !result.IsError ||
+			!strings.Contains(text, "model_failed: ") {
 			t.Errorf("a turn that failed: %s", text)
 		}
 	})
@@ -206,10 +221,14 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		_, _, asked := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "stream Words of " + version})
 		uri := "carrel://agents/" + w.agent + "/threads/" + asked.text("threadId")
 		read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-		if err != nil || !strings.Contains(read.Contents[0].Text, "Words of "+version) || read.Contents[0].MIMEType != "text/markdown" {
+		if err != nil || !strings.Contains(read.Contents[0].Text, "Words of "+version) ||
+			read.Contents[0].MIMEType != "text/markdown" {
 			t.Errorf("the thread: %+v %v", read, err)
 		}
-		for _, uri := range []string{"carrel://agents/" + w.theirs, "carrel://agents/" + w.agent + "/threads/thr_x", "carrel://agents/", "carrel://x", "file:///etc/passwd"} {
+		for _, uri := range []string{
+			"carrel://agents/" + w.theirs, "carrel://agents/" + w.agent + "/threads/thr_x", "carrel://agents/",
+			"carrel://x", "file:///etc/passwd",
+		} {
 			if read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri}); err == nil {
 				t.Errorf("%s: %+v", uri, read.Contents[0])
 			}
@@ -218,9 +237,11 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		if err != nil || len(prompts.Prompts) != 3 {
 			t.Errorf("prompts: %+v %v", prompts, err)
 		}
-		prompt, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "research", Arguments: map[string]string{"question": "Why {agentId}?"}})
+		prompt, err := s.GetPrompt(ctx,
+			&mcp.GetPromptParams{Name: "research", Arguments: map[string]string{"question": "Why {agentId}?"}})
 		text, _ := prompt.Messages[0].Content.(*mcp.TextContent)
-		if err != nil || !strings.HasPrefix(text.Text, "Find out: Why {agentId}?\n") || strings.Contains(text.Text, "Use the agent") {
+		if err != nil || !strings.HasPrefix(text.Text, "Find out: Why {agentId}?\n") ||
+			strings.Contains(text.Text, "Use the agent") {
 			t.Errorf("the prompt: %q %v", text.Text, err)
 		}
 		if _, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "research"}); err == nil {
@@ -240,7 +261,8 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		if got := complete("agentId", "landmarks", nil); len(got) != 1 || got[0] != w.agent {
 			t.Errorf("agents: %v", got)
 		}
-		if got := complete("threadId", "words of "+version, map[string]string{"agentId": w.agent}); len(got) != 1 || got[0] != asked.text("threadId") {
+		if got := complete("threadId", "words of "+version, map[string]string{"agentId": w.agent}); len(got) != 1 ||
+			got[0] != asked.text("threadId") {
 			t.Errorf("threads: %v", got)
 		}
 		if got := complete("threadId", "", map[string]string{"agentId": w.theirs}); len(got) != 0 {
@@ -266,7 +288,8 @@ func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
 		t.Fatal(err)
 	}
 	header := map[string]string{
-		"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Authorization": "Bearer " + r.key,
+		"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+		"Authorization":        "Bearer " + r.key,
 		"Mcp-Protocol-Version": r.version, "Mcp-Session-Id": r.session,
 	}
 	for name, value := range r.header {
@@ -312,8 +335,10 @@ func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 	}
 	return raw{
 		key: w.key, version: stateless, header: map[string]string{"Mcp-Method": method, "Mcp-Name": name},
-		body: `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + stateless +
-			`","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}}`,
+		body: `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"` + stateless +
+			`","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` +
+			capabilities + `}}}`,
 	}
 }
 
@@ -321,13 +346,16 @@ func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 func (w *mcpWorld) begin(t *testing.T, key string) string {
 	t.Helper()
 	status, header, got := w.exchange(t, raw{
-		key: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + stateful + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
+		key: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + stateful +
+			`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
 	})
 	if status != http.StatusOK || header.Get("Mcp-Session-Id") == "" {
 		t.Fatalf("initialize: %d %v", status, got.body)
 	}
 	session := header.Get("Mcp-Session-Id")
-	if status, _, _ := w.exchange(t, raw{key: key, session: session, version: stateful, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}); status != http.StatusAccepted {
+	if status, _, _ := w.exchange(
+		t, raw{key: key, session: session, version: stateful, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
+	); status != http.StatusAccepted {
 		t.Fatalf("initialized: %d", status)
 	}
 	return session
@@ -338,13 +366,14 @@ func (w *mcpWorld) memoriesIn(t *testing.T, key, session string) (int, reply) {
 	t.Helper()
 	status, _, got := w.exchange(t, raw{
 		key: key, session: session, version: stateful,
-		body: `{"jsonrpc":"2.0","id":"` + rand.Text() + `","method":"tools/call","params":{"name":"list_memories","arguments":{"agentId":"` + w.agent + `"}}}`,
+		body: `{"jsonrpc":"2.0","id":"` + rand.Text() +
+			`","method":"tools/call","params":{"name":"list_memories","arguments":{"agentId":"` + w.agent + `"}}}`,
 	})
 	return status, got
 }
 
-// TestASessionOutlivesTheServer has a client go on with its session after a restart and after a crash, as if nothing had
-// happened, and nobody else with it.
+// TestASessionOutlivesTheServer has a client go on with its session after a restart and after a crash, as if nothing
+// had happened, and nobody else with it.
 func TestASessionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})
@@ -354,7 +383,8 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	if w.server.PID() == before {
 		t.Fatal("it was not restarted")
 	}
-	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK || got.at("result", "structuredContent", "memories") == nil {
+	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK ||
+		got.at("result", "structuredContent", "memories") == nil {
 		t.Errorf("after a restart: %d %v", status, got.body)
 	}
 	w.server.Kill()
@@ -371,7 +401,8 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	if status, got := w.memoriesIn(t, w.bob, session); status != http.StatusNotFound {
 		t.Errorf("somebody else's session: %d %v", status, got.body)
 	}
-	if status, _, _ := w.exchange(t, raw{method: http.MethodDelete, key: w.key, session: session}); status != http.StatusNoContent {
+	if status, _, _ := w.exchange(t,
+		raw{method: http.MethodDelete, key: w.key, session: session}); status != http.StatusNoContent {
 		t.Errorf("ended: %d", status)
 	}
 	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusNotFound {
@@ -416,22 +447,30 @@ func (w *mcpWorld) listen(t *testing.T, key, notifications string) <-chan reply 
 
 func TestNewsReachWhoeverListens(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func() string{"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) }} {
+	for name, database := range map[string]func() string{
+		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newMCPWorld(t, testkit.ServerOptions{Database: database()})
 			memories := "carrel://agents/" + w.agent + "/memories"
-			listening := w.listen(t, w.key, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["`+memories+`","carrel://agents/`+w.theirs+`"]}`)
+			listening := w.listen(
+				t, w.key,
+				`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["`+
+					memories+`","carrel://agents/`+w.theirs+`"]}`)
 			ack := <-listening
-			if ack.text("method") != "notifications/subscriptions/acknowledged" || ack.at("params", "notifications", "resourceSubscriptions", 1) != nil ||
-				ack.at("params", "notifications", "promptsListChanged") != nil || ack.at("params", "_meta", "io.modelcontextprotocol/subscriptionId") != 7.0 {
+			if ack.text("method") != "notifications/subscriptions/acknowledged" ||
+				ack.at("params", "notifications", "resourceSubscriptions", 1) != nil ||
+				ack.at("params", "notifications", "promptsListChanged") != nil ||
+				ack.at("params", "_meta", "io.modelcontextprotocol/subscriptionId") != 7.0 {
 				t.Fatalf("acknowledged: %v", ack.body)
 			}
 			session := w.begin(t, w.key)
 			old, others := w.get(t, w.key, session), w.listen(t, w.bob, `{"resourcesListChanged":true}`)
 			<-others
 			w.do(t, "POST", w.below("/memories"), `{"text":"Something new."}`)
-			if news := <-listening; news.text("method") != "notifications/resources/updated" || news.text("params", "uri") != memories {
+			if news := <-listening; news.text("method") != "notifications/resources/updated" ||
+				news.text("params", "uri") != memories {
 				t.Errorf("a memory: %v", news.body)
 			}
 			w.do(t, "POST", "/api/agents", `{"name":"Another"}`)
@@ -472,7 +511,8 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 		}
 	}
 	status, header, got := w.exchange(t, raw{key: key, session: session, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
-	if want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL + `/.well-known/oauth-protected-resource/mcp"`; status != http.StatusUnauthorized || header.Get("WWW-Authenticate") != want {
+	if want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL + `/.well-known/oauth-protected-resource/mcp"`; status != http.StatusUnauthorized ||
+		header.Get("WWW-Authenticate") != want {
 		t.Errorf("revoked: %d %s %v", status, header.Get("WWW-Authenticate"), got.body)
 	}
 }

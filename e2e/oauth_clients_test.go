@@ -42,12 +42,13 @@ func nodeProgram(t *testing.T) string {
 func newOwner(t *testing.T, o testkit.ServerOptions) *flow {
 	t.Helper()
 	server := testkit.StartServer(t, o)
-	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+		"--password", "correct horse battery")
 	return newFlow(t, server)
 }
 
-// allow goes to where a client sends its user, signs in there where that is asked, allows it, and follows the answer to the
-// client. It returns the answer.
+// allow goes to where a client sends its user, signs in there where that is asked, allows it, and follows the answer to
+// the client. It returns the answer.
 func (f *flow) allow(address string) *url.URL {
 	f.Helper()
 	page := f.do(http.MethodGet, address, "")
@@ -70,8 +71,8 @@ func (f *flow) allow(address string) *url.URL {
 	return to
 }
 
-// run runs a client's program and plays its user. The program prints OPEN and an address for the user to go to, SECRET and
-// what no log may hold, and ends well if all went as it should.
+// run runs a client's program and plays its user. The program prints OPEN and an address for the user to go to, SECRET
+// and what no log may hold, and ends well if all went as it should.
 func (f *flow) run(node string, args ...string) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 2*time.Minute)
@@ -116,8 +117,8 @@ func (f *flow) visit(answer *url.URL) {
 	}
 }
 
-// TestRealClientsConnect drives the OAuth clients that people use, each in the way that it was written, through the real
-// pages.
+// TestRealClientsConnect drives the OAuth clients that people use, each in the way that it was written, through the
+// real pages.
 func TestRealClientsConnect(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -146,7 +147,9 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	var id string
 	documents := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none"}`, id)
+		_, _ = fmt.Fprintf(w,
+			`{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none"}`,
+			id)
 	}))
 	t.Cleanup(documents.Close)
 	id = documents.URL + "/client.json"
@@ -159,12 +162,14 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	for _, sdk := range []string{"sdk", "client"} {
 		mine := newFlow(t, f.server)
 		mine.run(node, "mcp-oauth.mjs", f.server.URL, sdk, id)
-		if host := strings.TrimPrefix(documents.URL, "https://"); !strings.Contains(mine.asked, "Its metadata comes from <b class=\"host\">"+host) {
+		if host := strings.TrimPrefix(documents.URL,
+			"https://"); !strings.Contains(mine.asked, "Its metadata comes from <b class=\"host\">"+host) {
 			t.Errorf("%s: the page does not say where the client comes from: %s", sdk, mine.asked)
 		}
 	}
 	guarded := newOwner(t, testkit.ServerOptions{Env: []string{"SSL_CERT_FILE=" + roots}})
-	page := guarded.signIn(guarded.do(http.MethodGet, guarded.server.URL+"/api/auth/mcp/authorize?client_id="+url.QueryEscape(id), ""))
+	page := guarded.signIn(guarded.do(http.MethodGet,
+		guarded.server.URL+"/api/auth/mcp/authorize?client_id="+url.QueryEscape(id), ""))
 	if page.status != http.StatusBadRequest || !strings.Contains(page.body, "could not be fetched") {
 		t.Errorf("a document on our own machine: %d %s", page.status, page.body)
 	}
@@ -179,7 +184,8 @@ func TestTheGoSDKConnects(t *testing.T) {
 		RequestRefreshToken: true,
 		RedirectURL:         redirect,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "Go SDK", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none", GrantTypes: []string{"authorization_code", "refresh_token"},
+			ClientName: "Go SDK", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"},
 		}},
 		AuthorizationCodeFetcher: func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			answer := f.allow(args.URL).Query()
@@ -211,7 +217,8 @@ func TestTheGoSDKConnects(t *testing.T) {
 	f.wantNoSecretsIn(f.server.Log())
 }
 
-// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the protocol's own suite in its mode for authorization servers.
+// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the protocol's own suite in its mode for authorization
+// servers.
 func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -224,7 +231,8 @@ func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	f.wantSuccess(results)
 }
 
-// wantSuccess reads what the suite has written down: each check must have passed, and none may be skipped or only warned of.
+// wantSuccess reads what the suite has written down: each check must have passed, and none may be skipped or only
+// warned of.
 func (f *flow) wantSuccess(results string) {
 	f.Helper()
 	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
@@ -236,7 +244,8 @@ func (f *flow) wantSuccess(results string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if n := strings.Count(string(body), `"status": "SUCCESS"`); n == 0 || n != strings.Count(string(body), `"status": "`) {
+		if n := strings.Count(string(body), `"status": "SUCCESS"`); n == 0 ||
+			n != strings.Count(string(body), `"status": "`) {
 			f.Errorf("%s", body)
 		}
 	}

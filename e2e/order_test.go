@@ -58,7 +58,8 @@ func newOrderWorld(t *testing.T) *orderWorld {
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
 	w := &orderWorld{world: &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}}
 	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {
-		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword, "--plan", plan)
+		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
+			"--password", matrixPassword, "--plan", plan)
 	}
 	w.admin(t, "user", "create", "--email", "mia@example.org", "--name", "mia", "--password", matrixPassword)
 	key := func(user, scopes string) string {
@@ -142,7 +143,8 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	want(op.at(unknown, ""), 401, "missing_credential")
 	want(op.at(unknown, "no credential at all"), 401, "invalid_credential")
 	narrow := map[core.Access][]string{
-		core.AccessRead: {w.account}, core.AccessUse: {w.account}, core.AccessManage: {w.account, w.reader}, core.AccessOwn: {w.account, w.reader},
+		core.AccessRead: {w.account}, core.AccessUse: {w.account}, core.AccessManage: {w.account, w.reader},
+		core.AccessOwn:     {w.account, w.reader},
 		core.AccessAccount: {w.minted, w.reader}, core.AccessAdmin: {w.minted, w.reader, w.account, w.member},
 	}[rule.Access]
 	if len(narrow) == 0 {
@@ -169,8 +171,8 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 // notJSON are the operations whose bodies are not JSON.
 var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
 
-// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt sends requests again with their Idempotency-Key and a credential
-// of the same user that may do less: what the first one got must not be repeated to it.
+// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt sends requests again with their Idempotency-Key and a
+// credential of the same user that may do less: what the first one got must not be repeated to it.
 func TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt(t *testing.T) {
 	t.Parallel()
 	w := newOrderWorld(t)

@@ -26,7 +26,8 @@ func newRefusalWorld(t *testing.T) *mcpWorld {
 	t.Helper()
 	model := newMind(t, modelfake.OpenAI)
 	return &mcpWorld{world: &world{
-		server: testkit.StartServer(t, testkit.ServerOptions{Env: model.env("CARREL_MODEL_ALLOWED=fake-2")}), client: http.DefaultClient,
+		server: testkit.StartServer(t, testkit.ServerOptions{Env: model.env("CARREL_MODEL_ALLOWED=fake-2")}),
+		client: http.DefaultClient,
 	}}
 }
 
@@ -38,7 +39,12 @@ func (w *mcpWorld) somebody(t *testing.T, name, plan string) refused {
 	who.agent = w.admin(t, "agent", "create", "--user", who.email, "--name", "Agent of "+name).text("agent", "id")
 	made := w.admin(t, "key", "create", "--user", who.email, "--name", "test", "--scope", "agents,manage,account")
 	who.key, who.keyID = made.text("key"), made.text("id")
-	who.thread = w.send(t, call{method: "POST", path: "/api/agents/" + who.agent + "/threads", body: `{"title": "Before"}`, key: who.key}, http.StatusOK).text("thread", "id")
+	who.thread = w.send(t, call{
+		method: "POST",
+		path:   "/api/agents/" + who.agent + "/threads",
+		body:   `{"title": "Before"}`,
+		key:    who.key,
+	}, http.StatusOK).text("thread", "id")
 	w.admin(t, "plan", "set", "--user", who.email, "--plan", plan)
 	return who
 }
@@ -52,7 +58,9 @@ func (w *mcpWorld) connectAs(t *testing.T, version, key string) *mcp.ClientSessi
 }
 
 // alike makes a call by REST and by MCP, in both of its eras, and wants the same refusal.
-func (w *mcpWorld) alike(t *testing.T, who refused, c call, tool string, arguments map[string]any, status int, code string) {
+func (w *mcpWorld) alike(
+	t *testing.T, who refused, c call, tool string, arguments map[string]any, status int, code string,
+) {
 	t.Helper()
 	c.key = who.key
 	problem := w.send(t, c, status)
@@ -73,11 +81,14 @@ func (w *mcpWorld) asks(t *testing.T, who refused, status int, code string) {
 	t.Helper()
 	one := "/api/agents/" + who.agent
 	send := call{method: "POST", path: one + "/threads/" + who.thread + "/messages", body: `{"text": "Who was it?"}`}
-	w.alike(t, who, send, "ask_agent", map[string]any{"agentId": who.agent, "text": "Who was it?", "threadId": who.thread}, status, code)
+	w.alike(t, who, send, "ask_agent",
+		map[string]any{"agentId": who.agent, "text": "Who was it?", "threadId": who.thread}, status, code)
 	w.alike(t, who, send, "ask_agent", map[string]any{"agentId": who.agent, "text": "Who was it?"}, status, code)
 	send.body = `{"text": "Who was it?", "research": true}`
-	w.alike(t, who, send, "ask_agent", map[string]any{"agentId": who.agent, "text": "Who was it?", "research": true}, status, code)
-	if got, _ := w.send(t, call{method: "GET", path: one + "/threads", key: who.key}, http.StatusOK).at("threads").([]any); len(got) != 1 {
+	w.alike(t, who, send, "ask_agent",
+		map[string]any{"agentId": who.agent, "text": "Who was it?", "research": true}, status, code)
+	if got, _ := w.send(t, call{method: "GET", path: one + "/threads", key: who.key}, http.StatusOK).
+		at("threads").([]any); len(got) != 1 {
 		t.Errorf("a message that was refused left %d threads: %v", len(got), got)
 	}
 }
@@ -92,7 +103,8 @@ func (w *mcpWorld) searches(t *testing.T, who refused, status int, code string) 
 func (w *mcpWorld) capabilities(t *testing.T, who refused) []string {
 	t.Helper()
 	var out []string
-	list, _ := w.send(t, call{method: "GET", path: "/api/agents/" + who.agent, key: who.key}, http.StatusOK).at("agent", "capabilities").([]any)
+	list, _ := w.send(t, call{method: "GET", path: "/api/agents/" + who.agent, key: who.key}, http.StatusOK).
+		at("agent", "capabilities").([]any)
 	for _, c := range list {
 		out = append(out, c.(string))
 	}
@@ -150,9 +162,11 @@ func withoutSubscription(t *testing.T, w *mcpWorld, who refused) {
 	w.searches(t, who, 402, "no_subscription")
 	w.asks(t, who, 402, "no_subscription")
 	// What is theirs they read. The tools stay: what they answer says how to get on.
-	w.send(t, call{method: "GET", path: "/api/agents/" + who.agent + "/threads/" + who.thread + "/messages", key: who.key}, http.StatusOK)
+	w.send(t, call{method: "GET", path: "/api/agents/" + who.agent + "/threads/" + who.thread + "/messages", key: who.key},
+		http.StatusOK)
 	s := w.connectAs(t, stateless, who.key)
-	if result, text, _ := use(t, s, "list_threads", map[string]any{"agentId": who.agent}); result.IsError || !strings.Contains(text, "Before") {
+	if result, text, _ := use(t, s, "list_threads", map[string]any{"agentId": who.agent}); result.IsError ||
+		!strings.Contains(text, "Before") {
 		t.Errorf("threads: %s", text)
 	}
 	if tools := w.toolsOf(t, who, stateless); !slices.Contains(tools, "search") || !slices.Contains(tools, "ask_agent") {
@@ -170,7 +184,8 @@ func atItsCap(t *testing.T, w *mcpWorld, who refused) {
 }
 
 func keyAtItsCap(t *testing.T, w *mcpWorld, who refused) {
-	w.send(t, call{method: "PUT", path: accountPath + "/spend-caps/" + who.keyID, body: `{"capMicros": 0}`, key: who.key}, http.StatusOK)
+	w.send(t, call{method: "PUT", path: accountPath + "/spend-caps/" + who.keyID, body: `{"capMicros": 0}`, key: who.key},
+		http.StatusOK)
 	w.searches(t, who, 402, "spend_cap_reached")
 	w.asks(t, who, 402, "spend_cap_reached")
 }
@@ -178,7 +193,8 @@ func keyAtItsCap(t *testing.T, w *mcpWorld, who refused) {
 func withoutModel(t *testing.T, w *mcpWorld, who refused) {
 	w.asks(t, who, 403, "capability_disabled")
 	change := call{method: "PATCH", path: "/api/agents/" + who.agent, body: `{"model": "fake-1"}`}
-	w.alike(t, who, change, "change_agent", map[string]any{"agentId": who.agent, "model": "fake-1"}, 403, "capability_disabled")
+	w.alike(t, who, change, "change_agent",
+		map[string]any{"agentId": who.agent, "model": "fake-1"}, 403, "capability_disabled")
 }
 
 func withoutCapability(t *testing.T, w *mcpWorld, who refused) {
@@ -225,15 +241,18 @@ func sameProblem(t *testing.T, rest, overMCP reply) {
 	if a, b := of(rest), of(overMCP); !maps.Equal(a, b) || a["code"] == nil {
 		t.Errorf("by REST %v, by MCP %v", a, b)
 	}
-	if a, b := rest.header.Get("Content-Type"), overMCP.header.Get("Content-Type"); a != b || a != "application/problem+json" {
+	if a, b := rest.header.Get("Content-Type"), overMCP.header.Get("Content-Type"); a != b ||
+		a != "application/problem+json" {
 		t.Errorf("by REST %s, by MCP %s", a, b)
 	}
 }
 
 func withoutMCP(t *testing.T, w *mcpWorld, who refused) {
-	w.send(t, call{method: "POST", path: "/api/agents/" + who.agent + "/search", body: `{"query": "x"}`, key: who.key}, http.StatusOK)
+	w.send(t, call{method: "POST", path: "/api/agents/" + who.agent + "/search", body: `{"query": "x"}`, key: who.key},
+		http.StatusOK)
 	status, header, got := w.callTool(t, who.key, "search", map[string]any{"agentId": who.agent, "query": "x"})
-	if status != http.StatusForbidden || got.text("code") != "capability_disabled" || header.Get("Content-Type") != "application/problem+json" {
+	if status != http.StatusForbidden || got.text("code") != "capability_disabled" ||
+		header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%d %v", status, got.body)
 	}
 }
@@ -252,7 +271,12 @@ func withoutGrant(t *testing.T, w *mcpWorld, who refused) {
 	create := call{method: "POST", path: "/api/agents/" + owner.agent + "/threads", body: `{}`}
 	arguments := map[string]any{"agentId": owner.agent}
 	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
-	w.send(t, call{method: "PUT", path: "/api/agents/" + owner.agent + "/grants/" + who.email, body: `{"grant": "viewer"}`, key: owner.key}, http.StatusOK)
+	w.send(t, call{
+		method: "PUT",
+		path:   "/api/agents/" + owner.agent + "/grants/" + who.email,
+		body:   `{"grant": "viewer"}`,
+		key:    owner.key,
+	}, http.StatusOK)
 	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
 	w.acceptAgent(t, who.email, owner.agent)
 	w.alike(t, shared, create, "create_thread", arguments, 403, "forbidden")
@@ -286,10 +310,12 @@ func tooMany(t *testing.T, w *mcpWorld, who refused) {
 	})
 	sameProblem(t, rest, over)
 	for by, got := range map[string]reply{"REST": rest, "MCP": over} {
-		if got.text("code") != "rate_limited" || got.header.Get("Retry-After") != "1" || !strings.Contains(got.text("detail"), "in 1 second.") {
+		if got.text("code") != "rate_limited" || got.header.Get("Retry-After") != "1" ||
+			!strings.Contains(got.text("detail"), "in 1 second.") {
 			t.Errorf("by %s: %v, Retry-After %q", by, got.body, got.header.Get("Retry-After"))
 		}
-		if lines := got.header.Values("RateLimit"); len(lines) != 2 || !strings.HasPrefix(lines[1], `"user";r=0;t=`) || len(got.header.Values("RateLimit-Policy")) != 2 {
+		if lines := got.header.Values("RateLimit"); len(lines) != 2 || !strings.HasPrefix(lines[1], `"user";r=0;t=`) ||
+			len(got.header.Values("RateLimit-Policy")) != 2 {
 			t.Errorf("by %s the limits are %q", by, lines)
 		}
 	}
@@ -299,7 +325,8 @@ func tooMany(t *testing.T, w *mcpWorld, who refused) {
 func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
 	one := "/api/agents/" + who.agent
 	first := w.send(t, call{method: "GET", path: one, key: who.key}, http.StatusOK).text("agent", "defaultSourceId")
-	upload := call{method: "POST", path: one + "/sources/" + first + "/uploads", key: who.key}.with("Upload-Length", "31").with("Upload-Metadata", "filename YS50eHQ=")
+	upload := call{method: "POST", path: one + "/sources/" + first + "/uploads", key: who.key}.with("Upload-Length", "31").
+		with("Upload-Metadata", "filename YS50eHQ=")
 	problem := w.send(t, upload, http.StatusForbidden)
 	if problem.text("code") != "quota_exceeded" {
 		t.Errorf("an upload: %v", problem.body)
@@ -308,7 +335,8 @@ func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
 	if err := os.WriteFile(filepath.Join(dir, "long.txt"), []byte(strings.Repeat("Long. ", 20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder := w.admin(t, "source", "add", "--agent", who.agent, "--name", "Folder", "--path", dir, "folder").text("source", "id")
+	folder := w.admin(t, "source", "add", "--agent", who.agent, "--name", "Folder", "--path", dir, "folder").
+		text("source", "id")
 	s := w.connectAs(t, stateless, who.key)
 	use(t, s, "sync_source", map[string]any{"agentId": who.agent, "sourceId": folder})
 	ended := call{method: "GET", path: one + "/sources/" + folder + "/events?until=done", key: who.key}
@@ -318,7 +346,8 @@ func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
 	rest := w.send(t, call{method: "GET", path: one + "/sources/" + folder + "/imports", key: who.key}, http.StatusOK)
 	_, _, over := use(t, s, "list_imports", map[string]any{"agentId": who.agent, "sourceId": folder})
 	for by, got := range map[string]reply{"REST": rest, "MCP": over} {
-		if state, reason := got.text("imports", 0, "state"), got.text("imports", 0, "errors", 0, "reason"); state != "failed" || reason != problem.text("detail") {
+		if state, reason := got.text("imports", 0,
+			"state"), got.text("imports", 0, "errors", 0, "reason"); state != "failed" || reason != problem.text("detail") {
 			t.Errorf("by %s the import is %s, %q; an upload is told %q", by, state, reason, problem.text("detail"))
 		}
 	}

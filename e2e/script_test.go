@@ -22,8 +22,9 @@ import (
 //
 // Beside testscript's own commands there are: "await" waits until $BASE serves; "api METHOD PATH [BODY]" sends a
 // request with the credential in $KEY and prints the status and the body; "capture NAME REGEXP" puts the first match
-// in what was printed last into a variable; "eventually REGEXP COMMAND …" repeats an api call or a program until what it
-// prints matches; "flip GLOB" damages the first file of that name; "notes FILE COUNT" writes so many small documents.
+// in what was printed last into a variable; "eventually REGEXP COMMAND …" repeats an api call or a program until what
+// it prints matches; "flip GLOB" damages the first file of that name; "notes FILE COUNT" writes so many small
+// documents.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, "testdata/script", nil)
@@ -178,7 +179,8 @@ func notes(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	var b strings.Builder
 	for i := range count {
-		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n", i, i, i, 1800+i%200)
+		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n",
+			i, i, i, 1800+i%200)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }

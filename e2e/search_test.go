@@ -27,7 +27,8 @@ func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
 		server: testkit.StartServer(t, opts), checker: checker,
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
-	w.user = w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery").text("user", "id")
+	w.user = w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+		"--password", "correct horse battery").text("user", "id")
 	w.agent = w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Papers").text("agent", "id")
 	w.key = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "test").text("key")
 	return w
@@ -160,15 +161,18 @@ func TestCountsAndYearsAreServed(t *testing.T) {
 	source := w.add(t, "Works", englishWorks, "--default", "--language", "en")
 
 	all := w.find(t, "flowers", "") // one of the two has no year
-	if fmt.Sprint(all.at("years")) != "[map[count:1 year:1843]]" || all.at("total") != 2.0 || all.at("undatedExcluded") != 0.0 || all.text("sourceId") != source {
+	if fmt.Sprint(all.at("years")) != "[map[count:1 year:1843]]" || all.at("total") != 2.0 ||
+		all.at("undatedExcluded") != 0.0 || all.text("sourceId") != source {
 		t.Errorf("all: %v", all.body)
 	}
 	one := w.find(t, "loud", `, "numResults": 1`)
-	if len(one.ids()) != 1 || one.at("total") != 2.0 || fmt.Sprint(one.at("years")) != "[map[count:1 year:1964] map[count:1 year:1970]]" {
+	if len(one.ids()) != 1 || one.at("total") != 2.0 ||
+		fmt.Sprint(one.at("years")) != "[map[count:1 year:1964] map[count:1 year:1970]]" {
 		t.Errorf("counts are those of the page: %v", one.body)
 	}
 	old := w.find(t, "flowers", `, "toYear": 1900`)
-	if old.at("total") != 1.0 || old.at("undatedExcluded") != 1.0 || fmt.Sprint(old.at("years")) != "[map[count:1 year:1843]]" {
+	if old.at("total") != 1.0 || old.at("undatedExcluded") != 1.0 ||
+		fmt.Sprint(old.at("years")) != "[map[count:1 year:1843]]" {
 		t.Errorf("with a bound: %v", old.body)
 	}
 	plain := w.find(t, "flowers", `, "facets": false`)
@@ -187,7 +191,8 @@ func TestCountsAndYearsAreServed(t *testing.T) {
 		"with a field":    {"author:lovelase", "author:lovelace"},
 	} {
 		got := w.find(t, c.query, "")
-		if got.text("query", "corrected") != c.corrected || !slices.Equal(got.ids()[:min(1, len(got.ids()))], []string{"lovelace"}) {
+		if got.text("query", "corrected") != c.corrected ||
+			!slices.Equal(got.ids()[:min(1, len(got.ids()))], []string{"lovelace"}) {
 			t.Errorf("%s: %q was taken for %q and finds %v", name, c.query, got.text("query", "corrected"), got.ids())
 		}
 	}
@@ -202,7 +207,8 @@ func TestSearchesAreCountedAndPaidFor(t *testing.T) {
 		w.find(t, "engine", "")
 	}
 	search := call{method: "POST", path: w.below("/search"), body: `{"query": "engine"}`, key: w.key}
-	w.problem(t, call{method: "POST", path: w.below("/search"), body: `{"query": " "}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: w.below("/search"), body: `{"query": " "}`, key: w.key}, 400,
+		"invalid_request")
 	w.admin(t, "plan", "set", "--user", "ada@example.org", "--plan", "none")
 	w.problem(t, search, 402, "no_subscription")
 	w.admin(t, "plan", "set", "--user", "ada@example.org", "--plan", "open")

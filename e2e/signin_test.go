@@ -92,7 +92,8 @@ func TestPeopleSignIn(t *testing.T) {
 				t.Fatalf("after the set-up, at %s: %s", at, body)
 			}
 			elsewhere := newPerson(t, s.URL)
-			if body, _ := elsewhere.send("/sign-in", "email", email, "password", "a wrong password"); !strings.Contains(body, "Wrong e-mail address or password") {
+			if body, _ := elsewhere.send("/sign-in", "email", email, "password",
+				"a wrong password"); !strings.Contains(body, "Wrong e-mail address or password") {
 				t.Errorf("with a wrong password: %s", body)
 			}
 			if body, at := elsewhere.send("/sign-in", "email", email, "password", password, "return", "/docs"); at != "/docs" {
@@ -160,7 +161,8 @@ func checkAudit(t *testing.T, s *testkit.Server) {
 	}
 	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(admin(t, s, "audit", "verify"))
 	admin(t, s, "audit", "verify", "--noted", noted)
-	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 || !strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
+	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 ||
+		!strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
 		t.Errorf("another end: %d %s", r.Code, r.Stderr)
 	}
 }

@@ -47,7 +47,8 @@ func TestAReplyComesWhenTheEndOfItsTurnIsStored(t *testing.T) {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/turns", strings.NewReader(`{"text":"note 1"}`)))
 					var reply map[string]string
-					if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || reply["status"] != "complete" || reply["text"] != "You wrote: note 1" {
+					if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || reply["status"] != "complete" ||
+						reply["text"] != "You wrote: note 1" {
 						t.Errorf("%d %s", w.Code, w.Body)
 					}
 				})

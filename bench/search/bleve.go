@@ -49,7 +49,8 @@ var severalFields = bleveFields{
 		return map[string]any{"title": p.Title, "text": p.Text, "authors": strings.Join(p.Authors, "; ")}
 	},
 	match: func(text string) query.Query {
-		return bleve.NewDisjunctionQuery(bleveMatch("title", text, bleveTitleBoost), bleveMatch("text", text, 1), bleveMatch("authors", text, 1))
+		return bleve.NewDisjunctionQuery(bleveMatch("title", text, bleveTitleBoost),
+			bleveMatch("text", text, 1), bleveMatch("authors", text, 1))
 	},
 }
 

@@ -256,7 +256,8 @@ func TestQuestionsNeedTexts(t *testing.T) {
 
 func TestContentWords(t *testing.T) {
 	t.Parallel()
-	if got, want := contentWords("What is the Parsing of parsing, e.g. by GPT-4?", true), []string{"parsing", "e", "g", "gpt", "4"}; !reflect.DeepEqual(got, want) {
+	if got, want := contentWords("What is the Parsing of parsing, e.g. by GPT-4?",
+		true), []string{"parsing", "e", "g", "gpt", "4"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := contentWords("parsing Parsing", false); len(got) != 2 {

@@ -151,7 +151,9 @@ func build(ctx context.Context, k kind, t task, p *progress) (b built, err error
 
 // index adds all documents and returns their number and the time of the engine. Generating documents is not included:
 // it is the same for every engine and would affect the fastest most.
-func index(ctx context.Context, e engine, documents iter.Seq2[paper, error], p *progress) (added int, took time.Duration, err error) {
+func index(
+	ctx context.Context, e engine, documents iter.Seq2[paper, error], p *progress,
+) (added int, took time.Duration, err error) {
 	timed := func(f func() error) error {
 		began := time.Now()
 		err := f()
@@ -245,7 +247,9 @@ func askAll(ctx context.Context, e engine, w workload, t task, p *progress) ([]t
 }
 
 // askFor runs queries until the time is over, but at least some.
-func askFor(ctx context.Context, e engine, w workload, questions []string, limit time.Duration, atLeast int, p *progress) ([]time.Duration, error) {
+func askFor(
+	ctx context.Context, e engine, w workload, questions []string, limit time.Duration, atLeast int, p *progress,
+) ([]time.Duration, error) {
 	start := time.Now()
 	var times []time.Duration
 	for i, text := range questions {

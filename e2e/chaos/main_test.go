@@ -53,7 +53,8 @@ func program(t *testing.T) string {
 		if built.dir, built.err = os.MkdirTemp("", "carrel-chaos-*"); built.err != nil { //nolint:usetesting // it outlives the test
 			return
 		}
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path(), "carrel/e2e/chaos/server")
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false",
+			"-o", path(), "carrel/e2e/chaos/server")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build carrel/e2e/chaos/server: %w\n%s", err, out)
 		}

@@ -143,7 +143,8 @@ func (m *model) begin(id string, step, attempt int, node string) (*call, time.Du
 		return c, slow
 	}
 	if step < t.highest {
-		m.wrong = append(m.wrong, fmt.Sprintf("%s: step %d was asked for in attempt %d although step %d had begun", id, step, attempt, t.highest))
+		m.wrong = append(m.wrong,
+			fmt.Sprintf("%s: step %d was asked for in attempt %d although step %d had begun", id, step, attempt, t.highest))
 	}
 	if step > t.highest+1 {
 		m.wrong = append(m.wrong, fmt.Sprintf("%s: step %d was asked for, and step %d never", id, step, t.highest+1))
@@ -217,7 +218,8 @@ func (m *model) judge(t *testing.T) {
 	for _, wrong := range m.wrong {
 		t.Error(wrong)
 	}
-	t.Logf("model: %d calls for %d turns, %d of them for a step cut off before, %d of outdated runs", m.calls, len(m.turns), m.again, m.stale)
+	t.Logf("model: %d calls for %d turns, %d of them for a step cut off before, %d of outdated runs",
+		m.calls, len(m.turns), m.again, m.stale)
 }
 
 // tuckIn hears how many turns sleep, and says whether they may wake.

@@ -145,7 +145,8 @@ func (s *stage) ask(d dice, p *person, method, path, body string, headers ...str
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	node := s.any(d)
-	req, err := http.NewRequestWithContext(ctx, method, node.URL+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
+	req, err := http.NewRequestWithContext(ctx, method,
+		node.URL+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return reply{err: err}
 	}

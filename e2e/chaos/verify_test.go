@@ -55,11 +55,12 @@ func read(t *testing.T, driver, source string) *record {
 		turns: map[string]*storedTurn{}, messages: map[string][]storedMessage{}, events: map[string][]event{},
 		notes: map[string]bool{}, threads: map[string]string{},
 	}
-	each(t, db, `SELECT id, key, number, state, attempt, crashes, error_code FROM task WHERE kind = 'turn'`, func(scan func(...any)) {
-		var s storedTurn
-		scan(&s.id, &s.thread, &s.number, &s.state, &s.attempt, &s.crashes, &s.code)
-		r.turns[s.id] = &s
-	})
+	each(t, db, `SELECT id, key, number, state, attempt, crashes, error_code FROM task WHERE kind = 'turn'`,
+		func(scan func(...any)) {
+			var s storedTurn
+			scan(&s.id, &s.thread, &s.number, &s.state, &s.attempt, &s.crashes, &s.code)
+			r.turns[s.id] = &s
+		})
 	each(t, db, `SELECT task_id, n, state, output FROM task_step ORDER BY task_id, n`, func(scan func(...any)) {
 		var id string
 		var s storedStep
@@ -68,23 +69,26 @@ func read(t *testing.T, driver, source string) *record {
 		s.output = string(output)
 		r.turns[id].steps = append(r.turns[id].steps, s)
 	})
-	each(t, db, `SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id ORDER BY key, number, seq`, func(scan func(...any)) {
-		var id string
-		var e event
-		var attempt int
-		var payload []byte
-		scan(&id, &e.number, &e.seq, &attempt, &e.kind, &payload)
-		e.data = string(payload)
-		turn := r.turns[id]
-		turn.attempts = append(turn.attempts, attempt)
-		r.events[turn.thread] = append(r.events[turn.thread], e)
-	})
-	each(t, db, `SELECT thread_id, seq, role, text, status, turn_id, error_code FROM message ORDER BY thread_id, seq`, func(scan func(...any)) {
-		var thread string
-		var m storedMessage
-		scan(&thread, &m.seq, &m.role, &m.text, &m.status, &m.turn, &m.code)
-		r.messages[thread] = append(r.messages[thread], m)
-	})
+	each(t, db,
+		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id ORDER BY key, number, seq`,
+		func(scan func(...any)) {
+			var id string
+			var e event
+			var attempt int
+			var payload []byte
+			scan(&id, &e.number, &e.seq, &attempt, &e.kind, &payload)
+			e.data = string(payload)
+			turn := r.turns[id]
+			turn.attempts = append(turn.attempts, attempt)
+			r.events[turn.thread] = append(r.events[turn.thread], e)
+		})
+	each(t, db, `SELECT thread_id, seq, role, text, status, turn_id, error_code FROM message ORDER BY thread_id, seq`,
+		func(scan func(...any)) {
+			var thread string
+			var m storedMessage
+			scan(&thread, &m.seq, &m.role, &m.text, &m.status, &m.turn, &m.code)
+			r.messages[thread] = append(r.messages[thread], m)
+		})
 	each(t, db, `SELECT text FROM memory`, func(scan func(...any)) {
 		var text string
 		scan(&text)
@@ -253,7 +257,8 @@ func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 			t.Errorf("%q: the reply is\n%q, and in %d steps the model said\n%q", m.text, reply.text, len(said), said)
 		}
 		if m.cancelled || m.failed {
-			t.Errorf("%q completed although its sender was told otherwise (cancelled %v, failed %v)", m.text, m.cancelled, m.failed)
+			t.Errorf("%q completed although its sender was told otherwise (cancelled %v, failed %v)", m.text, m.cancelled,
+				m.failed)
 		}
 	case "cancelled":
 		if !m.cancelAsked {

@@ -72,10 +72,13 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (t
 
 // cited is a reply with everything that a reply can have.
 var cited = thread.Answer{
-	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true, Query: "codd relational model", FollowUps: []string{"When?"},
+	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true,
+	Query: "codd relational model", FollowUps: []string{"When?"},
 	Citations: []thread.Citation{{
-		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model", Authors: []string{"Edgar F. Codd"}, Year: 1970,
-		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Quote: "A relational model is proposed.", End: 31, Page: 1,
+		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model",
+		Authors: []string{"Edgar F. Codd"}, Year: 1970,
+		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685",
+		Quote: "A relational model is proposed.", End: 31, Page: 1,
 	}},
 	Checks: []thread.Check{
 		{End: 21, State: thread.Supported},
@@ -107,7 +110,8 @@ func steps(ctx context.Context, r *task.Run, argument string) error {
 		return err
 	}
 	for i := range n {
-		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1), func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
+		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1),
+			func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
 		if err != nil {
 			return err
 		}
@@ -117,7 +121,8 @@ func steps(ctx context.Context, r *task.Run, argument string) error {
 
 func stumble(ctx context.Context, r *task.Run, _ string) error {
 	stumbled := errors.New("as the message says")
-	_, err := r.Step(ctx, "stumble", "Stumbling", func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
+	_, err := r.Step(ctx, "stumble", "Stumbling",
+		func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
 	if errors.Is(err, stumbled) {
 		return nil
 	}

@@ -43,7 +43,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	streams := streamwatch.NewSlots(cfg.EventStreams)
 	api, err := httpapi.New(in.services(), httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{
-			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, Streams: streams, OAuthScopes: oauth.Scopes(),
+			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr,
+			Streams: streams, OAuthScopes: oauth.Scopes(),
 		}, problems, log)
 	if err != nil {
 		return err
@@ -88,7 +89,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return index.Run(ctx) })
-	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, index, metrics, log); err != nil {
+	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, index, metrics,
+		log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
@@ -172,7 +174,8 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx), in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
+				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx),
+				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
 				in.exports.Prune(ctx), in.Deletions.RunHousekeeping(ctx), in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {

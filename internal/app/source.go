@@ -17,6 +17,7 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 	})
 	in.Sources = source.NewService(in.Store, in.Agents, in.search, in.Clock, source.Options{
 		Guess: analysis.Guess, Languages: language.Codes(), Sealer: sealer,
-		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Payer: payer{in.Billing.Spending, cfg.SearchPrices},
+		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue,
+		Payer: payer{in.Billing.Spending, cfg.SearchPrices},
 	})
 }

@@ -43,7 +43,8 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			err = c.show(a, report, head, missing)
 		}
 		if err == nil && !ok {
-			err = errors.New("the search index is damaged; a running server repairs it when it reads the damaged part; repair it now with: carrel admin index rebuild")
+			err = errors.New("the search index is damaged; a running server repairs it when it reads the damaged part; repair " +
+				"it now with: carrel admin index rebuild")
 		}
 		return err
 	})

@@ -133,7 +133,8 @@ func printError(env Env, err error) {
 		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
 	default:
 		for _, f := range e.Fields {
-			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
+			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n",
+				strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
 		}
 	}
 }

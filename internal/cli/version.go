@@ -13,7 +13,8 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(env *Env) error {
-	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 

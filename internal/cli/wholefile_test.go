@@ -70,7 +70,8 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 		t.Errorf("while it is written there are %q", got)
 	}
 	// Another process does not take the file from the one that writes it.
-	if _, err := writeWhole(path, false, words("another")); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := writeWhole(path, false, words("another")); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("a second writer: %v", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -107,7 +108,8 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 	// One that takes the name while this one is written is not replaced.
 	late := filepath.Join(dir, "late.zip")
-	if _, err := writeWhole(late, false, func(io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
+	if _, err := writeWhole(late, false,
+		func(io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file that came meanwhile: %v", err)
 	}
 	if b, err := os.ReadFile(late); err != nil || string(b) != "first" {
@@ -118,7 +120,8 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 	b, err := os.ReadFile(path)
 	info, statErr := os.Stat(path)
-	if err != nil || statErr != nil || string(b) != "three" || info.Mode().Perm() != 0o600 || namesIn(t, dir) != "late.zip out.zip" {
+	if err != nil || statErr != nil || string(b) != "three" || info.Mode().Perm() != 0o600 ||
+		namesIn(t, dir) != "late.zip out.zip" {
 		t.Errorf("%q %v, %v, %q", b, info.Mode(), err, namesIn(t, dir))
 	}
 }

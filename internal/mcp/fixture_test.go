@@ -65,7 +65,8 @@ func fixture(t testing.TB) (address string) {
 	extensions := &sdk.ServerCapabilities{}
 	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
-		stateful: server(sdk.ServerOptions{}), stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
+		stateful:  server(sdk.ServerOptions{}),
+		stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
 		check:       func(core.Actor, message) error { return nil },
 		singleReply: func(message) bool { return false },
 		cacheKey:    func(core.Actor, message) string { return "" },
@@ -100,7 +101,9 @@ func add(s *sdk.Server, name, schema string, do toolFunc) {
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
-	s.AddTool(&sdk.Tool{Name: name, Description: "For the conformance suite: " + name, InputSchema: json.RawMessage(schema)}, sdk.ToolHandler(do))
+	s.AddTool(
+		&sdk.Tool{Name: name, Description: "For the conformance suite: " + name, InputSchema: json.RawMessage(schema)},
+		sdk.ToolHandler(do))
 }
 
 func replyWith(content ...sdk.Content) toolFunc {
@@ -128,7 +131,9 @@ var (
 )
 
 func embedded(uri string) sdk.Content {
-	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "A part of the reply."}}
+	return &sdk.EmbeddedResource{
+		Resource: &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "A part of the reply."},
+	}
 }
 
 func fixtureTools(s *sdk.Server) {
@@ -137,7 +142,8 @@ func fixtureTools(s *sdk.Server) {
 	add(s, "test_image_content", "", replyWith(image))
 	add(s, "test_audio_content", "", replyWith(&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}))
 	add(s, "test_embedded_resource", "", replyWith(embedded("test://embedded-resource")))
-	add(s, "test_multiple_content_types", "", replyWith(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
+	add(s, "test_multiple_content_types", "",
+		replyWith(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
 	add(s, "test_error_handling", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		result := &sdk.CallToolResult{}
 		result.SetError(errors.New("This tool intentionally returns an error for testing"))
@@ -156,7 +162,8 @@ func fixtureTools(s *sdk.Server) {
 	add(s, "test_logging_tool", "", logs)
 	add(s, "test_tool_with_progress", "", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for _, done := range []float64{0, 50, 100} {
-			err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: done, Total: 100})
+			err := r.Session.NotifyProgress(ctx,
+				&sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: done, Total: 100})
 			if err != nil {
 				return nil, err
 			}
@@ -184,10 +191,12 @@ func fixtureTools(s *sdk.Server) {
 		return textResult("changed")
 	})
 	add(s, "test_trigger_prompt_change", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."}, promptOf(&sdk.TextContent{Text: "x"}))
+		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."},
+			promptOf(&sdk.TextContent{Text: "x"}))
 		return textResult("changed")
 	})
-	add(s, "test_x_mcp_header", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
+	add(s, "test_x_mcp_header",
+		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
 		replyWith(&sdk.TextContent{Text: "the header fits"}))
 	add(s, "json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 		"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
@@ -218,7 +227,8 @@ func fixtureQuestions(s *sdk.Server) {
 		})
 	elicit := func(schema string) toolFunc {
 		return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			reply, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Please say", RequestedSchema: json.RawMessage(schema)})
+			reply, err := r.Session.Elicit(ctx,
+				&sdk.ElicitParams{Message: "Please say", RequestedSchema: json.RawMessage(schema)})
 			if err != nil {
 				return nil, err
 			}
@@ -226,7 +236,9 @@ func fixtureQuestions(s *sdk.Server) {
 		}
 	}
 	add(s, "test_elicitation", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
-		elicit(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
+		elicit(
+			`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`,
+		))
 	add(s, "test_elicitation_sep1034_defaults", "", elicit(`{"type":"object","properties":{
 		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
 		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`))
@@ -241,13 +253,16 @@ func fixtureQuestions(s *sdk.Server) {
 // elicitField requests one field from the user.
 func elicitField(field, kind string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{
-		Message:         "Please say " + field,
-		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind + `"}},"required":["` + field + `"]}`),
+		Message: "Please say " + field,
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind +
+			`"}},"required":["` + field + `"]}`),
 	}
 }
 
 func sampleText(question string) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{MaxTokens: 50, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: question}}}}
+	return &sdk.CreateMessageParams{
+		MaxTokens: 50, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: question}}},
+	}
 }
 
 // accepted returns a field of the user's response, if the user accepted.
@@ -281,24 +296,27 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 		}
 		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
 	}
-	add(s, "test_input_required_result_elicitation", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
-			return textResult("Hello, %v!", name)
-		}
-		return requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
-	})
-	add(s, "test_input_required_result_sampling", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if r.Params.InputResponses["capital_question"] != nil {
-			return textResult("The capital was said.")
-		}
-		return requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
-	})
-	add(s, "test_input_required_result_list_roots", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
-			return textResult("%d roots", len(roots.Roots))
-		}
-		return requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
-	})
+	add(s, "test_input_required_result_elicitation", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
+				return textResult("Hello, %v!", name)
+			}
+			return requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
+		})
+	add(s, "test_input_required_result_sampling", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if r.Params.InputResponses["capital_question"] != nil {
+				return textResult("The capital was said.")
+			}
+			return requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
+		})
+	add(s, "test_input_required_result_list_roots", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
+				return textResult("%d roots", len(roots.Roots))
+			}
+			return requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
+		})
 	confirms := func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		known, err := state(r)
 		if err != nil {
@@ -311,66 +329,76 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 	}
 	add(s, "test_input_required_result_request_state", "", confirms)
 	add(s, "test_input_required_result_tampered_state", "", confirms)
-	add(s, "test_input_required_result_multiple_inputs", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		from := r.Params.InputResponses
-		if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
-			return textResult("All three, %v.", name)
-		}
-		return requires("three", sdk.InputRequestMap{
-			"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
+	add(s, "test_input_required_result_multiple_inputs", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			from := r.Params.InputResponses
+			if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
+				return textResult("All three, %v.", name)
+			}
+			return requires("three", sdk.InputRequestMap{
+				"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
+			})
 		})
-	})
-	add(s, "test_input_required_result_multi_round", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		round, err := state(r)
-		if err != nil {
-			return nil, err
-		}
-		name, first := accepted(r.Params.InputResponses, "step1", "name")
-		color, second := accepted(r.Params.InputResponses, "step2", "color")
-		switch {
-		case second && strings.HasPrefix(round, "2 "):
-			return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
-		case first && round == "1":
-			return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
-		}
-		return requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
-	})
-	add(s, "test_input_required_result_capabilities", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if len(r.Params.InputResponses) > 0 {
-			return textResult("answered")
-		}
-		requests := sdk.InputRequestMap{}
-		if c := r.ClientCapabilities(); c != nil {
-			if c.Elicitation != nil {
-				requests["user_name"] = elicitField("name", "string")
+	add(s, "test_input_required_result_multi_round", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			round, err := state(r)
+			if err != nil {
+				return nil, err
 			}
-			if c.Sampling != nil {
-				requests["greeting"] = sampleText("Greet")
+			name, first := accepted(r.Params.InputResponses, "step1", "name")
+			color, second := accepted(r.Params.InputResponses, "step2", "color")
+			switch {
+			case second && strings.HasPrefix(round, "2 "):
+				return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
+			case first && round == "1":
+				return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
 			}
-			if c.RootsV2 != nil {
-				requests["client_roots"] = &sdk.ListRootsParams{}
+			return requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
+		})
+	add(s, "test_input_required_result_capabilities", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if len(r.Params.InputResponses) > 0 {
+				return textResult("answered")
 			}
-		}
-		if len(requests) == 0 {
-			return textResult("no input can be requested")
-		}
-		return requires("", requests)
-	})
+			requests := sdk.InputRequestMap{}
+			if c := r.ClientCapabilities(); c != nil {
+				if c.Elicitation != nil {
+					requests["user_name"] = elicitField("name", "string")
+				}
+				if c.Sampling != nil {
+					requests["greeting"] = sampleText("Greet")
+				}
+				if c.RootsV2 != nil {
+					requests["client_roots"] = &sdk.ListRootsParams{}
+				}
+			}
+			if len(requests) == 0 {
+				return textResult("no input can be requested")
+			}
+			return requires("", requests)
+		})
 }
 
 func fixtureResources(s *sdk.Server) {
 	reads := func(mime, text string, blob []byte) sdk.ResourceHandler {
 		return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}}}, nil
+			return &sdk.ReadResourceResult{
+				Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}},
+			}, nil
 		}
 	}
-	s.AddResource(&sdk.Resource{Name: "text", URI: "test://static-text", MIMEType: "text/plain"}, reads("text/plain", "This is the content of the static text resource.", nil))
-	s.AddResource(&sdk.Resource{Name: "binary", URI: "test://static-binary", MIMEType: "image/png"}, reads("image/png", "", pixel))
-	s.AddResource(&sdk.Resource{Name: "watched", URI: "test://watched-resource", MIMEType: "text/plain"}, reads("text/plain", "watched", nil))
-	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json"},
+	s.AddResource(&sdk.Resource{Name: "text", URI: "test://static-text", MIMEType: "text/plain"},
+		reads("text/plain", "This is the content of the static text resource.", nil))
+	s.AddResource(&sdk.Resource{Name: "binary", URI: "test://static-binary", MIMEType: "image/png"},
+		reads("image/png", "", pixel))
+	s.AddResource(&sdk.Resource{Name: "watched", URI: "test://watched-resource", MIMEType: "text/plain"},
+		reads("text/plain", "watched", nil))
+	s.AddResourceTemplate(
+		&sdk.ResourceTemplate{Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json"},
 		func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			id := strings.TrimSuffix(strings.TrimPrefix(r.Params.URI, "test://template/"), "/data")
-			return reads("application/json", string(marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})), nil)(ctx, r)
+			return reads("application/json",
+				string(marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})), nil)(ctx, r)
 		})
 }
 
@@ -385,21 +413,36 @@ func promptOf(content ...sdk.Content) sdk.PromptHandler {
 }
 
 func fixturePrompts(s *sdk.Server) {
-	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."}, promptOf(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."}, promptOf(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_arguments", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}}},
+	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."},
+		promptOf(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."},
+		promptOf(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
+	s.AddPrompt(&sdk.Prompt{
+		Name:        "test_prompt_with_arguments",
+		Description: "For the suite.",
+		Arguments:   []*sdk.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}},
+	},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			a := r.Params.Arguments
-			return promptOf(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])})(ctx, r)
+			return promptOf(
+				&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])},
+			)(ctx, r)
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_embedded_resource", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "resourceUri", Required: true}}},
+	s.AddPrompt(&sdk.Prompt{
+		Name:        "test_prompt_with_embedded_resource",
+		Description: "For the suite.",
+		Arguments:   []*sdk.PromptArgument{{Name: "resourceUri", Required: true}},
+	},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			return promptOf(embedded(r.Params.Arguments["resourceUri"]), &sdk.TextContent{Text: "Read it."})(ctx, r)
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "For the suite."}, func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if given, ok := accepted(r.Params.InputResponses, "user_context", "context"); ok {
-			return promptOf(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
-		}
-		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": elicitField("context", "string")}}, nil
-	})
+	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "For the suite."},
+		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if given, ok := accepted(r.Params.InputResponses, "user_context", "context"); ok {
+				return promptOf(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
+			}
+			return &sdk.GetPromptResult{
+				InputRequests: sdk.InputRequestMap{"user_context": elicitField("context", "string")},
+			}, nil
+		})
 }

@@ -95,7 +95,8 @@ func (l *listener) wait() {
 		return
 	}
 	if l.id != nil {
-		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the stream ends anyway
+		// the stream ends anyway
+		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}})
 	}
 }
 

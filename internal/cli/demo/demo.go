@@ -21,14 +21,15 @@ const (
 	AgentName = "Landmarks"
 
 	// AgentDescription tells a visitor, in the list of agents, what to ask.
-	AgentDescription = "Knows some sixty landmark works of computing and information science, from Turing in 1936 to GPT-3 in 2020."
+	AgentDescription = "Knows some sixty landmark works of computing and information science, from Turing in 1936 to " +
+		"GPT-3 in 2020."
 
 	// AgentInstructions keep answers inside the library, where every
 	// statement can be traced to a work.
 	AgentInstructions = "You are a librarian for landmark works of computing and information science, 1936 to 2020. " +
 		"Answer from the works in your library and cite each one you use. " +
-		"Name the authors and the year when you first mention a work, and prefer exact figures and dates to general praise. " +
-		"When works build on one another, say in which order. " +
+		"Name the authors and the year when you first mention a work, and prefer exact figures and dates to general " +
+		"praise. When works build on one another, say in which order. " +
 		"When the library does not hold the answer, say so plainly instead of guessing."
 )
 
