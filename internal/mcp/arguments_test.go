@@ -62,8 +62,8 @@ func with(arguments object, name string, value any) object {
 	return out
 }
 
-// TestToolsRefuseArgumentsThatTheirSchemasForbid derives invalid calls from the input schema of every tool. Each must be
-// refused with a text that names the argument.
+// TestToolsRefuseArgumentsThatTheirSchemasForbid derives invalid calls from the input schema of every tool. Each must
+// be refused with a text that names the argument.
 func TestToolsRefuseArgumentsThatTheirSchemasForbid(t *testing.T) {
 	t.Parallel()
 	in := start(t)
@@ -200,7 +200,8 @@ func TestIntegersMayHaveAZeroFraction(t *testing.T) {
 	if len(rest["memories"].([]any)) != 1 || rest["nextCursor"] != nil {
 		t.Errorf("the next page is %v", rest)
 	}
-	if code, text := c.refused("list_memories", object{"agentId": in.agent, "cursor": "tampered"}); code != "invalid_request" ||
+	if code, text := c.refused("list_memories",
+		object{"agentId": in.agent, "cursor": "tampered"}); code != "invalid_request" ||
 		!strings.Contains(text, "cursor") {
 		t.Errorf("a cursor that no page returned: %s", text)
 	}
