@@ -45,7 +45,7 @@ func (r *turnReport) measureSleeping(ctx context.Context, s turnSettings, dir st
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		return err
 	}
-	c := &carrelTurns{carrel: carrel{binary: s.slow, dir: sub}, count: s.sleeping}
+	c := &carrelTurns{carrel: carrel{binary: s.scripted, dir: sub}, count: s.sleeping}
 	if err := c.prepare(ctx); err != nil {
 		return fmt.Errorf("sleeping turns: %w", err)
 	}

@@ -136,7 +136,8 @@ func (r *turnReport) conditions() []string {
 	out := []string{
 		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is "+
 			"stored. Every reply is checked (status 200, complete, the text echoed).", textLength),
-		carrelSettings + " A turn also authenticates an API key, checks the agent and the thread, and stores question, " +
+		carrelSettings + " It is built with the scripted turns of its chaos tests (e2e/chaos/server), whose step repeats " +
+			"the text. A turn also authenticates an API key, checks the agent and the thread, and stores question, " +
 			"answer and events.",
 		fmt.Sprintf("Carrel's turns go round %d threads. The percentiles are over all turns of all rounds; where a server "+
 			"made few turns its p99 is its slowest.", r.settings.threads),
@@ -160,7 +161,7 @@ func (r *turnReport) conditions() []string {
 			"database for each server; its own processor time is in no column.", r.postgres))
 	}
 	if r.sleepers != nil {
-		out = append(out, "Sleeping turns: Carrel built with the scripted turns of its chaos tests (e2e/chaos/server). "+
+		out = append(out, "Sleeping turns: "+
 			"VmRSS with one turn asleep and with all of them, each after a collection. A turn is resumed when it sleeps in "+
 			"its step again, which the server reports every 10 ms.")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	s := turnSettings{
 		runFlags:  runFlags{carrel: self, progress: t.Output()},
 		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 50 * time.Millisecond},
-		peers:     self, slow: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
+		peers:     self, scripted: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
 	}
 	rep, err := runTurns(t.Context(), s, t.TempDir())
 	if err != nil {
@@ -120,7 +121,8 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 	}
 	text := rowText(7)
 	for body, want := range map[string]bool{
-		`{"status":"complete","text":"Well. You wrote: ` + text + `"}`:       true,
+		`{"status":"complete","text":"You wrote: ` + text + `"}`:             true,
+		`{"status":"complete","text":"Well. You wrote: ` + text + `"}`:       false,
 		`{"status":"complete","text":"You wrote: ` + rowText(8) + `"}`:       false,
 		`{"status":"complete","text":"You wrote: ` + text[:100] + `"}`:       false,
 		`{"status":"working","text":"You wrote: ` + text + `"}`:              false,
@@ -259,19 +261,14 @@ func TestTurnFlagsAreChecked(t *testing.T) {
 	}
 }
 
-func TestWithoutAScriptedServerSleepingIsLeftOutWithANote(t *testing.T) {
+func TestMissingScriptedServerIsAnError(t *testing.T) {
 	t.Parallel()
-	rep := &turnReport{}
 	s := turnSettings{
 		runFlags: runFlags{progress: t.Output()},
 		alone:    true,
-		sleeping: 10,
-		slow:     filepath.Join(t.TempDir(), "none"),
+		scripted: filepath.Join(t.TempDir(), "none"),
 	}
-	if err := rep.build(t.Context(), &s, t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
-	if s.sleeping != 0 || len(rep.notes) != 1 || !strings.Contains(rep.notes[0], "no scripted server") {
-		t.Errorf("sleeping %d, notes %v", s.sleeping, rep.notes)
+	if err := (&turnReport{}).build(t.Context(), &s, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }
