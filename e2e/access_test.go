@@ -17,9 +17,9 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestEveryOperationOnAnAgentNeedsItsGrant walks every operation of the contract below /api/agents/{agentId}, for
-// callers with every grant, by REST and by its MCP tool, against the real program. A refused call must leave every
-// table of the database as it was; an allowed one must be carried out.
+// TestEveryOperationOnAnAgentNeedsItsGrant calls every operation of the contract below /api/agents/{agentId} with every
+// grant, by REST and by its MCP tool, against the real program. A refused call must leave every table of the database
+// unchanged; an allowed one must be carried out.
 func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
 	})
 }
 
-// standing is how a caller came to an agent: what they were given first, to make things of their own with it, and what
-// they have in the end.
+// standing is a caller's relation to an agent: the grant with which they created their data, and the grant that they
+// have in the test.
 type standing struct {
 	name      string
 	everybody bool
@@ -55,24 +55,24 @@ func accessMatrix(t *testing.T, database string) {
 	for _, s := range standings {
 		for _, protocol := range []string{"REST", "MCP"} {
 			caller := m.fixture(t, s)
-			t.Run(s.name+" by "+protocol, func(t *testing.T) { // one after the other: the state is compared
+			t.Run(s.name+" by "+protocol, func(t *testing.T) { // sequential, because the database is compared
 				caller.walk(t, s, protocol)
 			})
 		}
 	}
 }
 
-// matrix is a server with the owner of all agents on it.
+// matrix is a server with the owner of all agents.
 type matrix struct {
 	*mcpWorld
 	reader     reader
 	operations map[string]contractOperation
-	// ownerKey belongs to the owner of the agents, who also administers the installation, and callerKey to the other.
+	// ownerKey belongs to the owner of the agents, who also administers the installation. callerKey belongs to the caller.
 	ownerKey, callerKey string
 	caller, stranger    string
 }
 
-// contractOperation is where the contract has an operation.
+// contractOperation is the method and path of an operation.
 type contractOperation struct{ method, path string }
 
 func newMatrix(t *testing.T, database string) *matrix {
@@ -129,8 +129,8 @@ func contractOperations(t *testing.T) map[string]contractOperation {
 	return out
 }
 
-// fixture makes an agent of the owner, with something of every kind in it that the caller made while they were a user
-// of it, and then leaves the caller the grant of a standing.
+// fixture creates an agent of the owner with data of every kind that the caller created as its user, and then gives the
+// caller the grant of a standing.
 func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	t.Helper()
 	w := &world{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
@@ -168,7 +168,7 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	return &f
 }
 
-// indexed waits until the agent's document is found, and remembers it.
+// indexed waits until search finds the agent's document, and stores its id.
 func (m *matrix) indexed(t *testing.T) {
 	t.Helper()
 	for range 600 {
@@ -181,7 +181,7 @@ func (m *matrix) indexed(t *testing.T) {
 	t.Fatal("the document was not indexed within half a minute")
 }
 
-// give leaves the caller, or everybody, with a grant.
+// give sets the grant of the caller, or of everybody.
 func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 	t.Helper()
 	whom := m.caller
@@ -200,7 +200,7 @@ func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 	}
 }
 
-// requests are good requests for every operation on the agent, those that take something away last.
+// requests returns a valid request for every operation on the agent, deletions last.
 func (m *matrix) requests(t *testing.T) []call {
 	t.Helper()
 	var out []call
@@ -220,21 +220,21 @@ func (m *matrix) requests(t *testing.T) []call {
 	return out
 }
 
-// last are the operations that the others can't follow, in the order in which they can be carried out.
+// last are the operations after which others fail, in an order in which all of them can be carried out.
 var last = []string{
 	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite",
 	"removeFeedback", "deleteThread", "deleteGrant",
 	"deleteSource", "deleteAgent",
 }
 
-// otherwise are the operations that this fixture's state refuses with another code than those of access.
+// otherwise are the operations that the state of the fixture refuses, with the error code.
 var otherwise = map[string]string{
-	"dismissMemory": "not_found", // the memory is no proposal
-	"deleteSource":  "conflict",  // it is the agent's default
-	"syncSource":    "conflict",  // it is made of uploaded files
+	"dismissMemory": "not_found", // the memory is not a proposal
+	"deleteSource":  "conflict",  // it is the agent's default source
+	"syncSource":    "conflict",  // it has uploaded files only
 }
 
-// walk sends every request, first those that must be refused.
+// walk sends every request, the refused ones first.
 func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 	t.Helper()
 	var allowed []call
@@ -275,7 +275,7 @@ func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 	}
 }
 
-// outcome makes a call and returns the code and the detail of its refusal, if any.
+// outcome makes a call and returns the error code and detail, or empty strings.
 func (m *matrix) outcome(t *testing.T, c call, protocol string) (code, detail string) {
 	t.Helper()
 	if protocol == "REST" {
@@ -297,7 +297,7 @@ func (m *matrix) outcome(t *testing.T, c call, protocol string) (code, detail st
 	return code, detail
 }
 
-// tryAny is try for replies that need not be JSON; those that are not have no body here.
+// tryAny is try for replies that may not be JSON; such a reply has no body here.
 func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	if strings.HasPrefix(c.operation, "stream") {
@@ -314,7 +314,7 @@ func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
 	return status, r
 }
 
-// tryStream opens a stream and closes it at once.
+// tryStream opens a stream and closes it immediately.
 func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), c.method, m.server.URL+c.path, http.NoBody)
@@ -337,7 +337,7 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 	return resp.StatusCode, decoded(t, body)
 }
 
-// withoutTool are the operations that have no tool, because their bodies or replies are no JSON.
+// withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON.
 var withoutTool = []string{
 	"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload",
 }
@@ -363,7 +363,7 @@ func (*matrix) toolOf(operation string) string {
 	return b.String()
 }
 
-// arguments are those of the tool that does what a request does: what stands in its path, its query and its body.
+// arguments returns the tool arguments for a request: the parameters of its path and query and the members of its body.
 func (m *matrix) arguments(t *testing.T, c call) map[string]any {
 	t.Helper()
 	out := map[string]any{}

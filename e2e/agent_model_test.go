@@ -17,16 +17,16 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// mind is a model that answers each stage of a turn as the test wants it, and sensibly where the test wants nothing.
+// mind is a fake model with scripted replies for the stages of a turn, and plausible replies for the others.
 type mind struct {
 	*modelfake.Server
 
 	mu sync.Mutex
-	// at is how a stage is answered; before is called ahead of every answer, and may hold it back: false means that it
-	// is not to be given any more.
+	// at holds the scripted replies by stage. before is called before every reply and may delay it; false means that no
+	// reply is sent.
 	at     map[string]func(modelfake.Request) modelfake.Reply
 	before func(stage string) bool
-	// paid are the stages that were answered whole, in order.
+	// paid are the stages whose reply was sent completely, in order.
 	paid []string
 }
 
@@ -52,7 +52,7 @@ func newMind(t *testing.T, format modelfake.Format) *mind {
 	return m
 }
 
-// env are the settings that have a server ask the model.
+// env returns the settings with which a server calls the model.
 func (m *mind) env(more ...string) []string {
 	return append([]string{
 		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(),
@@ -72,7 +72,7 @@ func (m *mind) hold(before func(stage string) bool) {
 	m.before = before
 }
 
-// stageOf tells by the form that is asked for which stage a request is of.
+// stageOf returns the stage of a request, which its response schema identifies.
 func stageOf(r modelfake.Request) string {
 	switch {
 	case strings.Contains(string(r.Schema), `"queries"`):
@@ -90,7 +90,7 @@ var (
 	firstOf      = regexp.MustCompile(`(?s)^.*?[.!?](?:\s|$)`)
 )
 
-// sensible is what a good model says: it searches for the question, quotes the first sentence of each passage, and
+// sensible replies like a good model: it searches for the question, quotes the first sentence of each passage, and
 // answers from the first two quotes.
 func sensible(stage string, r modelfake.Request) modelfake.Reply {
 	switch stage {
@@ -111,11 +111,11 @@ func sensible(stage string, r modelfake.Request) modelfake.Reply {
 }
 
 func says(v any) modelfake.Reply {
-	b, _ := json.Marshal(v) // of strings and numbers
+	b, _ := json.Marshal(v) // strings and numbers always marshal
 	return modelfake.Say(string(b))
 }
 
-// newThinker is a library with a model, and a thread to ask in.
+// newThinker returns a library with a model and an empty thread.
 func newThinker(t *testing.T, m *mind, env ...string) *world {
 	t.Helper()
 	w := newLibrary(t, testkit.ServerOptions{Env: m.env(env...)})
@@ -124,14 +124,13 @@ func newThinker(t *testing.T, m *mind, env ...string) *world {
 	return w
 }
 
-// event is one of a thread's stream.
+// event is an event of a thread's stream.
 type event struct {
 	kind string
 	reply
 }
 
-// follow reads the stream of the world's thread from its beginning until a turn is done, or the server is gone, or the
-// function says that it has seen enough.
+// follow reads the thread's stream from the beginning until a turn is done, the server is gone, or enough returns true.
 func (w *world) follow(t *testing.T, seen func(event) bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
@@ -168,7 +167,7 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
 			m := newMind(t, format)
-			// The first plan is thought to be too little: a second round looks further.
+			// The first plan is incomplete, so a second round of searches follows.
 			rounds := 0
 			m.at["plan"] = func(r modelfake.Request) modelfake.Reply {
 				if rounds++; rounds == 1 {
@@ -223,7 +222,7 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 	}
 }
 
-// turnStages are the stages of a turn whose model needs no second search; asking are those that ask the model.
+// turnStages are the stages of a turn without a second search; asking are the stages that call the model.
 var (
 	turnStages = []string{"prepare", "plan", "search", "read", "evidence", "plan", "answer", "check"}
 	asking     = []string{"plan", "evidence", "plan", "answer"}
@@ -235,8 +234,8 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 		t.Run("after "+turnStages[at], func(t *testing.T) {
 			t.Parallel()
 			m := newMind(t, modelfake.OpenAI)
-			// The model answers what belongs to the stages before the kill. What comes after is held until the server
-			// is gone, and never answered: nobody pays for it.
+			// The model replies to the stages before the kill. Later calls are held until the server is gone and get no reply,
+			// so they cost nothing.
 			allowed := 0
 			for _, stage := range turnStages[:at+1] {
 				if slices.Contains(asking, stage) {
@@ -260,7 +259,7 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 			w := newThinker(t, m)
 			w.send(t, w.message(aboutLoom).with("Prefer", "respond-async"), http.StatusAccepted)
 			if allowed == len(asking) {
-				// An event is told when it is stored, and so is the end of its stage.
+				// An event is sent when it is stored, and with it the end of its stage.
 				w.follow(t, func(e event) bool {
 					return e.kind != "done" && (e.text("kind") != turnStages[at] || e.text("state") == "started")
 				})
@@ -283,7 +282,7 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 	}
 }
 
-// await polls until the turn of the world's thread has ended.
+// await polls until the turn of the thread has ended.
 func (w *world) await(t *testing.T) reply {
 	t.Helper()
 	for {
@@ -303,7 +302,7 @@ func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
 	m := newMind(t, modelfake.OpenAI)
 	m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
 		reply := sensible("evidence", r)
-		reply.In, reply.Out = 1000, 2000 // at 100 dollars a million: a fifth of a dollar
+		reply.In, reply.Out = 1000, 2000 // 0.20 USD at 100 USD per million tokens
 		return reply
 	}
 	w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
@@ -341,9 +340,9 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 			m.at["plan"] = func(modelfake.Request) modelfake.Reply { return tc.reply }
 			m.mu.Unlock()
 			w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
-			// Nothing is found for it, so that there is nothing to quote in the model's place.
+			// The search finds nothing, so there are no quotes to fall back to.
 			w.problem(t, w.message("Penguins?"), tc.status, tc.code)
-			// What can be quoted is, with the reason.
+			// The reply quotes the search results and names the reason.
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
 			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") ||
 				sent.text("citations", 0, "quote") == "" {

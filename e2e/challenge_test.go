@@ -7,8 +7,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestA401NamesAnErrorOnlyIfATokenWasSent holds REST, MCP and the streams to one challenge (RFC 6750, 3.1; RFC 9728,
-// 5.1).
+// TestA401NamesAnErrorOnlyIfATokenWasSent checks that REST, MCP and event streams send the same challenge (RFC 6750,
+// 3.1; RFC 9728, 5.1).
 func TestA401NamesAnErrorOnlyIfATokenWasSent(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})

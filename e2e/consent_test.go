@@ -14,9 +14,8 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// TestAPersonAllowsAClientInABrowser goes the whole way with the real program and a real browser: a client registers
-// and sends a person to us, who signs in, reads what is asked, allows it, and is back at the client with a code that it
-// can turn into a token.
+// TestAPersonAllowsAClientInABrowser runs the authorization code flow in a real browser: a client registers and
+// redirects a user, who signs in, reads the request and allows it. The client exchanges the code for a token.
 func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -75,7 +74,7 @@ func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 	}
 }
 
-// register makes a public client and returns its id.
+// register registers a public client and returns its id.
 func register(t *testing.T, base, redirect string) string {
 	t.Helper()
 	body := `{"client_name": "Test client", "redirect_uris": ["` + redirect + `"], "token_endpoint_auth_method": "none"}`
@@ -93,7 +92,7 @@ func register(t *testing.T, base, redirect string) string {
 	return made.ID
 }
 
-// redeem turns a code into a token, and uses it.
+// redeem exchanges a code for a token and uses it.
 func redeem(t *testing.T, base string, form url.Values) {
 	t.Helper()
 	resp, err := http.PostForm(base+"/api/auth/mcp/token", form)

@@ -12,11 +12,11 @@ import (
 
 const (
 	accountPath = "/api/account"
-	// noCredential has the form of a credential's id, and is nobody's.
+	// noCredential has the form of a credential id and does not exist.
 	noCredential = "crd_00000000000000000000000000"
 )
 
-// seenOfAccounts is what takes a while to come about, or a clock that can be moved; in a database one can write it.
+// seenOfAccounts are states that take too long to reach; on PostgreSQL the test writes them to the database.
 var seenOfAccounts = []string{
 	"reply createKey 409", "reply createConnectCode 409",
 	"field Key.lastUsedAt", "field Key.lastAddress", "field Key.lastProgram",
@@ -24,7 +24,7 @@ var seenOfAccounts = []string{
 	"value ConnectCode.state=expired", "value Problem.code=step_up_required",
 }
 
-// accountCalls is a good request for every operation on the account.
+// accountCalls returns a valid request for every operation on the account.
 func (w *world) accountCalls() []call {
 	id := func(list, id string) string {
 		if id == "" {
@@ -59,13 +59,13 @@ func (w *world) accountCalls() []call {
 	}
 }
 
-// full makes a call with the key that may do all, and expects 200.
+// full makes a call with a key that has every scope of a member, and expects 200.
 func (w *world) full(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.fullKey}, http.StatusOK)
 }
 
-// browser signs somebody in and returns a call with their cookie.
+// browser signs a user in and returns a call with their cookie.
 func (w *world) browser(t *testing.T, email string) call {
 	t.Helper()
 	p := newPerson(t, w.server.URL)
@@ -141,7 +141,7 @@ func (w *world) sessions(t *testing.T) {
 	w.problem(t, browser, 401, "invalid_credential")
 	w.full(t, "DELETE", accountPath+"/sessions", "")
 	w.session = w.send(t, w.browser(t, "ada@example.org"), http.StatusOK).text("credential", "id")
-	// The cookie is for the pages and the API, and never for MCP.
+	// The session cookie is valid for the pages and the API, and never for MCP.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL+"/mcp",
 		strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`))
 	if err != nil {
@@ -181,7 +181,7 @@ func (w *world) keys(t *testing.T) {
 	w.pagedAccount(t, "audit", "events")
 }
 
-// pagedAccount reads the first page of one row of a list of the account, and the one after it.
+// pagedAccount reads the first and the second page of a list of the account, one row each.
 func (w *world) pagedAccount(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.full(t, "GET", accountPath+"/"+path+"?limit=1", "")
@@ -210,14 +210,14 @@ func (w *world) connections(t *testing.T) {
 	w.full(t, "PATCH", accountPath+"/connections/"+w.connection, `{"name": "at work"}`)
 	w.full(t, "DELETE", accountPath+"/connections/"+w.connection, "")
 	w.connection = w.full(t, "GET", accountPath+"/connections", "").text("connections", 0, "id")
-	// One that is cancelled, and one that waits.
+	// One connect code is cancelled, the other stays open.
 	cancelled := w.full(t, "POST", accountPath+"/connect-codes", "").text("connectCode", "id")
 	w.full(t, "DELETE", accountPath+"/connect-codes/"+cancelled, "")
 	w.connectCode = w.full(t, "POST", accountPath+"/connect-codes", "").text("connectCode", "id")
 	w.full(t, "GET", accountPath+"/connect-codes/"+w.connectCode, "")
 }
 
-// accountsInTime writes into the database what else takes time, and looks at it.
+// accountsInTime writes the remaining states to the database and reads them.
 func (w *world) accountsInTime(t *testing.T, at string) {
 	browser := w.browser(t, "ada@example.org")
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {

@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// seenOfProposals is what comes of memories that an agent proposes, which a test brings about in the database itself.
+// seenOfProposals are states of proposed memories, which the test writes to the database.
 var seenOfProposals = []string{
 	"value Memory.origin=agent", "value Memory.status=proposed", "field Memory.threadId", "field Memory.messageId",
 	"reply dismissMemory 200", "field MemoryDismissed.dismissed",
 }
 
-// agentCalls is a good request for every operation on what an agent reads, remembers and answers.
+// agentCalls returns a valid request for every operation on the documents, memories and replies of an agent.
 func (w *world) agentCalls() []call {
 	thread, memory := w.below("/threads/"+w.thread), w.below("/memories/"+w.memory)
 	return []call{
@@ -33,7 +33,7 @@ func (w *world) agentCalls() []call {
 	}
 }
 
-// answers asks for what belongs to a conversation besides its messages.
+// answers calls the operations of a conversation other than its messages.
 func (w *world) answers(t *testing.T) {
 	w.document = w.do(t, "POST", w.below("/search"), `{"query": "relational model codd"}`).text("results", 0, "documentId")
 	w.conditional(t, w.below("/documents/"+w.document))
@@ -64,7 +64,7 @@ func (w *world) answers(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/memories?status=dismissed"), key: w.key}, 400, "invalid_request")
 }
 
-// proposals puts into the database what an agent would, and says yes and no to it.
+// proposals writes proposed memories to the database, confirms some and dismisses others.
 func (w *world) proposals(t *testing.T, url string) {
 	ids := []string{"mem_00000000000000000000000001", "mem_00000000000000000000000002"}
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
@@ -91,7 +91,7 @@ func (w *world) proposals(t *testing.T, url string) {
 	w.do(t, "DELETE", path+"/"+ids[0], "")
 }
 
-// citedTurn reads a reply that has everything a reply can have, and exports it.
+// citedTurn reads and exports a reply with all optional members.
 func (w *world) citedTurn(t *testing.T) {
 	message := call{method: "POST", path: w.inThread("/messages"), key: w.key, body: `{"text": "cite", "research": true}`}
 	sent := w.send(t, message, http.StatusOK)

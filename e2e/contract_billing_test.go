@@ -18,10 +18,10 @@ const (
 	stripeSecret = "whsec_theSecretOfTheEndpoint0123"
 )
 
-// sold are the operations that are not there where nothing is sold.
+// sold are the operations that do not exist on a server without payment.
 var sold = map[string]bool{"startCheckout": true, "openPortal": true, "takeStripeEvent": true}
 
-// sells makes a server sell plans through a Stripe account of the test's, and declare one.
+// sells configures a server to sell plans through a fake Stripe account, and declares one plan.
 func sells(t *testing.T, opts *testkit.ServerOptions) *stripefake.Server {
 	t.Helper()
 	stripe := stripefake.New(t)
@@ -34,7 +34,7 @@ func sells(t *testing.T, opts *testkit.ServerOptions) *stripefake.Server {
 	return stripe
 }
 
-// stripeCall is a message as Stripe sends it, with an id that did not come before.
+// stripeCall returns an event as Stripe sends it, with a new id.
 func (w *world) stripeCall(s stripefake.Subscription) call {
 	now := time.Now()
 	payload := stripefake.Event("evt_"+now.Format(time.RFC3339Nano), "customer.subscription.updated", "cus_"+w.owner, s)
@@ -42,7 +42,7 @@ func (w *world) stripeCall(s stripefake.Subscription) call {
 		with("Stripe-Signature", stripefake.Sign(payload, now, stripeSecret))
 }
 
-// billing buys the plan that Ada has not, and loses it again.
+// billing buys a plan for Ada and lets it expire.
 func (w *world) billing(t *testing.T) {
 	path := adminPath + "/users/" + w.owner + "/subscription"
 	w.problem(t, call{method: "POST", path: portalPath, key: w.fullKey}, 409, "conflict")
@@ -84,7 +84,7 @@ func (w *world) billing(t *testing.T) {
 	w.notSold(t)
 }
 
-// notSold asks a server that sells nothing for what it does not have.
+// notSold calls the payment operations of a server without payment.
 func (w *world) notSold(t *testing.T) {
 	bare := &world{server: testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})}
 	bare.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")

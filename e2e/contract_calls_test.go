@@ -10,10 +10,10 @@ import (
 	"carrel/internal/testkit"
 )
 
-// noAgent has the form of an agent's id, and is nobody's.
+// noAgent has the form of an agent id and does not exist.
 const noAgent = "agt_00000000000000000000000000"
 
-// planless is a call by somebody without a plan, on an agent of theirs.
+// planless returns a call of a user without a plan, on an agent of theirs.
 func (w *world) planless(c call) call {
 	c.key, c.path = w.planlessKey, strings.Replace(c.path, w.agent, w.planlessAgent, 1)
 	return c
@@ -21,8 +21,8 @@ func (w *world) planless(c call) call {
 
 func (w *world) below(path string) string { return "/api/agents/" + w.agent + path }
 
-// calls is a good request for every operation. Sent as they are they would succeed; sent with something missing they
-// must change nothing.
+// calls returns a valid request for every operation. Unchanged, each succeeds; with an error in it, it must change
+// nothing.
 func (w *world) calls() []call {
 	thread := w.below("/threads/" + w.thread)
 	return []call{
@@ -70,18 +70,18 @@ func (w *world) calls() []call {
 	}
 }
 
-// having returns the calls of the operations that have a status. Those of the authorization server have errors in a
-// form of their own, all but that of the limits.
+// having returns the calls of the operations that document a status. The authorization server has its own error format,
+// except for rate limits.
 func (w *world) having(status int) []call {
 	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls(), w.planCalls())
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
-	if status != http.StatusNotFound { // they need more than a key to get so far
+	if status != http.StatusNotFound { // they need more than a key to get that far
 		calls = slices.Concat(calls, w.signInCalls(), w.leaveCalls())
 	}
 	return slices.DeleteFunc(calls, func(c call) bool {
-		// What is sold is not found where nothing is: see notSold.
+		// On a server without payment these operations are not found; see notSold.
 		return !slices.Contains(w.statuses[c.operation], status) || status == http.StatusNotFound && sold[c.operation]
 	})
 }
@@ -187,7 +187,7 @@ func (w *world) badRequests(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/memories/../memories"), key: w.key}, 404, "not_found")
 }
 
-// refusals sends every operation with something wrong with it, one wrong thing after the other.
+// refusals sends every operation with one error at a time.
 func (w *world) refusals(t *testing.T) {
 	const megabyte = 1 << 20
 	signedIn := w.browser(t, "ada@example.org").header["Cookie"]
@@ -223,7 +223,7 @@ func (w *world) refusals(t *testing.T) {
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
 		{413, "body_too_large", func(c call) call {
 			c.body = `{"text": "` + strings.Repeat("a", megabyte) + `"}`
-			return c.with("Expect", "100-continue") // else the refusal may be lost under what is still being sent
+			return c.with("Expect", "100-continue") // otherwise the refusal may be lost while the body is being sent
 		}},
 		{415, "unsupported_media_type", func(c call) call { return c.with("Content-Type", "text/plain") }},
 	} {
@@ -256,13 +256,13 @@ func (w *world) refusals(t *testing.T) {
 	}
 }
 
-// rateLimits uses up the limits of a second server. They come before everything else, so no credential is needed.
+// rateLimits exceeds the limits of a second server. They are checked first, so no credential is needed.
 func (w *world) rateLimits(t *testing.T) {
 	limited := testkit.StartServer(t, testkit.ServerOptions{})
 	for _, c := range w.having(http.StatusTooManyRequests) {
 		c.base = limited.URL
 		status := 0
-		for range 2000 { // the burst is 200, and 50 come back each second
+		for range 2000 { // the burst is 200 and refills at 50 per second
 			if status, _ = w.try(t, c); status == http.StatusTooManyRequests {
 				break
 			}
@@ -273,7 +273,7 @@ func (w *world) rateLimits(t *testing.T) {
 	}
 }
 
-// deletes comes last.
+// deletes runs the deletions, which must come last.
 func (w *world) deletes(t *testing.T) {
 	extra := w.do(t, "POST", w.below("/memories"), `{"text": "To be forgotten."}`).text("memory", "id")
 	w.do(t, "DELETE", w.below("/memories/"+extra), "")

@@ -15,7 +15,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheExamplesOfTheDocumentationWorkWhenPasted runs every command of /docs in a shell, as a reader would.
+// TestTheExamplesOfTheDocumentationWorkWhenPasted runs every command of /docs in a shell.
 func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -24,7 +24,7 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
 	w := &world{server: s}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
-	// The one that the examples change.
+	// The examples change this agent.
 	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
 	agent := w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
@@ -36,7 +36,7 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 		"--scope", "agents,manage,account,admin").text("key")
 	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 
-	// Somebody who is signed in, and a program that is connected.
+	// A user with a session, and a connected program.
 	newPerson(t, s.URL).send("/sign-in", "email", "ada@example.org", "password", "correct horse battery")
 	connected := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 	connect, err := http.Post(s.URL+"/api/connect/exchange", "application/json",
@@ -52,52 +52,52 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	}
 	for i, command := range rest {
 		if strings.Contains(command, "/events") {
-			// A stream has no end; that it was still open when we left is all we want to see.
+			// A stream has no end; it must still be open when curl stops.
 			rest[i] = strings.Replace(strings.TrimSpace(command), "curl", "curl --max-time 2", 1) + " || [ $? -eq 28 ]"
 		}
 		if regexp.MustCompile(`/api/account/(password|step-up|passkeys|totp)`).MatchString(command) {
-			// They need a browser that is signed in.
+			// These need a browser session.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if regexp.MustCompile(`/files/\$FILE_ID|/sync"|-X DELETE.*/uploads/`).MatchString(command) {
-			// A file is there when it has been read, which takes longer than to paste the next line; what was uploaded can't be
-			// synced; and an upload that has come to its end can't be given up.
+			// A file is listed after it was read, which takes longer than pasting the next line. Uploaded sources cannot be
+			// synchronised, and a complete upload cannot be cancelled.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "/api/admin/") && strings.Contains(command, " -X ") {
-			// The plan of the examples is the operator's to make, and no work waits to be cancelled.
+			// Only the operator creates the plan of the examples, and there is no task to cancel.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "/api/account/subscription/") || strings.Contains(command, "/api/billing/") {
-			// Nothing is sold here.
+			// The server sells no plans.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "/api/account/export") && !strings.Contains(command, " -X ") ||
 			strings.Contains(command, "-X DELETE") && regexp.MustCompile(`/api/account["\s]`).MatchString(command) {
-			// There is no export yet, or not any more; and an account is deleted in a browser alone.
+			// There is no export at this point, and accounts are deleted with a browser session only.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "/api/account/invitations/") {
-			// Nobody has invited the reader, and invitations are answered in a browser alone.
+			// There is no invitation, and invitations are answered with a browser session only.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "-X PATCH") && regexp.MustCompile(`/api/account["\s]`).MatchString(command) {
-			// An address is changed in a browser alone.
+			// An address is changed with a browser session only.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 		if strings.Contains(command, "/dismiss") {
-			// There is nothing to dismiss: only agents propose memories.
+			// There is no proposed memory: only agents propose them.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 	}
 	for i, command := range rest {
 		if strings.Contains(command, "/api/auth/mcp/") && !strings.Contains(command, "/register") &&
 			!strings.Contains(command, "/jwks") {
-			// The steps of OAuth need a browser, and what the step before has given.
+			// OAuth needs a browser, and each step needs the result of the previous one.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 	}
-	// What is deleted is needed before, and the agent last of all.
+	// Deletions run after the commands that need their objects, the agent's last.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
 	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} " +
 		"${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} " +
@@ -126,7 +126,7 @@ func removes(command string) int {
 	return 2
 }
 
-// commands reads the first steps and the requests out of the page.
+// commands returns the first steps and the requests of the page.
 func commands(t *testing.T, url string) (first string, rest []string) {
 	t.Helper()
 	resp, err := http.Get(url)

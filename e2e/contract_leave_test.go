@@ -14,12 +14,12 @@ import (
 
 const exportPath = accountPath + "/export"
 
-// seenOfLeaving is what takes a full disk to come about; in a database one can write it.
+// seenOfLeaving are states that need a full disk; on PostgreSQL the test writes them to the database.
 var seenOfLeaving = []string{
 	"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409",
 }
 
-// leaveCalls is a request for every operation with which people take what is theirs, and go.
+// leaveCalls returns a request for every operation on exports and on the deletion of accounts.
 func (w *world) leaveCalls() []call {
 	return []call{
 		{operation: "createExport", method: "POST", path: exportPath, key: w.fullKey},
@@ -37,7 +37,7 @@ func (w *world) leaveCalls() []call {
 	}
 }
 
-// leave exports an account and deletes two.
+// leave exports one account and deletes two.
 func (w *world) leave(t *testing.T) {
 	for _, c := range w.leaveCalls() {
 		if slices.Contains(w.statuses[c.operation], http.StatusNotFound) {
@@ -72,7 +72,7 @@ func (w *world) leave(t *testing.T) {
 	zoe := w.browser(t, "zoe@example.org")
 	zoe.method, zoe.body = "DELETE", `{"email": " Zoe@Example.org "}`
 	w.send(t, zoe, http.StatusOK)
-	w.problem(t, zoe, 401, "invalid_credential") // at once
+	w.problem(t, zoe, 401, "invalid_credential") // immediately
 	gone := call{method: "DELETE", path: adminPath + "/users/" + user("guy"), key: w.adminKey}
 	w.send(t, gone, http.StatusOK)
 	w.problem(t, gone, 404, "not_found")
@@ -83,7 +83,7 @@ func (w *world) leave(t *testing.T) {
 		w.send(t, appoint, http.StatusOK)
 	}
 	asGil := w.admin(t, "key", "create", "--user", "gil@example.org", "--name", "test", "--scope", "admin").text("key")
-	w.problem(t, call{method: "DELETE", path: hal, key: asGil}, 403, "forbidden") // only the owner deletes admins
+	w.problem(t, call{method: "DELETE", path: hal, key: asGil}, 403, "forbidden") // only the owner deletes administrators
 	for _, one := range []string{gil, hal} {
 		w.send(t, call{method: "DELETE", path: one, key: w.adminKey}, http.StatusOK)
 	}
@@ -91,7 +91,7 @@ func (w *world) leave(t *testing.T) {
 	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + ada, key: w.adminKey}, 409, "conflict")
 }
 
-// exported makes an export and waits until it is complete.
+// exported creates an export and waits until it is complete.
 func (w *world) exported(t *testing.T) {
 	t.Helper()
 	if got := w.full(t, "POST", exportPath, "").text("export", "status"); got != "working" {
@@ -106,7 +106,7 @@ func (w *world) exported(t *testing.T) {
 	}
 }
 
-// readArchive looks whether an archive is whole.
+// readArchive checks that an archive is complete.
 func (w *world) readArchive(t *testing.T, file call) {
 	t.Helper()
 	_, body, _, err := w.exchange(t.Context(), file)
@@ -127,7 +127,7 @@ func (w *world) readArchive(t *testing.T, file call) {
 	}
 }
 
-// leaveInTime writes into the database what takes a full disk, and looks at it.
+// leaveInTime writes the states of a full disk to the database and reads them.
 func (w *world) leaveInTime(t *testing.T, at string) {
 	w.exported(t)
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// liveKinds are all kinds that are asked at question time, each with what it needs.
+// liveKinds are the kinds of sources that are searched at query time, each with its settings.
 var liveKinds = map[string]string{
 	"openalex": ``, "crossref": ``, "arxiv": ``, "semanticscholar": ``, "pubmed": `, "secret": "k"`,
 	"europepmc": ``, "core": `, "secret": "k"`,
@@ -18,8 +18,8 @@ var liveKinds = map[string]string{
 	"mcp": `, "settings": {"url": "http://127.0.0.1:1/mcp", "tool": "search"}, "secret": "k"`,
 }
 
-// live makes sources of every live kind, and searches one that is on this machine. They belong to an agent of their
-// own: whoever asks another's in this test must not reach out into the world.
+// live creates sources of every such kind, and searches one that is served by the test. They belong to a separate
+// agent, so that other tests send no requests to the internet.
 func (w *world) live(t *testing.T) {
 	mine := w.agent
 	defer func() { w.agent = mine }()
@@ -52,7 +52,7 @@ func (w *world) live(t *testing.T) {
 	w.do(t, "DELETE", "/api/agents/"+w.agent, "")
 }
 
-// searchLive searches a source that answers, and then does not.
+// searchLive searches a source that replies, and then fails.
 func (w *world) searchLive(t *testing.T, path string) {
 	fake := federatedfake.New(t, "searxng",
 		federatedfake.Work{
@@ -74,7 +74,7 @@ func (w *world) searchLive(t *testing.T, path string) {
 	fake.Fail(403)
 	search.body = `{"query": "large data banks"}`
 	w.problem(t, search, 503, "unavailable")
-	// A document that was opened is there when the source is not.
+	// A document that was opened stays readable when the source is down.
 	if text := w.do(t, "GET", w.below("/documents/"+document), "").text("document", "text"); text == "" {
 		t.Error("the document has no text")
 	}

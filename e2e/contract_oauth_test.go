@@ -14,7 +14,7 @@ const (
 	formType  = "application/x-www-form-urlencoded"
 )
 
-// oauthCalls is a request for every operation of the authorization server.
+// oauthCalls returns a request for every operation of the authorization server.
 func (w *world) oauthCalls() []call {
 	form := map[string]string{"Content-Type": formType}
 	return []call{
@@ -38,7 +38,7 @@ func (w *world) oauthCalls() []call {
 	}
 }
 
-// oauth goes through the authorization server's operations with every reply that they have.
+// oauth calls the operations of the authorization server with every documented reply.
 func (w *world) oauth(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *world) oauth(t *testing.T) {
 	}
 }
 
-// documented sends requests for pages, which are not in the document, past the checker.
+// documented sends requests for pages, which the contract does not describe, past the checker.
 type documented struct{ checked http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

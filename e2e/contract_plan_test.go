@@ -13,18 +13,19 @@ import (
 
 const (
 	adminPath = "/api/admin"
-	// noUser and noTask have the form of ids, and are nobody's.
+	// noUser and noTask have the form of ids and do not exist.
 	noUser = "usr_00000000000000000000000000"
 	noTask = "trn_00000000000000000000000000"
 )
 
-// seenOfPlans is what takes time, money or a payment provider to come about; in a database one can write it.
+// seenOfPlans are states that need time, money or a payment provider; on PostgreSQL the test writes them to the
+// database.
 var seenOfPlans = []string{
 	"field SpendDifference.*", "value SpendDifference.of=*", "field UsageRow.*",
 	"value Task.state=queued", "value Task.state=running", "value Task.state=cancelled",
 }
 
-// planCalls is a good request for every operation on plans, usage and the installation.
+// planCalls returns a valid request for every operation on plans, usage and the installation.
 func (w *world) planCalls() []call {
 	users := adminPath + "/users/"
 	return []call{
@@ -81,7 +82,7 @@ func (w *world) planCalls() []call {
 	}
 }
 
-// run makes a call with the key of the owner, and expects 200.
+// run makes a call with the key of the owner and expects 200.
 func (w *world) run(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: adminPath + path, body: body, key: w.adminKey}, http.StatusOK)
@@ -134,7 +135,7 @@ func (w *world) plans(t *testing.T) {
 	}
 }
 
-// confined is what somebody meets whose plan has little: no chat, and no room for documents.
+// confined uses a plan without chat and without storage.
 func (w *world) confined(t *testing.T, user string) {
 	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "agents", "--scope", "agents,manage").
 		text("key")
@@ -234,7 +235,7 @@ func (w *world) grants(t *testing.T) {
 	w.full(t, "DELETE", path+"/everybody", "")
 	w.problem(t, call{method: "PUT", path: path + "/" + w.member, body: `{"grant": "owner"}`, key: w.fullKey}, 400,
 		"invalid_request")
-	for i := range 49 { // an account may have 50, and Max has one
+	for i := range 49 { // the limit is 50, and Max has one
 		w.full(t, "PUT", path+"/guest-"+strconv.Itoa(i)+"@example.org", `{"grant": "viewer"}`)
 	}
 	w.problem(t, call{method: "PUT", path: path + "/one-more@example.org", body: `{"grant": "viewer"}`, key: w.fullKey},
@@ -242,7 +243,7 @@ func (w *world) grants(t *testing.T) {
 	w.full(t, "DELETE", path+"/guest-0@example.org", "")
 }
 
-// plansInTime writes into the database what takes time or money, and looks at it.
+// plansInTime writes the remaining states to the database and reads them.
 func (w *world) plansInTime(t *testing.T, at string) {
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, `UPDATE subscription SET status = 'past_due', source = 'stripe', grace_until = 4000000000000`)
@@ -254,7 +255,7 @@ func (w *world) plansInTime(t *testing.T, at string) {
 		for state, times := range map[string]string{
 			"queued": "NULL, NULL, NULL", "running": "'elsewhere', 1, NULL", "failed": "NULL, 1, 2", "cancelled": "NULL, 1, 2",
 		} {
-			// Due in a hundred years, so that the server leaves them alone.
+			// They are due in a hundred years, so that the server does not run them.
 			execute(t, conn,
 				`INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes, run_at, deadline_at, error_code, error_detail, created_at)
 				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0, 4900000000000, 4900000000000, 'timeout', '', 1)`)

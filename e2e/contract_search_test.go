@@ -35,14 +35,14 @@ func (w *world) search(t *testing.T) {
 	w.partial(t)
 }
 
-// book is a text of three pages, each with a heading and enough words for passages of its own.
+// book returns a text of three pages, each with a heading and enough words for several passages.
 func book() string {
 	filler := strings.Repeat("Ein Käfig voller Narren, 😀 sagte sie, und niemand widersprach ihr dabei.\n\n", 30)
 	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the " +
 		"haystack.\n\n" + filler + "\fEnds.\n\n" + filler
 }
 
-// passages searches a long text and holds what is said of the place against the text.
+// passages searches a long text and compares the returned positions with the text.
 func (w *world) passages(t *testing.T) {
 	text := book()
 	source := w.add(t, "Books", fmt.Sprintf(`{"id": "book", "title": "A Book", "text": %q}`, text), "--language", "en")
@@ -76,7 +76,7 @@ func (w *world) passages(t *testing.T) {
 	}
 }
 
-// obstruct keeps the index from growing until what it returns is removed: it stands where the manifest is written.
+// obstruct prevents the index from growing until the returned path is removed: it blocks the path of the new manifest.
 func (w *world) obstruct(t *testing.T) string {
 	t.Helper()
 	obstacle := filepath.Join(w.server.Data, "index", "MANIFEST.new")
@@ -86,7 +86,7 @@ func (w *world) obstruct(t *testing.T) string {
 	return obstacle
 }
 
-// partial searches while the disk does not let the index grow.
+// partial searches while the index cannot grow.
 func (w *world) partial(t *testing.T) {
 	obstacle := w.obstruct(t)
 	file := filepath.Join(t.TempDir(), "late.jsonl")

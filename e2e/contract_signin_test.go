@@ -21,11 +21,11 @@ import (
 
 const (
 	passkeysPath, totpPath, stepUpPath = accountPath + "/passkeys", accountPath + "/totp", accountPath + "/step-up"
-	// passkeyOrigin is the address of the server with passkeys, which only their authenticator gets to see.
+	// passkeyOrigin is the public URL of the server with passkeys. Only the authenticator uses it.
 	passkeyOrigin, passkeyHost = "http://localhost:4321", "localhost"
 )
 
-// signInCalls is a request for every operation that takes a session, with a key that is good for all else.
+// signInCalls returns a request for every operation that requires a session, with an API key.
 func (w *world) signInCalls() []call {
 	return []call{
 		{
@@ -64,7 +64,7 @@ func (w *world) signInCalls() []call {
 	}
 }
 
-// authenticator is a device with one passkey after the other, without a person: it says that it has seen one.
+// authenticator is a software device that holds one passkey at a time and always reports user presence.
 type authenticator struct {
 	t       *testing.T
 	key     *ecdsa.PrivateKey
@@ -74,7 +74,7 @@ type authenticator struct {
 
 func encoded(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// data is what an authenticator signs (WebAuthn 3, 6.1): for whom, that its user is there and known, and how often.
+// data returns the authenticator data (WebAuthn 3, 6.1): the hash of the relying party, the flags and the counter.
 func (a *authenticator) data(flags byte) []byte {
 	a.counter++
 	host := sha256.Sum256([]byte(passkeyHost))
@@ -95,7 +95,7 @@ func (a *authenticator) client(kind string, options reply) []byte {
 	return b
 }
 
-// create makes a passkey and returns the body of the request that adds it.
+// create creates a passkey and returns the body of the request that adds it.
 func (a *authenticator) create(options reply, name string) string {
 	a.t.Helper()
 	var err error
@@ -109,7 +109,7 @@ func (a *authenticator) create(options reply, name string) string {
 		a.t.Fatal(err)
 	}
 	const present, known, attested = 0x01, 0x04, 0x40
-	data := append(a.data(present|known|attested), make([]byte, 16)...) // no model
+	data := append(a.data(present|known|attested), make([]byte, 16)...) // no model id
 	data = append(binary.BigEndian.AppendUint16(data, 32), a.id...)
 	// The key in COSE (RFC 9053): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
 	data = append(append(data, 0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32), public[1:33]...)
@@ -122,7 +122,7 @@ func (a *authenticator) create(options reply, name string) string {
 	})
 }
 
-// get uses the passkey and returns the body of the request that proves it.
+// get signs with the passkey and returns the body of the request that proves it.
 func (a *authenticator) get(options reply, user string) string {
 	a.t.Helper()
 	data, client := a.data(0x05), a.client("webauthn.get", options)
@@ -152,7 +152,7 @@ func (a *authenticator) answer(options reply, body, response map[string]any) str
 	return string(b)
 }
 
-// appCode is what an authenticator app shows that many steps from now.
+// appCode returns the code of an authenticator app, a number of steps from now.
 func appCode(t *testing.T, key string, steps int64) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
@@ -165,7 +165,7 @@ func appCode(t *testing.T, key string, steps int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
-// signIn changes how somebody signs in, on a server of its own: passkeys need a name.
+// signIn changes the sign-in methods of a user, on a separate server, because passkeys need a host name.
 func (w *world) signIn(t *testing.T) {
 	server := testkit.StartServer(t,
 		testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
@@ -211,7 +211,7 @@ func (w *world) signIn(t *testing.T) {
 	ok("DELETE", totpPath, "")
 }
 
-// passkeys makes, uses and removes passkeys with a device that answers as real ones do.
+// passkeys creates, uses and removes passkeys.
 func (w *world) passkeys(t *testing.T, device *authenticator, user string,
 	ok func(method, path, body string) reply, no func(method, path, body string, status int, code string),
 ) {

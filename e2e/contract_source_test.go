@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// noSource, noFile and noUpload have the form of ids, and are nobody's.
+// noSource, noFile and noUpload have the form of ids and do not exist.
 const (
 	noSource = "src_00000000000000000000000000"
 	noFile   = "fil_00000000000000000000000000"
 	noUpload = "upl_00000000000000000000000000"
 )
 
-// sourceWorld is what the calls about sources are about.
+// sourceWorld holds the ids for the calls of sources.
 type sourceWorld struct{ source, feed, file, upload string }
 
-// sourceCalls is a good request for every operation on sources.
+// sourceCalls returns a valid request for every operation on sources.
 func (w *world) sourceCalls() []call {
 	one := w.below("/sources/" + w.sources.source)
 	body, kind := form("a.txt", "A text.")
@@ -46,7 +46,7 @@ func (w *world) sourceCalls() []call {
 	}
 }
 
-// form is a multipart body of one file.
+// form returns a multipart body with one file.
 func form(name, content string) (body, contentType string) {
 	var b bytes.Buffer
 	f := multipart.NewWriter(&b)
@@ -56,16 +56,16 @@ func form(name, content string) (body, contentType string) {
 	return b.String(), f.FormDataContentType()
 }
 
-// ofFiles are the operations whose bodies are no JSON: what is wrong with those is asked for in sourceRefusals.
+// ofFiles are the operations whose bodies are not JSON; sourceRefusals tests their errors.
 var ofFiles = map[string]bool{"uploadFiles": true, "createUpload": true, "appendUpload": true}
 
-// unseenOfSources is what no test brings about: bodies of a gigabyte, and an estimate, which takes seconds to be made.
-// What is being read may be seen or not.
+// unseenOfSources are replies that no test causes: bodies of a gigabyte, and an estimate, which takes seconds. An
+// import that is being read may be seen or not.
 var unseenOfSources = []string{
 	"reply uploadFiles 413", "reply appendUpload 413", "field Import.*",
 }
 
-// moveSecret gives a source a secret and then another address, which takes the secret away.
+// moveSecret sets the secret of a source and then another URL, which removes the secret.
 func (w *world) moveSecret(t *testing.T, path string) {
 	t.Helper()
 	wiki := path + "/" + w.do(
@@ -83,7 +83,7 @@ func (w *world) moveSecret(t *testing.T, path string) {
 	w.do(t, "DELETE", wiki, "")
 }
 
-// fillSources makes sources, fills them in every way, and changes them.
+// fillSources creates sources, fills them in every way, and changes them.
 func (w *world) fillSources(t *testing.T) {
 	path := w.below("/sources")
 	before := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
@@ -116,7 +116,7 @@ func (w *world) fillSources(t *testing.T) {
 	w.sourceRefusals(t, path, one)
 }
 
-// filled waits until a source has so many files.
+// filled waits until a source has a number of files.
 func (w *world) filled(t *testing.T, one string, files int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -135,7 +135,7 @@ func (w *world) filled(t *testing.T, one string, files int) {
 	t.Fatalf("%s does not have %d files in time", one, files)
 }
 
-// sendPieces sends a file as tus does, with a break.
+// sendPieces uploads a file in chunks, like a tus client, with an interruption.
 func (w *world) sendPieces(t *testing.T, one string) {
 	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
 		with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
@@ -156,7 +156,7 @@ func (w *world) sendPieces(t *testing.T, one string) {
 	w.sources.upload = open[strings.LastIndex(open, "/")+1:]
 }
 
-// sync fills sources from outside: a feed that can't be fetched is one, too.
+// sync synchronises sources, one of them a feed that cannot be fetched.
 func (w *world) sync(t *testing.T, path string) {
 	feed := w.do(
 		t, "POST", path,
@@ -189,10 +189,10 @@ func (w *world) sync(t *testing.T, path string) {
 	if bucket.text("source", "settings", "bucket") != "papers" || bucket.at("source", "hasSecret") != true {
 		t.Errorf("made %v", bucket.body)
 	}
-	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // nobody answers: a task that failed, for those who list tasks
+	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // the import fails, which gives the task list a failed task
 }
 
-// sourceRefusals asks for what can't be done with sources.
+// sourceRefusals makes calls on sources that must be refused.
 func (w *world) sourceRefusals(t *testing.T, path, one string) {
 	first := path + "/" + w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")

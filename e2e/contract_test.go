@@ -23,7 +23,7 @@ import (
 	"carrel/internal/testkit/stripefake"
 )
 
-// seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
+// seenOnPostgres are states that a test can cause only with a connection to the database.
 var seenOnPostgres = []string{
 	"reply * 500",
 	"reply * 503",
@@ -32,8 +32,8 @@ var seenOnPostgres = []string{
 	"value Problem.code=idempotency_in_progress",
 }
 
-// TestContractOnSQLite and TestContractOnPostgres ask a real server for everything that the document promises, and
-// hold every reply against it: nothing else may be served, and nothing may be left out.
+// TestContractOnSQLite and TestContractOnPostgres call every operation of the contract on a real server and compare
+// every reply with the contract. Every documented reply must occur, and no other.
 func TestContractOnSQLite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testkit.ServerOptions{})
@@ -60,7 +60,7 @@ func TestContractOnPostgres(t *testing.T) {
 	w.nothingUnseen(t, unseenOfSources...)
 }
 
-// everything asks for all that can be had of either database.
+// everything runs the steps that work on both databases.
 func (w *world) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
@@ -86,36 +86,36 @@ func (w *world) everything(t *testing.T) {
 func (w *world) nothingUnseen(t *testing.T, allowed ...string) {
 	t.Helper()
 	if t.Failed() {
-		return // what went wrong says more than what was not reached
+		return // the first failure is more useful than the missing replies
 	}
 	for _, line := range w.checker.Unseen(allowed...) {
 		t.Errorf("in the document, but not served in this test: %s", line)
 	}
 }
 
-// world is a server with people on it, and what the test knows of them.
+// world is a server with accounts, and the ids that the test needs.
 type world struct {
 	server  *testkit.Server
 	checker *contract.Checker
 	client  *http.Client
-	// statuses are the documented ones of each operation.
+	// statuses are the documented statuses of each operation.
 	statuses map[string][]int
-	// The credentials: of a user who may do all, of the same for one agent alone, for the account alone, and of
-	// users without a plan and at their cap, who have agents of their own.
+	// Keys: of a user with all scopes, of the same user for one agent only and for the account only, and of users without
+	// a plan and at their spend cap, who have agents.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	planlessAgent, cappedAgent                           string
-	// fullKey may do all that a member may.
+	// fullKey has every scope of a member.
 	fullKey string
-	// adminKey is the owner's and may do all; member and task are whom and what it is used on.
+	// adminKey is the owner's, with every scope; member and task are the objects of its calls.
 	adminKey, member, task string
-	// owner is Ada, who buys a plan of stripe.
+	// owner is the id of Ada, who buys a plan through stripe.
 	owner  string
 	stripe *stripefake.Server
-	// What the calls are about.
+	// Ids for the calls.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string
 	sources                                                     sourceWorld
-	// code is a connect code that was used.
+	// code is a connect code that was exchanged.
 	code string
 }
 
@@ -159,10 +159,10 @@ func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 	return w
 }
 
-// admin runs an admin command with --json and returns the object that it prints.
+// admin runs an admin command with --json and returns the printed object.
 func (w *world) admin(t *testing.T, args ...string) reply {
 	t.Helper()
-	// --json stands before a last argument that is a file.
+	// --json comes before a last argument that is a file.
 	result := w.server.Admin(slices.Insert(slices.Clone(args), 2, "--json")...)
 	if result.Code != 0 {
 		t.Fatalf("carrel admin %s: exit code %d\n%s%s", strings.Join(args, " "), result.Code, result.Stdout, result.Stderr)
@@ -170,7 +170,7 @@ func (w *world) admin(t *testing.T, args ...string) reply {
 	return decoded(t, []byte(result.Stdout))
 }
 
-// reply is a JSON object with the header that it came with.
+// reply is a JSON object and the header of its response.
 type reply struct {
 	body   map[string]any
 	header http.Header
@@ -188,7 +188,7 @@ func decoded(t *testing.T, b []byte) reply {
 	return r
 }
 
-// at follows names and indexes into the body.
+// at returns a value of the body by member names and indexes.
 func (r reply) at(path ...any) any {
 	var v any = r.body
 	for _, part := range path {
@@ -216,8 +216,8 @@ func (r reply) text(path ...any) string {
 type call struct {
 	operation, method, path, body string
 	header                        map[string]string
-	key                           string // empty: none is sent
-	base                          string // empty: the world's server
+	key                           string // empty: no credential
+	base                          string // empty: the URL of the world's server
 }
 
 // with returns the call with one more header.
@@ -230,7 +230,7 @@ func (c call) with(name, value string) call {
 	return c
 }
 
-// send makes a call and fails the test unless it is answered with this status.
+// send makes a call and fails the test unless the reply has this status.
 func (w *world) send(t *testing.T, c call, status int) reply {
 	t.Helper()
 	got, r := w.try(t, c)
@@ -283,7 +283,7 @@ func (w *world) do(t *testing.T, method, path, body string) reply {
 	return w.send(t, call{method: method, path: path, body: body, key: w.key}, http.StatusOK)
 }
 
-// problem makes a call that must fail with this code.
+// problem makes a call that must fail with this error code.
 func (w *world) problem(t *testing.T, c call, status int, code string) {
 	t.Helper()
 	if r := w.send(t, c, status); r.text("code") != code {
@@ -291,8 +291,8 @@ func (w *world) problem(t *testing.T, c call, status int, code string) {
 	}
 }
 
-// conditional makes a GET again with the tag of its reply, which must then be left out. It tries again when the state
-// has changed in between, as that of a source does while its documents are indexed.
+// conditional repeats a GET with the ETag of its reply and expects 304. It retries if the state has changed in between,
+// like that of a source while its documents are indexed.
 func (w *world) conditional(t *testing.T, path string) {
 	t.Helper()
 	for range 100 {
@@ -309,7 +309,7 @@ func (w *world) conditional(t *testing.T, path string) {
 	t.Fatalf("GET %s gives another reply each time", path)
 }
 
-// paged reads the first page of one row, which must lead to another.
+// paged reads the first page, of one row, which must have a cursor to the next.
 func (w *world) paged(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.do(t, http.MethodGet, path+"?limit=1", "")
@@ -324,7 +324,7 @@ func (w *world) paged(t *testing.T, path, list string) {
 	}
 }
 
-// documentedStatuses reads which statuses each operation has.
+// documentedStatuses returns the documented statuses of each operation.
 func documentedStatuses(t *testing.T) map[string][]int {
 	t.Helper()
 	var doc struct {

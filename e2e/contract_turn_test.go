@@ -9,8 +9,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// turns asks a server whose turns can be scripted for all that a turn can come to. It has a database of its own; an
-// empty URL is SQLite.
+// turns runs scripted turns with every outcome on a server with its own database; an empty URL means SQLite.
 func (w *world) turns(t *testing.T, database string) {
 	s := &world{checker: w.checker, client: w.client, statuses: w.statuses}
 	s.server = testkit.StartServer(t, testkit.ServerOptions{
@@ -25,17 +24,17 @@ func (w *world) turns(t *testing.T, database string) {
 	s.failedTurns(t)
 	s.citedTurn(t)
 	s.followedTurn(t)
-	s.server.Stop() // what happens to databases afterwards is not for it
+	s.server.Stop() // the steps that break the database do not concern it
 }
 
 func (w *world) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
 
-// message is a call that sends a message.
+// message returns a call that sends a message.
 func (w *world) message(text string) call {
 	return call{method: "POST", path: w.inThread("/messages"), body: `{"text": "` + text + `"}`, key: w.key}
 }
 
-// workingTurn accepts a message, sees its turn work, and reads the reply as soon as it is there.
+// workingTurn sends a message, observes its running turn, and reads the reply when it is complete.
 func (w *world) workingTurn(t *testing.T) {
 	text := "steps 2; stumble; stream Hello there; slow 2s"
 	accepted := w.send(t, w.message(text).with("Prefer", "respond-async"), http.StatusAccepted)

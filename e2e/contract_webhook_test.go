@@ -15,11 +15,11 @@ import (
 
 const (
 	webhooksPath = "/api/account/webhooks"
-	// noWebhook has the form of a webhook's id, and is nobody's.
+	// noWebhook has the form of a webhook id and does not exist.
 	noWebhook = "whk_00000000000000000000000000"
 )
 
-// webhookCalls is a good request for every operation on webhooks, with the key that they need.
+// webhookCalls returns a valid request for every operation on webhooks, with the key that they need.
 func (w *world) webhookCalls() []call {
 	one := webhooksPath + "/" + w.webhook
 	return []call{
@@ -36,7 +36,7 @@ func (w *world) webhookCalls() []call {
 	}
 }
 
-// account makes a call with the key that reaches the account, and expects 200.
+// account makes a call with the key for the account and expects 200.
 func (w *world) account(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.accountKey}, http.StatusOK)
@@ -61,7 +61,7 @@ func (w *world) webhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// received waits for the next message and holds it to its signature.
+	// received waits for the next delivery and verifies its signature.
 	received := func(want string) {
 		t.Helper()
 		select {

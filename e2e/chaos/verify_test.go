@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the engine "pgx" of database/sql
-	_ "modernc.org/sqlite"             // the engine "sqlite"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx" of database/sql
+	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// record is all that the database holds in the end.
+// record is the content of the database at the end.
 type record struct {
-	// turns are by id, messages by thread in order, events by thread in order.
+	// turns are by id; messages and events are by thread, in order.
 	turns    map[string]*storedTurn
 	messages map[string][]storedMessage
 	events   map[string][]event
@@ -29,7 +29,7 @@ type storedTurn struct {
 	number                  int64
 	attempt, crashes        int
 	steps                   []storedStep
-	// attempts are of the events, in order.
+	// attempts are the attempts of the events, in order.
 	attempts []int
 }
 
@@ -43,7 +43,7 @@ type storedMessage struct {
 	role, text, status, turn, code string
 }
 
-// read reads the whole database, past the program.
+// read reads the database directly, without the program.
 func read(t *testing.T, driver, source string) *record {
 	t.Helper()
 	db, err := sql.Open(driver, source)
@@ -122,14 +122,14 @@ func each(t *testing.T, db *sql.DB, query string, fn func(scan func(...any))) {
 	}
 }
 
-// readSQLite reads the database of a node that has been stopped.
+// readSQLite reads the database of a stopped node.
 func readSQLite(t *testing.T, s *stage) *record {
 	t.Helper()
 	s.nodes[0].Stop()
 	return read(t, "sqlite", filepath.Join(s.nodes[0].Data, "carrel.db"))
 }
 
-// verify holds what the database has against what people were told and what the model said.
+// verify compares the database with the replies that clients received and with the calls of the model.
 func (s *stage) verify(r *record) {
 	s.t.Helper()
 	s.model.judge(s.t)
@@ -152,13 +152,13 @@ func (s *stage) verify(r *record) {
 		}
 	}
 	s.t.Logf("%d messages acknowledged; turns ended %v; readers connected %d times", acknowledged, ends, connections)
-	// Some may have been interrupted too often. That it was most of them would be another matter.
+	// A few turns may have been interrupted too often, but not most of them.
 	if ends["complete"] <= len(r.turns)/4 {
 		s.t.Errorf("only %d of %d turns completed: that is not what people come for", ends["complete"], len(r.turns))
 	}
 }
 
-// verifyTurn looks at one turn: it has ended, its journal is whole, and it said what the model said.
+// verifyTurn checks one turn: it has ended, its journal is complete, and its reply is the model's.
 func (s *stage) verifyTurn(turn *storedTurn) {
 	var said string
 	for i, step := range turn.steps {
@@ -185,7 +185,7 @@ func (s *stage) verifyTurn(turn *storedTurn) {
 	}
 }
 
-// verifyTalk looks at one thread: every message that was acknowledged is there once, in order, with one reply.
+// verifyTalk checks one thread: it holds every acknowledged message once, in order, with one reply.
 func (s *stage) verifyTalk(r *record, c *talk) (acknowledged int) {
 	s.t.Helper()
 	if got := r.threads[c.thread]; got != "idle" {
@@ -220,8 +220,8 @@ func (s *stage) verifyTalk(r *record, c *talk) (acknowledged int) {
 	return acknowledged
 }
 
-// pairs returns the replies of a thread by what they answer: messages are numbered without gaps, and each is followed
-// by its reply.
+// pairs returns the replies of a thread by message. Messages are numbered without gaps, and each is followed by its
+// reply.
 func (c *talk) pairs(messages []storedMessage) map[string][]storedMessage {
 	replies := map[string][]storedMessage{}
 	for i, m := range messages {
@@ -239,7 +239,7 @@ func (c *talk) pairs(messages []storedMessage) map[string][]storedMessage {
 	return replies
 }
 
-// verifyReply holds a stored reply against what its sender was told.
+// verifyReply compares a stored reply with the one that the sender received.
 func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 	t := c.s.t
 	turn := r.turns[reply.turn]
@@ -267,7 +267,7 @@ func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 	}
 }
 
-// verifyReader holds what a reader saw, over all its connections, against what is stored.
+// verifyReader compares the events that a reader received over all its connections with the stored ones.
 func (s *stage) verifyReader(r *record, c *talk) {
 	s.t.Helper()
 	stored := r.events[c.thread]
