@@ -15,22 +15,22 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// mark makes a word that is nowhere else, for one field of one person.
+// mark returns a unique word for one field of one account.
 func mark(person, field string) string { return "xq" + person + field + "qx" }
 
-// fieldsWithText are the fields that hold what a person wrote, or what names them. Each gets a word of its own.
+// fieldsWithText are the fields that hold texts of a user or identify them. Each gets a unique word.
 var fieldsWithText = []string{
 	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
 	"thread", "question", "renamed", "memory",
 	"card", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
 }
 
-// textWriter is a person who fills every field that there is.
+// textWriter is a user with data in every field.
 type textWriter struct {
 	name, email, key, agent string
 }
 
-// fillAccount makes an account with a word in every field.
+// fillAccount creates an account with a unique word in every field.
 func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	t.Helper()
 	m := func(field string) string { return mark(person, field) }
@@ -95,10 +95,10 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	return who
 }
 
-// until waits for something to become true.
+// until waits until a condition holds.
 func (w *world) until(t *testing.T, done func() bool) {
 	t.Helper()
-	patience := time.After(2 * time.Minute) // far more than it takes on a busy machine
+	patience := time.After(2 * time.Minute) // far more than needed on a busy machine
 	for !done() {
 		select {
 		case <-patience:
@@ -108,8 +108,8 @@ func (w *world) until(t *testing.T, done func() bool) {
 	}
 }
 
-// found returns the words of a person that are in any file of a folder: in the bytes, and among the terms of the search
-// index, which are packed.
+// found returns the words of a user that occur in any file of a folder: in its bytes, or among the terms of the search
+// index, which are compressed.
 func found(t *testing.T, dir, person string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -135,7 +135,7 @@ func found(t *testing.T, dir, person string) map[string][]string {
 	return out
 }
 
-// termsOf lists what a segment of the index holds.
+// termsOf returns the terms of an index segment.
 func termsOf(t *testing.T, path string) string {
 	t.Helper()
 	if !strings.HasSuffix(path, ".segment") {
@@ -161,7 +161,7 @@ func termsOf(t *testing.T, path string) string {
 	return out.String()
 }
 
-// TestAfterADeletionNothingIsLeftInTheDataFolder looks through every file of a stopped installation.
+// TestAfterADeletionNothingIsLeftInTheDataFolder searches every file of a stopped installation.
 func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, w *world, who textWriter){
@@ -198,7 +198,7 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			), client: http.DefaultClient}
 			w.fillAccount(t, "ada")
 			bob := w.fillAccount(t, "bob")
-			// A copy from before a migration holds all accounts as they were.
+			// A backup from before a migration holds all accounts.
 			old := filepath.Join(w.server.Data, "carrel.db.before-v1")
 			if err := os.WriteFile(old, []byte(mark("bob", "name")), 0o600); err != nil {
 				t.Fatal(err)
@@ -208,7 +208,7 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			for field, files := range left {
 				t.Errorf("the %s of the deleted account is in %v", field, files)
 			}
-			// The other account is whole, which shows that the search finds what is there.
+			// The other account is complete, which shows that the test can find words.
 			kept := found(t, w.server.Data, "ada")
 			for _, field := range fieldsWithText {
 				if len(kept[field]) == 0 && !replacedFields[field] {
@@ -219,5 +219,5 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 	}
 }
 
-// replacedFields were changed by their owner, so that the account that stays does not have them either.
+// replacedFields were overwritten by their owner, so the remaining account does not have them either.
 var replacedFields = map[string]bool{"thread": true}

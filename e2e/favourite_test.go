@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestAnyCardCanBeRemovedByItsID holds REST and MCP to one rule: the id in the reply removes the favourite, whatever
-// characters it has.
+// TestAnyCardCanBeRemovedByItsID checks, in REST and MCP, that the id in the reply removes the favourite, with any
+// characters in it.
 func TestAnyCardCanBeRemovedByItsID(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})

@@ -16,16 +16,16 @@ import (
 	"carrel/internal/testkit/hostile"
 )
 
-// envHostile has every hostile file uploaded; without it those are that a limit of the whole server is about.
+// envHostile uploads every hostile file; without it only those that reach a limit of the whole server.
 const envHostile = "CARREL_HOSTILE"
 
-// usage is what a process has used: its memory now and at most, in bytes, and its CPU time.
+// usage is the resource use of a process: current and peak memory in bytes, and CPU time.
 type usage struct {
 	rss, most int64
 	cpu       time.Duration
 }
 
-// usageOf reads what the kernel says of a process, where it does.
+// usageOf reads the resource use from /proc, where that exists.
 func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -36,7 +36,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
-		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // other lines are no numbers
+		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // other lines have no number
 		switch name {
 		case "VmRSS":
 			u.rss = kb << 10
@@ -44,8 +44,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 			u.most = kb << 10
 		}
 	}
-	// The name of the program stands in parentheses and may hold anything; user and system time are 12 and 13 fields after
-	// it.
+	// The program name is in parentheses and may contain anything; user and system time are 12 and 13 fields after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, f := range fields[11:13] {
 		ticks, _ := strconv.ParseInt(f, 10, 64) // the kernel writes numbers
@@ -54,7 +53,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	return u, true
 }
 
-// upload puts a file into a source of its own and returns the path of the source.
+// upload adds a file to a new source and returns the path of the source.
 func (w *world) upload(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	one := w.below("/sources") + "/" +
@@ -83,11 +82,11 @@ func (w *world) imported(t *testing.T, one string) reply {
 	return reply{}
 }
 
-// reasonOf is why a file was refused, as the web app shows it.
+// reasonOf returns the reason why a file was refused, as the web app shows it.
 func reasonOf(got reply) string { return got.text("source", "import", "errors", 0, "reason") }
 
 // TestHostileUploadsSayWhichLimitTheyReach uploads hostile files to a real server. With CARREL_HOSTILE set it uploads
-// all of them and prints what each costs.
+// all of them and prints the cost of each.
 func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
@@ -116,7 +115,7 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 	}
 }
 
-// TestFourHostileFilesAtOnceTakeLittleMemory holds the memory of a server that reads them all at the same time.
+// TestFourHostileFilesAtOnceTakeLittleMemory limits the memory of a server that reads four of them at the same time.
 func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 20

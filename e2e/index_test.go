@@ -17,7 +17,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// ledger is n small documents, each with a word of its own: "token17".
+// ledger returns n small documents, each with a unique word: "token17".
 func ledger(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -27,7 +27,7 @@ func ledger(n int) string {
 	return b.String()
 }
 
-const manyNotes = 6_000 // enough for a rebuild that takes a moment and tells of itself
+const manyNotes = 6_000 // enough for a rebuild that takes a while and logs its progress
 
 func TestSearchesGoOnDuringARebuild(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 	}
 }
 
-// sound waits until the index is whole: so many documents, every change, and nothing wrong.
+// sound waits until the index is complete: this number of documents, every change, and no problems.
 func (w *world) sound(t *testing.T, documents int) {
 	t.Helper()
 	var last testkit.Result
@@ -90,7 +90,7 @@ func (w *world) sound(t *testing.T, documents int) {
 	t.Fatalf("the index is not whole in 30 s: %+v", last)
 }
 
-// removeIndex removes the index's folder. The server may write into it meanwhile, so that once need not be enough.
+// removeIndex removes the index folder. It retries, because the server may write to the folder meanwhile.
 func removeIndex(t *testing.T, data string) {
 	t.Helper()
 	var err error
@@ -115,7 +115,7 @@ func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 				t.Fatal("no rebuild has begun in 30 s")
 			}
 		}
-		time.Sleep(pause) // where in the rebuild it is killed does not matter, as long as it is not always the same
+		time.Sleep(pause) // a random point of the rebuild
 		w.server.Kill()
 		w.server.Start()
 		w.sound(t, manyNotes)
@@ -140,7 +140,7 @@ func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
 	go func() {
 		added <- w.server.Admin("source", "add", "--agent", w.agent, "--name", "Ledger", "--json", file)
 	}()
-	w.awaitSource(t, "Ledger", "indexing") // and so the command waits for the server
+	w.awaitSource(t, "Ledger", "indexing") // so the command waits for the server
 	w.server.Kill()
 	if err := os.RemoveAll(obstacle); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
 		t.Fatalf("%d servers say how far they are", n)
 	}
 	began := time.Now()
-	w.add(t, "Ledger", ledger(5)) // nothing new, and so the server will say nothing
+	w.add(t, "Ledger", ledger(5)) // nothing changes, so the server reports nothing
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("waited %v", took)
 	}

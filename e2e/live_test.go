@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// A turn that quotes a page of the web keeps it: long after the page has changed and the server was started again, the
-// quote stands where the citation says, and the favourite has a document.
+// A turn that quotes a web page stores it: after the page has changed and the server was restarted, the quote is still
+// at the position in the citation, and the favourite still has its document.
 func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testkit.ServerOptions{})
@@ -46,13 +46,13 @@ func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 	if quote := string([]rune(document)[start:end]); quote != citation["quote"] || document != work.Text {
 		t.Errorf("the citation is %v, and there stands %q", citation, quote)
 	}
-	// Both are documents of the source by now; a result that nobody wanted is none.
+	// Both are documents of the source now; a result that was not cited is not stored.
 	sources, _ := w.do(t, "GET", w.below("/sources"), "").at("sources").([]any)
 	at := slices.IndexFunc(sources, func(s any) bool { return s.(map[string]any)["id"] == source })
 	if n := sources[at].(map[string]any)["documents"]; n != 2.0 || saved == "" {
 		t.Errorf("the source has %v documents, and %q is saved", n, saved)
 	}
-	// The page as it is now is still shown as it was cited.
+	// The document keeps the cited text.
 	again := w.do(t, "POST", w.below("/search"), fmt.Sprintf(`{"query": "memex device", "sourceId": %q}`, source))
 	if again.text("results", 0, "documentId") != citation["documentId"] {
 		t.Errorf("found %v", again.body)

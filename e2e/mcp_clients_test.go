@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRealMCPClientsWorkWithAKey drives the clients that people use: both SDKs of TypeScript, mcp-remote in between,
-// and the inspector in both eras.
+// TestRealMCPClientsWorkWithAKey drives common clients: both TypeScript SDKs, mcp-remote, and the inspector in both
+// eras of the protocol.
 func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -51,9 +51,8 @@ func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	}
 }
 
-// TestRealMCPClientsWorkThroughOAuth has programs register, send their person through the real pages, and use what they
-// were allowed: mcp-remote for a program behind it, and the inspector in both eras. The SDKs are in
-// TestRealClientsConnect.
+// TestRealMCPClientsWorkThroughOAuth lets programs register, send their user through the real pages, and use the
+// granted access: mcp-remote, and the inspector in both eras. TestRealClientsConnect tests the SDKs.
 func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -71,7 +70,7 @@ func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	}
 }
 
-// TestClientsStepUp has the clients of TypeScript ask their person for more when a tool needs it.
+// TestClientsStepUp checks that the TypeScript clients request a wider scope when a tool needs it.
 func TestClientsStepUp(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestBadMessagesAreRefusedInTheProtocolsWords sends what no good client sends.
+// TestBadMessagesAreRefusedInTheProtocolsWords sends malformed and forbidden messages.
 func TestBadMessagesAreRefusedInTheProtocolsWords(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})
@@ -23,7 +23,7 @@ func TestBadMessagesAreRefusedInTheProtocolsWords(t *testing.T) {
 	for name, tc := range map[string]struct {
 		raw    raw
 		status int
-		code   any // of the error: a number is JSON-RPC's, a text a problem's, nil none
+		code   any // of the error: a number in JSON-RPC, a string in a problem, nil without an error
 	}{
 		"no credential": {
 			raw{body: ping, header: map[string]string{"Authorization": ""}}, 401, "missing_credential",
@@ -102,7 +102,7 @@ func (w *mcpWorld) modernNamed(method, name, params string) raw {
 	return w.modern(method, name, params, "")
 }
 
-// TestAToolBeyondTheScopeIsAChallenge has clients ask for more, and for what they have.
+// TestAToolBeyondTheScopeIsAChallenge calls tools within and beyond the scope of a key.
 func TestAToolBeyondTheScopeIsAChallenge(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})
@@ -134,7 +134,7 @@ func TestAThousandSessionsAtOnce(t *testing.T) {
 	w := newMCPWorld(t, testkit.ServerOptions{})
 	ids := make([]string, 1000)
 	var wait sync.WaitGroup
-	slots := make(chan struct{}, 100) // connections, so that a small machine does not run out of files
+	slots := make(chan struct{}, 100) // connections, so that a small machine does not run out of file descriptors
 	for i := range ids {
 		wait.Go(func() {
 			slots <- struct{}{}
@@ -160,7 +160,7 @@ func TestAThousandSessionsAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// TestAQuestionIsATask follows a task over a restart, and cancels another.
+// TestAQuestionIsATask follows a task over a restart, and cancels another one.
 func TestAQuestionIsATask(t *testing.T) {
 	t.Parallel()
 	const knows = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
@@ -215,7 +215,7 @@ func TestAQuestionIsATask(t *testing.T) {
 	if got := ended(third); got.text("result", "status") != "completed" || got.at("result", "result", "isError") != true {
 		t.Errorf("one that fails: %v", got.body)
 	}
-	// Who does not know tasks is not given any.
+	// A client without the extension gets no task.
 	if _, _, got := w.exchange(t,
 		w.modern("tasks/get", first, `"taskId":"`+first+`"`, "")); got.at("error", "code") != -32021.0 {
 		t.Errorf("without the extension: %v", got.body)

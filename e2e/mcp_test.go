@@ -23,10 +23,10 @@ const (
 	stateless = "2026-07-28"
 )
 
-// mcpWorld is a server whose turns can be scripted, with two people on it.
+// mcpWorld is a server with scripted turns and two accounts.
 type mcpWorld struct {
 	*world
-	theirs, bob string // an agent and a key of somebody else
+	theirs, bob string // an agent and a key of another account
 	limited     string // a key without the scope to manage agents
 }
 
@@ -49,7 +49,7 @@ func newMCPWorld(t *testing.T, opts testkit.ServerOptions) *mcpWorld {
 	return w
 }
 
-// bearerTransport sends a credential along.
+// bearerTransport adds a bearer token to every request.
 type bearerTransport struct{ key string }
 
 func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -58,7 +58,7 @@ func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect is the SDK's client at a version.
+// connect connects an SDK client with a protocol version.
 func (w *mcpWorld) connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
@@ -75,7 +75,7 @@ func (w *mcpWorld) connect(t *testing.T, version string, o *mcp.ClientOptions) *
 	return session
 }
 
-// inBothEras runs a test for a client of each.
+// inBothEras runs a test with a client of each era.
 func inBothEras(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", stateful, stateless} {
@@ -185,7 +185,7 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 			t.Errorf("structured: %v", got.body)
 		}
 
-		// Past the wait there is no reply yet, and where it will be.
+		// After the wait there is no reply yet, but the result says where it will be.
 		_, text, late := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "slow 4s; stream Late but here"})
 		if late.text("status") != "working" || !strings.Contains(text, "get_messages") {
 			t.Fatalf("past the wait: %s %v", text, late.body)
@@ -271,7 +271,7 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 	})
 }
 
-// raw is a request as a client without a library makes it.
+// raw is a request of a client without a library.
 type raw struct {
 	method, key, version, session, body string
 	header                              map[string]string
@@ -310,7 +310,7 @@ func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
 	return res
 }
 
-// exchange sends a raw request and reads the whole reply. Of a stream the last message is returned.
+// exchange sends a raw request and reads the whole reply. For a stream it returns the last message.
 func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header, message reply) {
 	t.Helper()
 	res := w.request(t, r)
@@ -325,7 +325,7 @@ func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header
 	return res.StatusCode, res.Header, decoded(t, body)
 }
 
-// modern is a raw request of the stateless era.
+// modern returns a raw request of the stateless era.
 func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 	if params != "" {
 		params += ","
@@ -342,7 +342,7 @@ func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 	}
 }
 
-// begin begins a session and returns its id.
+// begin starts a session and returns its id.
 func (w *mcpWorld) begin(t *testing.T, key string) string {
 	t.Helper()
 	status, header, got := w.exchange(t, raw{
@@ -372,8 +372,7 @@ func (w *mcpWorld) memoriesIn(t *testing.T, key, session string) (int, reply) {
 	return status, got
 }
 
-// TestASessionOutlivesTheServer has a client go on with its session after a restart and after a crash, as if nothing
-// had happened, and nobody else with it.
+// TestASessionOutlivesTheServer continues a session after a restart and after a crash; another account cannot.
 func TestASessionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})
@@ -390,7 +389,7 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	w.server.Kill()
 	w.server.Start()
 	var wait sync.WaitGroup
-	for range 20 { // of which one brings it back
+	for range 20 { // one of them resumes it
 		wait.Go(func() {
 			if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK {
 				t.Errorf("after a crash: %d %v", status, got.body)
@@ -410,7 +409,7 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// follow reads the messages of a stream until it ends; comments are left out.
+// follow reads the messages of a stream until it ends, without comments.
 func follow(t *testing.T, res *http.Response) <-chan reply {
 	t.Helper()
 	if res.StatusCode != http.StatusOK {
@@ -484,7 +483,7 @@ func TestNewsReachWhoeverListens(t *testing.T) {
 				t.Errorf("somebody else is told: %v", news.body)
 			default:
 			}
-			// A server that stops ends its streams, and with a word where the protocol has one.
+			// A server that shuts down ends its streams, with a final message where the protocol has one.
 			w.server.Stop()
 			if last := <-listening; last.text("result", "resultType") != "complete" {
 				t.Errorf("the last word: %v", last.body)
@@ -498,7 +497,7 @@ func TestNewsReachWhoeverListens(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirCredential fails by its own time-out where they do not.
+// TestStreamsEndWithTheirCredential times out if they do not.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()
 	w := newMCPWorld(t, testkit.ServerOptions{})

@@ -22,10 +22,10 @@ import (
 	"carrel/internal/testkit"
 )
 
-// clientsFolder holds the programs of others that are driven here, pinned by its lock file.
+// clientsFolder holds the third-party clients, pinned by a lock file.
 const clientsFolder = "clients"
 
-// nodeProgram returns the Node that the clients are run with, or skips the test.
+// nodeProgram returns the path of Node.js, or skips the test.
 func nodeProgram(t *testing.T) string {
 	t.Helper()
 	node, err := filepath.Abs(filepath.Join(clientsFolder, "node_modules", ".bin", "node"))
@@ -38,7 +38,7 @@ func nodeProgram(t *testing.T) string {
 	return node
 }
 
-// newOwner starts a server with an account and returns a browser in which its owner is not signed in yet.
+// newOwner starts a server with an account and returns a browser in which its owner is not signed in.
 func newOwner(t *testing.T, o testkit.ServerOptions) *flow {
 	t.Helper()
 	server := testkit.StartServer(t, o)
@@ -47,8 +47,8 @@ func newOwner(t *testing.T, o testkit.ServerOptions) *flow {
 	return newFlow(t, server)
 }
 
-// allow goes to where a client sends its user, signs in there where that is asked, allows it, and follows the answer to
-// the client. It returns the answer.
+// allow opens the authorization page of a client, signs in if needed, allows the request, and follows the redirect to
+// the client. It returns the client's response.
 func (f *flow) allow(address string) *url.URL {
 	f.Helper()
 	page := f.do(http.MethodGet, address, "")
@@ -71,8 +71,8 @@ func (f *flow) allow(address string) *url.URL {
 	return to
 }
 
-// run runs a client's program and plays its user. The program prints OPEN and an address for the user to go to, SECRET
-// and what no log may hold, and ends well if all went as it should.
+// run runs a client program and acts as its user. The program prints OPEN and a URL for the user, and SECRET and a
+// value that no log may contain. It must exit with 0.
 func (f *flow) run(node string, args ...string) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 2*time.Minute)
@@ -97,7 +97,7 @@ func (f *flow) run(node string, args ...string) {
 			f.visit(f.allow(rest))
 		case word == "SECRET":
 			f.secrets = append(f.secrets, rest)
-		case strings.HasPrefix(line, f.server.URL+"/api/auth/mcp/authorize?"): // how the conformance suite asks for it
+		case strings.HasPrefix(line, f.server.URL+"/api/auth/mcp/authorize?"): // printed by the conformance suite
 			f.visit(f.allow(line))
 		default:
 			said = append(said, line)
@@ -109,7 +109,7 @@ func (f *flow) run(node string, args ...string) {
 	f.Logf("%s", strings.Join(said, "\n"))
 }
 
-// visit brings an answer to the client that waits for it.
+// visit follows the redirect to a waiting client.
 func (f *flow) visit(answer *url.URL) {
 	f.Helper()
 	if r := f.do(http.MethodGet, answer.String(), ""); r.status != http.StatusOK {
@@ -117,8 +117,7 @@ func (f *flow) visit(answer *url.URL) {
 	}
 }
 
-// TestRealClientsConnect drives the OAuth clients that people use, each in the way that it was written, through the
-// real pages.
+// TestRealClientsConnect drives common OAuth clients through the real pages.
 func TestRealClientsConnect(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -140,7 +139,7 @@ func TestRealClientsConnect(t *testing.T) {
 	}
 }
 
-// TestAClientShowsItsDocument has a client that has an address instead of a registration.
+// TestAClientShowsItsDocument uses a client with a metadata document instead of a registration.
 func TestAClientShowsItsDocument(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -175,7 +174,7 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	}
 }
 
-// TestTheGoSDKConnects is the client of Go programs.
+// TestTheGoSDKConnects uses the client of the Go SDK.
 func TestTheGoSDKConnects(t *testing.T) {
 	t.Parallel()
 	f := newOwner(t, testkit.ServerOptions{})
@@ -217,7 +216,7 @@ func TestTheGoSDKConnects(t *testing.T) {
 	f.wantNoSecretsIn(f.server.Log())
 }
 
-// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the protocol's own suite in its mode for authorization
+// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the MCP conformance suite in its mode for authorization
 // servers.
 func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	t.Parallel()
@@ -231,8 +230,7 @@ func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	f.wantSuccess(results)
 }
 
-// wantSuccess reads what the suite has written down: each check must have passed, and none may be skipped or only
-// warned of.
+// wantSuccess reads the results of the suite: every check must have passed, without warnings or skips.
 func (f *flow) wantSuccess(results string) {
 	f.Helper()
 	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
@@ -251,7 +249,7 @@ func (f *flow) wantSuccess(results string) {
 	}
 }
 
-// freePort returns a port on which nobody listens.
+// freePort returns a free port.
 func freePort(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.NotFoundHandler())

@@ -17,8 +17,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestOAuthFlow goes the way of a client that knows nothing but the API's address: it is turned away, discovers,
-// registers, sends its user through the real pages, and works until its grant is revoked.
+// TestOAuthFlow runs a client that starts with only the URL of the API: it is refused, discovers the authorization
+// server, registers, sends its user through the real pages, and works until its grant is revoked.
 func TestOAuthFlow(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -72,7 +72,7 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 			`error="invalid_token", scope="agents manage offline_access"`)
 	}
 
-	// REST and MCP are one resource, and the operator can end a grant too.
+	// REST and MCP are one resource, and the operator can revoke a grant as well.
 	f.signedIn = true
 	var last flowTokens
 	for _, resource := range []string{server.URL, server.URL + "/", server.URL + "/mcp", ""} {
@@ -116,7 +116,7 @@ type flow struct {
 	metadata map[string]any
 	signedIn bool
 	secrets  []string
-	// asked is the last page that asked for consent.
+	// asked is the last consent page.
 	asked string
 }
 
@@ -165,7 +165,7 @@ func (f *flow) api(token, path string) flowReply {
 	return f.do(http.MethodGet, f.server.URL+path, "", "Authorization", "Bearer "+token)
 }
 
-// mcp begins a session of the Model Context Protocol.
+// mcp starts an MCP session.
 func (f *flow) mcp(token string) flowReply {
 	f.Helper()
 	headers := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
@@ -177,7 +177,7 @@ func (f *flow) mcp(token string) flowReply {
 			`"capabilities":{},"clientInfo":{"name":"flow","version":"1"}}}`, headers...)
 }
 
-// wantChallenge holds a refusal to what clients need to go on.
+// wantChallenge checks the challenge of a refusal.
 func (f *flow) wantChallenge(r flowReply, status int, with string) {
 	f.Helper()
 	want := "Bearer " + with + `, resource_metadata="` + f.server.URL + `/.well-known/oauth-protected-resource"`
@@ -195,7 +195,7 @@ func (f *flow) json(r flowReply) map[string]any {
 	return v
 }
 
-// discover goes from the challenge to the authorization server's metadata.
+// discover follows the challenge to the metadata of the authorization server.
 func (f *flow) discover(turnedAway flowReply) {
 	f.Helper()
 	m := regexp.MustCompile(`resource_metadata="([^"]+)"`).FindStringSubmatch(turnedAway.header.Get("WWW-Authenticate"))
@@ -236,7 +236,7 @@ func (f *flow) post(endpoint string, form url.Values, status int) flowReply {
 	return r
 }
 
-// authorize sends the user through the pages and returns the code that comes back.
+// authorize sends the user through the pages and returns the code.
 func (f *flow) authorize(client, resource string) string {
 	f.Helper()
 	sum := sha256.Sum256([]byte(f.verifier))
@@ -267,7 +267,7 @@ func (f *flow) authorize(client, resource string) string {
 	return to.Query().Get("code")
 }
 
-// signIn fills in the sign-in page and returns where that leads.
+// signIn submits the sign-in page and returns the response.
 func (f *flow) signIn(sent flowReply) flowReply {
 	f.Helper()
 	if sent.status != http.StatusSeeOther {
@@ -315,7 +315,7 @@ func (f *flow) tokens(form url.Values) flowTokens {
 	return got
 }
 
-// wantNoSecretsIn greps the server's log for everything secret that went over the wire.
+// wantNoSecretsIn searches the server's log for every secret of the flow.
 func (f *flow) wantNoSecretsIn(log string) {
 	f.Helper()
 	if !strings.Contains(log, "/api/auth/mcp/token") {

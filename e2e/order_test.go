@@ -15,8 +15,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRefusalsComeInOneOrder sends every operation of the contract requests that are wrong in several ways at once, and
-// wants the refusal that comes first: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap), 400.
+// TestRefusalsComeInOneOrder sends requests with several errors at once to every operation of the contract, and expects
+// the error that takes precedence: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap), 400.
 func TestRefusalsComeInOneOrder(t *testing.T) {
 	t.Parallel()
 	w := newOrderWorld(t)
@@ -28,7 +28,7 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			continue
 		}
 		if rule.Access == core.AccessPublic || rule.Access == core.AccessUser {
-			continue // the protocols of these have errors of their own
+			continue // these protocols have their own errors
 		}
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -37,13 +37,13 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 	}
 }
 
-// orderWorld is a server with an agent, and credentials that may do too little.
+// orderWorld is a server with an agent, and credentials with too little access.
 type orderWorld struct {
 	*world
 	operations map[string]wrongRequest
-	// reader, account and minted are keys for agents alone, for the account alone, and of a connected program.
+	// reader, account and minted are keys for agents only, for the account only, and of a connected program.
 	reader, account, minted string
-	// planless is a key of somebody who has an agent, and no subscription; member is one of somebody who runs nothing.
+	// planless is a key of a user with an agent and no subscription; member is a key of a user who is no administrator.
 	planless, planlessAgent, member string
 }
 
@@ -77,7 +77,7 @@ func newOrderWorld(t *testing.T) *orderWorld {
 	return w
 }
 
-// wrongRequests makes a request for every operation of the contract.
+// wrongRequests returns a request for every operation of the contract.
 func wrongRequests(t *testing.T) map[string]wrongRequest {
 	t.Helper()
 	var doc struct {
@@ -108,7 +108,7 @@ func wrongRequests(t *testing.T) map[string]wrongRequest {
 	return out
 }
 
-// at is the request for an agent, with ids of other things that exist nowhere.
+// at returns the request for an agent; the other ids do not exist.
 func (r wrongRequest) at(agentID, key string) call {
 	var parts []string
 	for _, part := range strings.Split(r.path, "/") {
@@ -127,7 +127,7 @@ func (r wrongRequest) at(agentID, key string) call {
 	return c
 }
 
-// refusals wants every refusal that an operation has, each with a body that is wrong as well.
+// refusals checks every error of an operation, each with a body that is invalid as well.
 func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	want := func(c call, status int, code string) {
 		t.Helper()
@@ -158,7 +158,7 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	}
 	if rule.OnAgent {
 		want(op.at(unknown, w.planless), 404, "not_found")
-		want(op.at(w.agent, w.planless), 404, "not_found") // somebody else's
+		want(op.at(w.agent, w.planless), 404, "not_found") // the agent of another account
 	}
 	if rule.Metered {
 		want(op.at(w.planlessAgent, w.planless), 402, "no_subscription")
@@ -171,8 +171,8 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 // notJSON are the operations whose bodies are not JSON.
 var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
 
-// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt sends requests again with their Idempotency-Key and a
-// credential of the same user that may do less: what the first one got must not be repeated to it.
+// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt repeats requests with their Idempotency-Key and a credential
+// of the same user with less access, which must not get the stored reply.
 func TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt(t *testing.T) {
 	t.Parallel()
 	w := newOrderWorld(t)

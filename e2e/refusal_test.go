@@ -16,12 +16,12 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// refused is somebody who may not do something: with whose key, on which agent and in which thread of theirs.
+// refused is an account that is refused an operation, with its key, agent and thread.
 type refused struct {
 	email, key, keyID, agent, thread string
 }
 
-// newRefusalWorld is a server of the program itself, with its limits and a model.
+// newRefusalWorld starts the real program with rate limits and a model.
 func newRefusalWorld(t *testing.T) *mcpWorld {
 	t.Helper()
 	model := newMind(t, modelfake.OpenAI)
@@ -31,7 +31,7 @@ func newRefusalWorld(t *testing.T) *mcpWorld {
 	}}
 }
 
-// somebody makes an account with an agent and a thread, and then gives it the plan that it is to be refused for.
+// somebody creates an account with an agent and a thread, and then sets the plan for which it is refused.
 func (w *mcpWorld) somebody(t *testing.T, name, plan string) refused {
 	t.Helper()
 	who := refused{email: name + "@example.org"}
@@ -49,7 +49,7 @@ func (w *mcpWorld) somebody(t *testing.T, name, plan string) refused {
 	return who
 }
 
-// connectAs is the SDK's client with somebody's key.
+// connectAs connects an SDK client with a key.
 func (w *mcpWorld) connectAs(t *testing.T, version, key string) *mcp.ClientSession {
 	t.Helper()
 	theirs := *w.world
@@ -57,7 +57,7 @@ func (w *mcpWorld) connectAs(t *testing.T, version, key string) *mcp.ClientSessi
 	return (&mcpWorld{world: &theirs}).connect(t, version, nil)
 }
 
-// alike makes a call by REST and by MCP, in both of its eras, and wants the same refusal.
+// alike makes a call by REST and by MCP, in both eras, and expects the same refusal.
 func (w *mcpWorld) alike(
 	t *testing.T, who refused, c call, tool string, arguments map[string]any, status int, code string,
 ) {
@@ -76,7 +76,7 @@ func (w *mcpWorld) alike(
 	}
 }
 
-// asks is alike for a message, which leaves nothing behind.
+// asks is alike for a message. A refused message must leave nothing behind.
 func (w *mcpWorld) asks(t *testing.T, who refused, status int, code string) {
 	t.Helper()
 	one := "/api/agents/" + who.agent
@@ -99,7 +99,7 @@ func (w *mcpWorld) searches(t *testing.T, who refused, status int, code string) 
 	w.alike(t, who, search, "search", map[string]any{"agentId": who.agent, "query": "x"}, status, code)
 }
 
-// capabilities are what an agent says that it can do for somebody, and toolsOf what MCP shows them.
+// capabilities returns the capabilities of an agent for an account, and toolsOf the listed MCP tools.
 func (w *mcpWorld) capabilities(t *testing.T, who refused) []string {
 	t.Helper()
 	var out []string
@@ -161,7 +161,7 @@ func TestARefusalIsTheSameByRESTAndByMCP(t *testing.T) {
 func withoutSubscription(t *testing.T, w *mcpWorld, who refused) {
 	w.searches(t, who, 402, "no_subscription")
 	w.asks(t, who, 402, "no_subscription")
-	// What is theirs they read. The tools stay: what they answer says how to get on.
+	// Existing data can be read. The tools stay listed, because their errors say what to do.
 	w.send(t, call{method: "GET", path: "/api/agents/" + who.agent + "/threads/" + who.thread + "/messages", key: who.key},
 		http.StatusOK)
 	s := w.connectAs(t, stateless, who.key)
@@ -217,7 +217,7 @@ func withoutCapability(t *testing.T, w *mcpWorld, who refused) {
 	}
 }
 
-// callTool calls a tool past the SDK, and returns what HTTP answers with.
+// callTool calls a tool without the SDK and returns the HTTP response.
 func (w *mcpWorld) callTool(t *testing.T, key, tool string, arguments map[string]any) (int, http.Header, reply) {
 	t.Helper()
 	b, err := json.Marshal(arguments)
@@ -229,7 +229,7 @@ func (w *mcpWorld) callTool(t *testing.T, key, tool string, arguments map[string
 	return w.exchange(t, r)
 }
 
-// sameProblem wants two replies to be the same problem but for the request that they are about.
+// sameProblem expects two replies to be the same problem, except for the request id.
 func sameProblem(t *testing.T, rest, overMCP reply) {
 	t.Helper()
 	of := func(r reply) map[string]any {
@@ -289,7 +289,8 @@ func withoutGrant(t *testing.T, w *mcpWorld, who refused) {
 	}
 }
 
-// limited repeats a request until it is one too many: a request comes back each second, and a slow machine may use it.
+// limited repeats a request until it exceeds the rate limit. One request is refilled per second, so a slow machine may
+// need several.
 func limited(t *testing.T, try func() (int, reply)) reply {
 	t.Helper()
 	for range 200 {
@@ -321,7 +322,8 @@ func tooMany(t *testing.T, w *mcpWorld, who refused) {
 	}
 }
 
-// withoutRoom is refused before a file comes, for which there is no tool, and in an import, of which both tell.
+// withoutRoom is refused before an upload, for which there is no tool, and during an import, which both protocols
+// report.
 func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
 	one := "/api/agents/" + who.agent
 	first := w.send(t, call{method: "GET", path: one, key: who.key}, http.StatusOK).text("agent", "defaultSourceId")

@@ -16,7 +16,8 @@ import (
 	"carrel/internal/testkit/contract"
 )
 
-// newLibrary is a world with one reader and one agent, without documents. Every reply is held against the contract.
+// newLibrary returns a world with one account and one agent without documents. Every reply is checked against the
+// contract.
 func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
@@ -34,7 +35,8 @@ func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
 	return w
 }
 
-// add imports documents, one a line, and returns the id of their source. It must say that they can be found.
+// add imports documents, one per line, and returns the id of their source. The command must report that they are
+// indexed.
 func (w *world) add(t *testing.T, name, lines string, more ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
@@ -49,13 +51,13 @@ func (w *world) add(t *testing.T, name, lines string, more ...string) string {
 	return r.text("source", "id")
 }
 
-// find searches with the fields of a request beside the query, such as `, "numResults": 1`.
+// find searches with additional members of the request, such as `, "numResults": 1`.
 func (w *world) find(t *testing.T, query, fields string) reply {
 	t.Helper()
 	return w.do(t, "POST", w.below("/search"), fmt.Sprintf(`{"query": %q%s}`, query, fields))
 }
 
-// ids are those that the results came with, in order.
+// ids returns the external ids of the results, in order.
 func (r reply) ids() []string {
 	list, _ := r.at("results").([]any)
 	ids := make([]string, len(list))
@@ -65,7 +67,7 @@ func (r reply) ids() []string {
 	return ids
 }
 
-// lit are the words that a result's highlights show.
+// lit returns the highlighted words of a result.
 func (r reply) lit(result int) []string {
 	snippet := []rune(r.text("results", result, "snippet"))
 	spans, _ := r.at("results", result, "highlights").([]any)
@@ -213,7 +215,7 @@ func TestSearchesAreCountedAndPaidFor(t *testing.T) {
 	w.problem(t, search, 402, "no_subscription")
 	w.admin(t, "plan", "set", "--user", "ada@example.org", "--plan", "open")
 	w.send(t, search, 200)
-	w.server.Stop() // what is counted in memory is written down now at the latest
+	w.server.Stop() // writes the counters that are kept in memory
 
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(w.server.Data, "carrel.db")})
 	if err != nil {

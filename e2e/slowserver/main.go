@@ -1,5 +1,5 @@
-// Command slowserver is carrel for tests of the API: everything is the program's own, but a message can say what is to
-// happen in its turn. Its commands stand between semicolons and are carried out one after the other:
+// Command slowserver is carrel with turns that a message scripts, for tests of the API. The commands of a message are
+// separated by semicolons and carried out in order:
 //
 //	slow 3s          a step that takes so long
 //	steps 4          so many quick steps
@@ -9,7 +9,7 @@
 //	panic            a failure of ours
 //	cite             a reply with everything that a reply can have
 //
-// Any other message is answered as the program does.
+// Other messages are answered like in the product.
 package main
 
 import (
@@ -34,10 +34,10 @@ func main() {
 	os.Exit(cli.Main(os.Args[1:], env))
 }
 
-// scripted answers as the message says.
+// scripted runs the commands of a message.
 type scripted struct{ echo.Answerer }
 
-// commands are what a message can say, beside "stream", which alone adds to the reply.
+// commands are the commands except "stream", which adds to the reply.
 var commands = map[string]func(ctx context.Context, r *task.Run, argument string) error{
 	"slow": slow, "steps": steps, "stumble": stumble, "fail": fail,
 	"panic": func(context.Context, *task.Run, string) error { panic("as the message says") },
@@ -70,7 +70,7 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (t
 	return thread.Answer{Text: reply.String()}, nil
 }
 
-// cited is a reply with everything that a reply can have.
+// cited is a reply with all optional members.
 var cited = thread.Answer{
 	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true,
 	Query: "codd relational model", FollowUps: []string{"When?"},
