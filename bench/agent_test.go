@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestMadeUpDocumentsAreTheSameInEveryRun(t *testing.T) {
+func TestGeneratedDocumentsAreTheSameInEveryRun(t *testing.T) {
 	t.Parallel()
 	s := corpusFlags{documents: 200}
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func TestMadeUpDocumentsAreTheSameInEveryRun(t *testing.T) {
 	}
 }
 
-func TestACollectionMayBePacked(t *testing.T) {
+func TestCollectionMayBeCompressed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "acl"), 0o700); err != nil {
@@ -61,7 +61,7 @@ func TestACollectionMayBePacked(t *testing.T) {
 	}
 }
 
-func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
+func TestPacedModelTakesItsConfiguredTime(t *testing.T) {
 	t.Parallel()
 	m, err := newPacedModel(20*time.Millisecond, time.Millisecond)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
 	}
 }
 
-func TestTheShareOfATurnIsWhatTheModelDidNotTake(t *testing.T) {
+func TestShareOfATurnExcludesTheModel(t *testing.T) {
 	t.Parallel()
 	r := agentReport{
 		documents: 100_000, turns: summary{p50: 61 * time.Millisecond}, searches: summary{p50: 10 * time.Millisecond},

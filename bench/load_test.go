@@ -247,7 +247,7 @@ func TestPostedRequestsAreWellFormedAndOfOneLength(t *testing.T) {
 	}
 }
 
-func TestARepeatedReplyIsCheckedOnceAndAnotherOneAgain(t *testing.T) {
+func TestIdenticalRepliesAreCheckedOnce(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	check := onceThenSame(func(body []byte) error {

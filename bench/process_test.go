@@ -20,7 +20,7 @@ func TestResidentMemoryIsReadFromTheStatusPage(t *testing.T) {
 	}
 }
 
-func TestCPUTimeIsReadBehindAnOddProgramName(t *testing.T) {
+func TestCPUTimeIsReadAfterAnUnusualProgramName(t *testing.T) {
 	t.Parallel()
 	got, err := parseCPUTime([]byte("12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 9 0 100\n"))
 	if err != nil || got != 2*time.Second {
@@ -44,7 +44,7 @@ func TestMetricIsFoundByItsWholeName(t *testing.T) {
 	}
 }
 
-func TestAProcessThatEndsAtOnceIsReportedWithWhatItPrinted(t *testing.T) {
+func TestProcessThatExitsImmediatelyIsReportedWithItsOutput(t *testing.T) {
 	t.Parallel()
 	addr, err := freeAddr()
 	if err != nil {

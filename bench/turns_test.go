@@ -69,7 +69,7 @@ func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 	}
 }
 
-func TestTurnTargetsAreHeldAgainstCarrelAlone(t *testing.T) {
+func TestTurnTargetsApplyToCarrelOnly(t *testing.T) {
 	t.Parallel()
 	s := turnSettings{loadFlags: loadFlags{connections: 64, rounds: 2, duration: time.Second}}
 	one, many := s.loads()[0], s.loads()[1]
@@ -150,7 +150,7 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 	}
 }
 
-func TestAPausedServerAnswersNothingAndEndsAllTheSame(t *testing.T) {
+func TestPausedServerCanBeStopped(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("nothing is paused here")
@@ -219,7 +219,7 @@ func TestPostgresIsStartedWithADatabaseForEach(t *testing.T) {
 	}
 }
 
-func TestTheModelHearsWhoSleepsAndOrdersACollection(t *testing.T) {
+func TestModelReceivesReportsAndRequestsACollection(t *testing.T) {
 	t.Parallel()
 	m, err := newSleepModel()
 	if err != nil {

@@ -64,7 +64,7 @@ func accessMatrix(t *testing.T, database string) {
 
 // matrix is a server with the owner of all agents.
 type matrix struct {
-	*mcpWorld
+	*mcpInstallation
 	reader     reader
 	operations map[string]contractOperation
 	// ownerKey belongs to the owner of the agents, who also administers the installation. callerKey belongs to the caller.
@@ -80,8 +80,8 @@ func newMatrix(t *testing.T, database string) *matrix {
 	opts := testkit.ServerOptions{
 		Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"},
 	}
-	w := &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
-	m := &matrix{mcpWorld: &mcpWorld{world: w}, operations: contractOperations(t)}
+	w := &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
+	m := &matrix{mcpInstallation: &mcpInstallation{installation: w}, operations: contractOperations(t)}
 	for _, name := range []string{"olga", "carl", "sue"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword)
 	}
@@ -133,9 +133,9 @@ func contractOperations(t *testing.T) map[string]contractOperation {
 // caller the grant of a standing.
 func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	t.Helper()
-	w := &world{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
+	w := &installation{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
 	f := *m
-	f.mcpWorld = &mcpWorld{world: w}
+	f.mcpInstallation = &mcpInstallation{installation: w}
 	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Matrix"}`).text("agent", "id")
 	w.sources.source = w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	one := w.below("/sources/" + w.sources.source)
@@ -303,7 +303,7 @@ func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
 	if strings.HasPrefix(c.operation, "stream") {
 		return m.tryStream(t, c)
 	}
-	status, body, header, err := m.world.exchange(t.Context(), c)
+	status, body, header, err := m.installation.exchange(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%s %s: %v", c.method, c.path, err)
 	}

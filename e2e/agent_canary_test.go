@@ -36,7 +36,7 @@ func outside(r modelfake.Request) string {
 
 func TestNoPromptHoldsASecretOrAnotherUsersText(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
+	m := newScriptedModel(t, modelfake.OpenAI)
 	// The model follows the injections as far as it can.
 	m.at["plan"] = func(modelfake.Request) modelfake.Reply {
 		return says(map[string]any{
@@ -49,10 +49,10 @@ func TestNoPromptHoldsASecretOrAnotherUsersText(t *testing.T) {
 			"[this](https://evil.test/a) or https://evil.test/b [2]. <img src=https://evil.test/c> [99]")
 	}
 	const secretKey = "a-secret-of-the-installation-0123456789abcdef"
-	w := newThinker(t, m, "CARREL_SECRET_KEY="+secretKey)
+	w := newLibraryWithModel(t, m, "CARREL_SECRET_KEY="+secretKey)
 	w.add(t, "Canaries", canaryWorks, "--language", "en")
 	// Another user has similar documents, a memory and a conversation, each with a unique word.
-	bob := &world{server: w.server, checker: w.checker, client: w.client}
+	bob := &installation{server: w.server, checker: w.checker, client: w.client}
 	w.admin(t, "user", "create", "--email", "bob@example.org", "--name", "Bob", "--password", "a password of HUSH")
 	bob.agent = w.admin(t, "agent", "create", "--user", "bob@example.org", "--name", "HUSH agent").text("agent", "id")
 	bob.key = w.admin(t, "key", "create", "--user", "bob@example.org", "--name", "test").text("key")

@@ -16,12 +16,12 @@ import (
 )
 
 // newDemo starts the server of `make run`: the demo library, its agent and its key.
-func newDemo(t *testing.T) *world {
+func newDemo(t *testing.T) *installation {
 	t.Helper()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
+	w := &installation{
 		server: testkit.StartServer(t,
 			testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
 		checker: checker, client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
@@ -41,7 +41,7 @@ func newDemo(t *testing.T) *world {
 }
 
 // ask sends a question and returns the first line of the reply and the titles of the quoted works, in order.
-func (w *world) ask(t *testing.T, question string) (label string, works []string) {
+func (w *installation) ask(t *testing.T, question string) (label string, works []string) {
 	t.Helper()
 	got := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, question))
 	label, _, _ = strings.Cut(got.text("text"), "\n")
@@ -112,7 +112,7 @@ var judged = []struct{ question, first, besides string }{
 	{"What is precision and recall?", "The Cranfield", ""},
 }
 
-func TestTheDemoAnswersWhatVisitorsAsk(t *testing.T) {
+func TestDemoAnswersCommonQuestions(t *testing.T) {
 	t.Parallel()
 	w := newDemo(t)
 	for _, j := range judged {
@@ -133,7 +133,7 @@ func TestTheDemoAnswersWhatVisitorsAsk(t *testing.T) {
 	}
 }
 
-func TestTheDemoDoesNotClaimToAnswerWhatItDoesNotHold(t *testing.T) {
+func TestDemoAdmitsQuestionsOutsideItsLibrary(t *testing.T) {
 	t.Parallel()
 	w := newDemo(t)
 	for _, question := range []string{

@@ -17,8 +17,8 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// mind is a fake model with scripted replies for the stages of a turn, and plausible replies for the others.
-type mind struct {
+// scriptedModel is a fake model with scripted replies for the stages of a turn, and plausible replies for the others.
+type scriptedModel struct {
 	*modelfake.Server
 
 	mu sync.Mutex
@@ -30,9 +30,9 @@ type mind struct {
 	paid []string
 }
 
-func newMind(t *testing.T, format modelfake.Format) *mind {
+func newScriptedModel(t *testing.T, format modelfake.Format) *scriptedModel {
 	t.Helper()
-	m := &mind{Server: modelfake.New(t, format), at: map[string]func(modelfake.Request) modelfake.Reply{}}
+	m := &scriptedModel{Server: modelfake.New(t, format), at: map[string]func(modelfake.Request) modelfake.Reply{}}
 	m.Answer(func(r modelfake.Request) modelfake.Reply {
 		stage := stageOf(r)
 		m.mu.Lock()
@@ -53,20 +53,20 @@ func newMind(t *testing.T, format modelfake.Format) *mind {
 }
 
 // env returns the settings with which a server calls the model.
-func (m *mind) env(more ...string) []string {
+func (m *scriptedModel) env(more ...string) []string {
 	return append([]string{
 		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(),
 		"CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
 	}, more...)
 }
 
-func (m *mind) paidFor() []string {
+func (m *scriptedModel) paidFor() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]string(nil), m.paid...)
 }
 
-func (m *mind) hold(before func(stage string) bool) {
+func (m *scriptedModel) hold(before func(stage string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.before = before
@@ -115,8 +115,8 @@ func says(v any) modelfake.Reply {
 	return modelfake.Say(string(b))
 }
 
-// newThinker returns a library with a model and an empty thread.
-func newThinker(t *testing.T, m *mind, env ...string) *world {
+// newLibraryWithModel returns a library with a model and an empty thread.
+func newLibraryWithModel(t *testing.T, m *scriptedModel, env ...string) *installation {
 	t.Helper()
 	w := newLibrary(t, testkit.ServerOptions{Env: m.env(env...)})
 	w.add(t, "Works", englishWorks, "--default", "--language", "en")
@@ -131,7 +131,7 @@ type event struct {
 }
 
 // follow reads the thread's stream from the beginning until a turn is done, the server is gone, or enough returns true.
-func (w *world) follow(t *testing.T, seen func(event) bool) {
+func (w *installation) follow(t *testing.T, seen func(event) bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 		w.server.URL+w.inThread("/events?until=done"), http.NoBody)
@@ -161,12 +161,12 @@ func (w *world) follow(t *testing.T, seen func(event) bool) {
 
 const aboutLoom = "How does the analytical engine weave with a loom?"
 
-func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
+func TestModelReplyIsStreamedCheckedAndCharged(t *testing.T) {
 	t.Parallel()
 	for _, format := range []modelfake.Format{modelfake.OpenAI, modelfake.Anthropic} {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, format)
+			m := newScriptedModel(t, format)
 			// The first plan is incomplete, so a second round of searches follows.
 			rounds := 0
 			m.at["plan"] = func(r modelfake.Request) modelfake.Reply {
@@ -189,7 +189,7 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 				}
 				return sensible("evidence", r)
 			}
-			w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
+			w := newLibraryWithModel(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
 			if got, want := strings.Join(m.paidFor(), " "), "plan evidence plan evidence plan answer"; got != want {
 				t.Errorf("paid for %q, want %q", got, want)
@@ -228,12 +228,12 @@ var (
 	asking     = []string{"plan", "evidence", "plan", "answer"}
 )
 
-func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
+func TestModelCallsAreNotRepeatedAfterACrash(t *testing.T) {
 	t.Parallel()
 	for at := range turnStages {
 		t.Run("after "+turnStages[at], func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, modelfake.OpenAI)
+			m := newScriptedModel(t, modelfake.OpenAI)
 			// The model replies to the stages before the kill. Later calls are held until the server is gone and get no reply,
 			// so they cost nothing.
 			allowed := 0
@@ -256,7 +256,7 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 				<-killed
 				return false
 			})
-			w := newThinker(t, m)
+			w := newLibraryWithModel(t, m)
 			w.send(t, w.message(aboutLoom).with("Prefer", "respond-async"), http.StatusAccepted)
 			if allowed == len(asking) {
 				// An event is sent when it is stored, and with it the end of its stage.
@@ -283,7 +283,7 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 }
 
 // await polls until the turn of the thread has ended.
-func (w *world) await(t *testing.T) reply {
+func (w *installation) await(t *testing.T) reply {
 	t.Helper()
 	for {
 		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"),
@@ -297,15 +297,15 @@ func (w *world) await(t *testing.T) reply {
 	}
 }
 
-func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
+func TestTurnThatReachesTheSpendCapIsPartial(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
+	m := newScriptedModel(t, modelfake.OpenAI)
 	m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
 		reply := sensible("evidence", r)
 		reply.In, reply.Out = 1000, 2000 // 0.20 USD at 100 USD per million tokens
 		return reply
 	}
-	w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
+	w := newLibraryWithModel(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
 	w.admin(t, "spend", "set", "--user", "ada@example.org", "--cap", "0.30")
 	sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
 	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") ||
@@ -317,10 +317,10 @@ func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
 	}
 }
 
-func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
+func TestModelErrorsAreReportedByCause(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
-	w := newThinker(t, m)
+	m := newScriptedModel(t, modelfake.OpenAI)
+	w := newLibraryWithModel(t, m)
 	for name, tc := range map[string]struct {
 		reply  modelfake.Reply
 		status int
@@ -352,7 +352,7 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 	}
 }
 
-func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
+func TestBrokenModelStreamIsRetriedOrReported(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]modelfake.End{
 		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset,
@@ -360,13 +360,13 @@ func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, modelfake.OpenAI)
+			m := newScriptedModel(t, modelfake.OpenAI)
 			m.at["answer"] = func(modelfake.Request) modelfake.Reply {
 				reply := modelfake.Say("The engine weaves patterns, as one source says [1]. Another")
 				reply.End, reply.Code, reply.Message = end, "overloaded", "scripted"
 				return reply
 			}
-			w := newThinker(t, m)
+			w := newLibraryWithModel(t, m)
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
 			if sent.at("partial") != true ||
 				!strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
@@ -376,11 +376,11 @@ func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
 	}
 }
 
-func TestAnAgentChoosesAmongTheModelsOfTheOperator(t *testing.T) {
+func TestAgentUsesOnlyModelsThatTheOperatorAllows(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
+	m := newScriptedModel(t, modelfake.OpenAI)
 	m.Models = append(m.Models, "fake-2")
-	w := newThinker(t, m, "CARREL_MODEL_ALLOWED=fake-2")
+	w := newLibraryWithModel(t, m, "CARREL_MODEL_ALLOWED=fake-2")
 	change := call{method: "PATCH", path: "/api/agents/" + w.agent, key: w.key, body: `{"model": "fake-3"}`}
 	refused := w.send(t, change, http.StatusBadRequest)
 	if refused.text("errors", 0, "pointer") != "/model" ||

@@ -14,9 +14,9 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// TestAPersonAllowsAClientInABrowser runs the authorization code flow in a real browser: a client registers and
+// TestUserAuthorizesAClientInABrowser runs the authorization code flow in a real browser: a client registers and
 // redirects a user, who signs in, reads the request and allows it. The client exchanges the code for a token.
-func TestAPersonAllowsAClientInABrowser(t *testing.T) {
+func TestUserAuthorizesAClientInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	s := testkit.StartServer(t, testkit.ServerOptions{})

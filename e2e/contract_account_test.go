@@ -25,7 +25,7 @@ var seenOfAccounts = []string{
 }
 
 // accountCalls returns a valid request for every operation on the account.
-func (w *world) accountCalls() []call {
+func (w *installation) accountCalls() []call {
 	id := func(list, id string) string {
 		if id == "" {
 			id = noCredential
@@ -60,13 +60,13 @@ func (w *world) accountCalls() []call {
 }
 
 // full makes a call with a key that has every scope of a member, and expects 200.
-func (w *world) full(t *testing.T, method, path, body string) reply {
+func (w *installation) full(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.fullKey}, http.StatusOK)
 }
 
 // browser signs a user in and returns a call with their cookie.
-func (w *world) browser(t *testing.T, email string) call {
+func (w *installation) browser(t *testing.T, email string) call {
 	t.Helper()
 	p := newPerson(t, w.server.URL)
 	p.send("/sign-in", "email", email, "password", "correct horse battery")
@@ -83,7 +83,7 @@ func (w *world) browser(t *testing.T, email string) call {
 	return call{}
 }
 
-func (w *world) accounts(t *testing.T) {
+func (w *installation) accounts(t *testing.T) {
 	w.admin(t, "user", "create", "--email", "amy@example.org", "--name", "Amy",
 		"--password", "correct horse battery", "--role", "admin")
 	key := func(user, scopes string) string {
@@ -119,7 +119,7 @@ func (w *world) accounts(t *testing.T) {
 	}
 }
 
-func (w *world) sessions(t *testing.T) {
+func (w *installation) sessions(t *testing.T) {
 	admin := w.browser(t, "amy@example.org")
 	if got := w.send(t, admin, http.StatusOK); got.text("credential", "kind") != "session" ||
 		got.text("credential", "provedUntil") == "" {
@@ -158,7 +158,7 @@ func (w *world) sessions(t *testing.T) {
 	}
 }
 
-func (w *world) keys(t *testing.T) {
+func (w *installation) keys(t *testing.T) {
 	made := w.full(t, "POST", accountPath+"/keys",
 		`{"name": "laptop", "scopes": ["agents", "manage", "account"], "agents": ["`+w.agent+
 			`"], "expiresAt": "2099-01-01T00:00:00Z"}`)
@@ -182,7 +182,7 @@ func (w *world) keys(t *testing.T) {
 }
 
 // pagedAccount reads the first and the second page of a list of the account, one row each.
-func (w *world) pagedAccount(t *testing.T, path, list string) {
+func (w *installation) pagedAccount(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.full(t, "GET", accountPath+"/"+path+"?limit=1", "")
 	second := w.full(t, "GET", accountPath+"/"+path+"?limit=1&cursor="+first.text("nextCursor"), "")
@@ -191,7 +191,7 @@ func (w *world) pagedAccount(t *testing.T, path, list string) {
 	}
 }
 
-func (w *world) connections(t *testing.T) {
+func (w *installation) connections(t *testing.T) {
 	for range 2 {
 		made := w.full(t, "POST", accountPath+"/connect-codes", "")
 		w.connectCode = made.text("connectCode", "id")
@@ -217,8 +217,8 @@ func (w *world) connections(t *testing.T) {
 	w.full(t, "GET", accountPath+"/connect-codes/"+w.connectCode, "")
 }
 
-// accountsInTime writes the remaining states to the database and reads them.
-func (w *world) accountsInTime(t *testing.T, at string) {
+// accountStates writes the remaining states to the database and reads them.
+func (w *installation) accountStates(t *testing.T, at string) {
 	browser := w.browser(t, "ada@example.org")
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, "UPDATE credential_key SET last_used_at = 1, last_address = '203.0.113.7', last_program = 'curl'")

@@ -16,7 +16,7 @@ var seenOfProposals = []string{
 }
 
 // agentCalls returns a valid request for every operation on the documents, memories and replies of an agent.
-func (w *world) agentCalls() []call {
+func (w *installation) agentCalls() []call {
 	thread, memory := w.below("/threads/"+w.thread), w.below("/memories/"+w.memory)
 	return []call{
 		{operation: "getDocument", method: "GET", path: w.below("/documents/" + w.document)},
@@ -34,7 +34,7 @@ func (w *world) agentCalls() []call {
 }
 
 // answers calls the operations of a conversation other than its messages.
-func (w *world) answers(t *testing.T) {
+func (w *installation) answers(t *testing.T) {
 	w.document = w.do(t, "POST", w.below("/search"), `{"query": "relational model codd"}`).text("results", 0, "documentId")
 	w.conditional(t, w.below("/documents/"+w.document))
 	w.problem(t, call{method: "GET", path: w.below("/documents/doc_none"), key: w.key}, 404, "not_found")
@@ -65,7 +65,7 @@ func (w *world) answers(t *testing.T) {
 }
 
 // proposals writes proposed memories to the database, confirms some and dismisses others.
-func (w *world) proposals(t *testing.T, url string) {
+func (w *installation) proposals(t *testing.T, url string) {
 	ids := []string{"mem_00000000000000000000000001", "mem_00000000000000000000000002"}
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, id := range ids {
@@ -92,7 +92,7 @@ func (w *world) proposals(t *testing.T, url string) {
 }
 
 // citedTurn reads and exports a reply with all optional members.
-func (w *world) citedTurn(t *testing.T) {
+func (w *installation) citedTurn(t *testing.T) {
 	message := call{method: "POST", path: w.inThread("/messages"), key: w.key, body: `{"text": "cite", "research": true}`}
 	sent := w.send(t, message, http.StatusOK)
 	if sent.text("citations", 0, "quote") == "" || sent.at("partial") != true ||

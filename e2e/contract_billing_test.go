@@ -35,7 +35,7 @@ func sells(t *testing.T, opts *testkit.ServerOptions) *stripefake.Server {
 }
 
 // stripeCall returns an event as Stripe sends it, with a new id.
-func (w *world) stripeCall(s stripefake.Subscription) call {
+func (w *installation) stripeCall(s stripefake.Subscription) call {
 	now := time.Now()
 	payload := stripefake.Event("evt_"+now.Format(time.RFC3339Nano), "customer.subscription.updated", "cus_"+w.owner, s)
 	return call{operation: "takeStripeEvent", method: "POST", path: stripePath, body: string(payload)}.
@@ -43,7 +43,7 @@ func (w *world) stripeCall(s stripefake.Subscription) call {
 }
 
 // billing buys a plan for Ada and lets it expire.
-func (w *world) billing(t *testing.T) {
+func (w *installation) billing(t *testing.T) {
 	path := adminPath + "/users/" + w.owner + "/subscription"
 	w.problem(t, call{method: "POST", path: portalPath, key: w.fullKey}, 409, "conflict")
 	w.problem(t, call{method: "POST", path: checkoutPath, body: `{"plan": "open"}`, key: w.fullKey}, 400,
@@ -81,12 +81,12 @@ func (w *world) billing(t *testing.T) {
 	s.Status, s.EndedAt = "canceled", now
 	w.stripe.Set("cus_"+w.owner, s)
 	w.send(t, w.stripeCall(s), http.StatusOK)
-	w.notSold(t)
+	w.withoutPayment(t)
 }
 
-// notSold calls the payment operations of a server without payment.
-func (w *world) notSold(t *testing.T) {
-	bare := &world{server: testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})}
+// withoutPayment calls the payment operations of a server without payment.
+func (w *installation) withoutPayment(t *testing.T) {
+	bare := &installation{server: testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})}
 	bare.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	key := bare.admin(t, "key", "create", "--user", "ada@example.org", "--name", "account", "--scope", "account").
 		text("key")

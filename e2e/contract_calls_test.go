@@ -14,16 +14,16 @@ import (
 const noAgent = "agt_00000000000000000000000000"
 
 // planless returns a call of a user without a plan, on an agent of theirs.
-func (w *world) planless(c call) call {
+func (w *installation) planless(c call) call {
 	c.key, c.path = w.planlessKey, strings.Replace(c.path, w.agent, w.planlessAgent, 1)
 	return c
 }
 
-func (w *world) below(path string) string { return "/api/agents/" + w.agent + path }
+func (w *installation) below(path string) string { return "/api/agents/" + w.agent + path }
 
 // calls returns a valid request for every operation. Unchanged, each succeeds; with an error in it, it must change
 // nothing.
-func (w *world) calls() []call {
+func (w *installation) calls() []call {
 	thread := w.below("/threads/" + w.thread)
 	return []call{
 		{operation: "listAgents", method: "GET", path: "/api/agents"},
@@ -72,21 +72,21 @@ func (w *world) calls() []call {
 
 // having returns the calls of the operations that document a status. The authorization server has its own error format,
 // except for rate limits.
-func (w *world) having(status int) []call {
+func (w *installation) having(status int) []call {
 	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls(), w.planCalls())
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
 	if status != http.StatusNotFound { // they need more than a key to get that far
-		calls = slices.Concat(calls, w.signInCalls(), w.leaveCalls())
+		calls = slices.Concat(calls, w.signInCalls(), w.accountDataCalls())
 	}
 	return slices.DeleteFunc(calls, func(c call) bool {
-		// On a server without payment these operations are not found; see notSold.
+		// On a server without payment these operations are not found; see withoutPayment.
 		return !slices.Contains(w.statuses[c.operation], status) || status == http.StatusNotFound && sold[c.operation]
 	})
 }
 
-func (w *world) agents(t *testing.T) {
+func (w *installation) agents(t *testing.T) {
 	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).
 		text("agent", "id")
 	w.do(t, "PATCH", "/api/agents/"+other, `{"description": "changed", "unknown": "is ignored"}`)
@@ -98,7 +98,7 @@ func (w *world) agents(t *testing.T) {
 		"limited_to_agents")
 }
 
-func (w *world) memories(t *testing.T) {
+func (w *installation) memories(t *testing.T) {
 	path := w.below("/memories")
 	w.memory = w.do(t, "POST", path, `{"text": "I prefer long answers."}`).text("memory", "id")
 	other := w.do(t, "POST", path, `{"text": "I read German."}`).text("memory", "id")
@@ -109,7 +109,7 @@ func (w *world) memories(t *testing.T) {
 	w.paged(t, path, "memories")
 }
 
-func (w *world) threads(t *testing.T) {
+func (w *installation) threads(t *testing.T) {
 	path := w.below("/threads")
 	w.do(t, "POST", path, "")
 	w.thread = w.do(t, "POST", path, `{"title": ""}`).text("thread", "id")
@@ -127,7 +127,7 @@ func (w *world) threads(t *testing.T) {
 		"no_subscription")
 }
 
-func (w *world) favourites(t *testing.T) {
+func (w *installation) favourites(t *testing.T) {
 	path := w.below("/favourites")
 	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+
 		`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
@@ -145,7 +145,7 @@ func (w *world) favourites(t *testing.T) {
 		"invalid_request")
 }
 
-func (w *world) connect(t *testing.T) {
+func (w *installation) connect(t *testing.T) {
 	w.code = w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 	exchange := call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + w.code + `", "client": "test"}`}
 	got := w.send(t, exchange, http.StatusOK)
@@ -161,7 +161,7 @@ func (w *world) connect(t *testing.T) {
 	}
 }
 
-func (w *world) badRequests(t *testing.T) {
+func (w *installation) badRequests(t *testing.T) {
 	memories := call{method: "POST", path: w.below("/memories"), key: w.key}
 	for body, code := range map[string]string{
 		`{`:                        "malformed_json",
@@ -188,7 +188,7 @@ func (w *world) badRequests(t *testing.T) {
 }
 
 // refusals sends every operation with one error at a time.
-func (w *world) refusals(t *testing.T) {
+func (w *installation) refusals(t *testing.T) {
 	const megabyte = 1 << 20
 	signedIn := w.browser(t, "ada@example.org").header["Cookie"]
 	for _, r := range []struct {
@@ -257,7 +257,7 @@ func (w *world) refusals(t *testing.T) {
 }
 
 // rateLimits exceeds the limits of a second server. They are checked first, so no credential is needed.
-func (w *world) rateLimits(t *testing.T) {
+func (w *installation) rateLimits(t *testing.T) {
 	limited := testkit.StartServer(t, testkit.ServerOptions{})
 	for _, c := range w.having(http.StatusTooManyRequests) {
 		c.base = limited.URL
@@ -274,7 +274,7 @@ func (w *world) rateLimits(t *testing.T) {
 }
 
 // deletes runs the deletions, which must come last.
-func (w *world) deletes(t *testing.T) {
+func (w *installation) deletes(t *testing.T) {
 	extra := w.do(t, "POST", w.below("/memories"), `{"text": "To be forgotten."}`).text("memory", "id")
 	w.do(t, "DELETE", w.below("/memories/"+extra), "")
 	w.problem(t, call{method: "DELETE", path: w.below("/memories/" + extra), key: w.key}, 404, "not_found")

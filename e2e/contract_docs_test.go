@@ -15,14 +15,14 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheExamplesOfTheDocumentationWorkWhenPasted runs every command of /docs in a shell.
-func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
+// TestExamplesOfTheAPIReferenceRun runs every command of /docs in a shell.
+func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
 	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
-	w := &world{server: s}
+	w := &installation{server: s}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	// The examples change this agent.
 	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")

@@ -15,7 +15,7 @@ const (
 )
 
 // oauthCalls returns a request for every operation of the authorization server.
-func (w *world) oauthCalls() []call {
+func (w *installation) oauthCalls() []call {
 	form := map[string]string{"Content-Type": formType}
 	return []call{
 		{operation: "authorizationServerMetadata", method: "GET", path: "/.well-known/oauth-authorization-server"},
@@ -39,7 +39,7 @@ func (w *world) oauthCalls() []call {
 }
 
 // oauth calls the operations of the authorization server with every documented reply.
-func (w *world) oauth(t *testing.T) {
+func (w *installation) oauth(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ var seenOfPlans = []string{
 }
 
 // planCalls returns a valid request for every operation on plans, usage and the installation.
-func (w *world) planCalls() []call {
+func (w *installation) planCalls() []call {
 	users := adminPath + "/users/"
 	return []call{
 		{operation: "getUsage", method: "GET", path: accountPath + "/usage", key: w.fullKey},
@@ -83,12 +83,12 @@ func (w *world) planCalls() []call {
 }
 
 // run makes a call with the key of the owner and expects 200.
-func (w *world) run(t *testing.T, method, path, body string) reply {
+func (w *installation) run(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: adminPath + path, body: body, key: w.adminKey}, http.StatusOK)
 }
 
-func (w *world) plans(t *testing.T) {
+func (w *installation) plans(t *testing.T) {
 	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
 	w.adminKey = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "admin",
 		"--scope", "agents,manage,account,admin").text("key")
@@ -136,7 +136,7 @@ func (w *world) plans(t *testing.T) {
 }
 
 // confined uses a plan without chat and without storage.
-func (w *world) confined(t *testing.T, user string) {
+func (w *installation) confined(t *testing.T, user string) {
 	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "agents", "--scope", "agents,manage").
 		text("key")
 	w.run(t, "PUT", "/plans/tight", `{"capabilities": ["search", "manage"], "storageLimitBytes": 0}`)
@@ -149,7 +149,7 @@ func (w *world) confined(t *testing.T, user string) {
 	w.run(t, "PUT", user+"/subscription", `{"plan": "reader"}`)
 }
 
-func (w *world) subscriptions(t *testing.T, user string) {
+func (w *installation) subscriptions(t *testing.T, user string) {
 	w.problem(t, call{method: "DELETE", path: adminPath + user + "/subscription", key: w.adminKey}, 404, "not_found")
 	for _, body := range []string{
 		`{"plan": "reader", "trial": true, "endsAt": "2099-01-01T00:00:00Z", "graceDays": 3}`,
@@ -170,7 +170,7 @@ func (w *world) subscriptions(t *testing.T, user string) {
 	w.confined(t, user)
 }
 
-func (w *world) usage(t *testing.T) {
+func (w *installation) usage(t *testing.T) {
 	for _, by := range []string{"day", "agent", "credential", "model"} {
 		w.full(t, "GET", accountPath+"/usage?from=2026-01-01&to=2026-02-01&by="+by, "")
 		w.run(t, "GET", "/usage?by="+by, "")
@@ -182,7 +182,7 @@ func (w *world) usage(t *testing.T) {
 	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": null}`)
 }
 
-func (w *world) administered(t *testing.T) {
+func (w *installation) administered(t *testing.T) {
 	for _, state := range []string{"complete", "cancelled", "failed", "queued", "running"} {
 		got := w.run(t, "GET", "/tasks?state="+state, "")
 		if state == "complete" {
@@ -203,7 +203,7 @@ func (w *world) administered(t *testing.T) {
 
 const invitationsPath = accountPath + "/invitations"
 
-func (w *world) grants(t *testing.T) {
+func (w *installation) grants(t *testing.T) {
 	path := w.below("/grants")
 	theirs := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "shared", "--scope", "agents").text("key")
 	browser := w.browser(t, "max@example.org")
@@ -243,8 +243,8 @@ func (w *world) grants(t *testing.T) {
 	w.full(t, "DELETE", path+"/guest-0@example.org", "")
 }
 
-// plansInTime writes the remaining states to the database and reads them.
-func (w *world) plansInTime(t *testing.T, at string) {
+// planStates writes the remaining states to the database and reads them.
+func (w *installation) planStates(t *testing.T, at string) {
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, `UPDATE subscription SET status = 'past_due', source = 'stripe', grace_until = 4000000000000`)
 		execute(t, conn,

@@ -31,7 +31,7 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 
 // inProgress sends every creation twice at once while the test locks its table. One of the two holds the
 // Idempotency-Key and waits for the lock; the other must be refused with a retry.
-func (w *world) inProgress(t *testing.T, url string) {
+func (w *installation) inProgress(t *testing.T, url string) {
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, c := range w.having(http.StatusUnprocessableEntity) {
 			if c.operation == "sendMessage" {
@@ -62,7 +62,7 @@ func (w *world) inProgress(t *testing.T, url string) {
 }
 
 // internal drops the tables of the running server, to cause an internal error, which no request can cause.
-func (w *world) internal(t *testing.T, url string) {
+func (w *installation) internal(t *testing.T, url string) {
 	database(t, url, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, "ALTER SCHEMA public RENAME TO away")
 		for _, c := range w.having(http.StatusInternalServerError) {
@@ -75,7 +75,7 @@ func (w *world) internal(t *testing.T, url string) {
 }
 
 // unavailable stops the database and starts it again.
-func (w *world) unavailable(t *testing.T, pg *testkit.PostgresServer) {
+func (w *installation) unavailable(t *testing.T, pg *testkit.PostgresServer) {
 	if err := pg.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (w *world) unavailable(t *testing.T, pg *testkit.PostgresServer) {
 }
 
 // authorized adds the credential with which a call reaches the database: a key, or a code in the right form.
-func (w *world) authorized(c call) call {
+func (w *installation) authorized(c call) call {
 	if c.operation == "exchangeConnectCode" {
 		c.body = `{"code": "` + w.code + `", "client": "test"}`
 		return c

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-func (w *world) search(t *testing.T) {
+func (w *installation) search(t *testing.T) {
 	path := w.below("/search")
 	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
 	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
@@ -43,7 +43,7 @@ func book() string {
 }
 
 // passages searches a long text and compares the returned positions with the text.
-func (w *world) passages(t *testing.T) {
+func (w *installation) passages(t *testing.T) {
 	text := book()
 	source := w.add(t, "Books", fmt.Sprintf(`{"id": "book", "title": "A Book", "text": %q}`, text), "--language", "en")
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func (w *world) passages(t *testing.T) {
 }
 
 // obstruct prevents the index from growing until the returned path is removed: it blocks the path of the new manifest.
-func (w *world) obstruct(t *testing.T) string {
+func (w *installation) obstruct(t *testing.T) string {
 	t.Helper()
 	obstacle := filepath.Join(w.server.Data, "index", "MANIFEST.new")
 	if err := os.MkdirAll(filepath.Join(obstacle, "full"), 0o700); err != nil {
@@ -87,7 +87,7 @@ func (w *world) obstruct(t *testing.T) string {
 }
 
 // partial searches while the index cannot grow.
-func (w *world) partial(t *testing.T) {
+func (w *installation) partial(t *testing.T) {
 	obstacle := w.obstruct(t)
 	file := filepath.Join(t.TempDir(), "late.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
@@ -136,7 +136,7 @@ func (w *world) partial(t *testing.T) {
 }
 
 // awaitSource waits until the agent's source of a name has a status.
-func (w *world) awaitSource(t *testing.T, name, status string) map[string]any {
+func (w *installation) awaitSource(t *testing.T, name, status string) map[string]any {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		sources, _ := w.do(t, "GET", w.below(""), "").at("agent", "sources").([]any)

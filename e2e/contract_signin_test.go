@@ -26,7 +26,7 @@ const (
 )
 
 // signInCalls returns a request for every operation that requires a session, with an API key.
-func (w *world) signInCalls() []call {
+func (w *installation) signInCalls() []call {
 	return []call{
 		{
 			operation: "changePassword",
@@ -166,10 +166,10 @@ func appCode(t *testing.T, key string, steps int64) string {
 }
 
 // signIn changes the sign-in methods of a user, on a separate server, because passkeys need a host name.
-func (w *world) signIn(t *testing.T) {
+func (w *installation) signIn(t *testing.T) {
 	server := testkit.StartServer(t,
 		testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
-	there := &world{server: server, checker: w.checker, client: w.client}
+	there := &installation{server: server, checker: w.checker, client: w.client}
 	user := there.admin(t, "user", "create", "--email", "ida@example.org", "--name", "Ida",
 		"--password", "correct horse battery").text("user", "id")
 	key := there.admin(t, "key", "create", "--user", "ida@example.org", "--name", "all",
@@ -212,7 +212,7 @@ func (w *world) signIn(t *testing.T) {
 }
 
 // passkeys creates, uses and removes passkeys.
-func (w *world) passkeys(t *testing.T, device *authenticator, user string,
+func (w *installation) passkeys(t *testing.T, device *authenticator, user string,
 	ok func(method, path, body string) reply, no func(method, path, body string, status int, code string),
 ) {
 	t.Helper()

@@ -18,11 +18,11 @@ const (
 	noUpload = "upl_00000000000000000000000000"
 )
 
-// sourceWorld holds the ids for the calls of sources.
-type sourceWorld struct{ source, feed, file, upload string }
+// sourceIDs holds the ids for the calls of sources.
+type sourceIDs struct{ source, feed, file, upload string }
 
 // sourceCalls returns a valid request for every operation on sources.
-func (w *world) sourceCalls() []call {
+func (w *installation) sourceCalls() []call {
 	one := w.below("/sources/" + w.sources.source)
 	body, kind := form("a.txt", "A text.")
 	octets := "application/offset+octet-stream"
@@ -66,7 +66,7 @@ var unseenOfSources = []string{
 }
 
 // moveSecret sets the secret of a source and then another URL, which removes the secret.
-func (w *world) moveSecret(t *testing.T, path string) {
+func (w *installation) moveSecret(t *testing.T, path string) {
 	t.Helper()
 	wiki := path + "/" + w.do(
 		t, "POST", path,
@@ -84,7 +84,7 @@ func (w *world) moveSecret(t *testing.T, path string) {
 }
 
 // fillSources creates sources, fills them in every way, and changes them.
-func (w *world) fillSources(t *testing.T) {
+func (w *installation) fillSources(t *testing.T) {
 	path := w.below("/sources")
 	before := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.conditional(t, path)
@@ -117,7 +117,7 @@ func (w *world) fillSources(t *testing.T) {
 }
 
 // filled waits until a source has a number of files.
-func (w *world) filled(t *testing.T, one string, files int) {
+func (w *installation) filled(t *testing.T, one string, files int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -136,7 +136,7 @@ func (w *world) filled(t *testing.T, one string, files int) {
 }
 
 // sendPieces uploads a file in chunks, like a tus client, with an interruption.
-func (w *world) sendPieces(t *testing.T, one string) {
+func (w *installation) sendPieces(t *testing.T, one string) {
 	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
 		with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
 	at := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
@@ -157,7 +157,7 @@ func (w *world) sendPieces(t *testing.T, one string) {
 }
 
 // sync synchronises sources, one of them a feed that cannot be fetched.
-func (w *world) sync(t *testing.T, path string) {
+func (w *installation) sync(t *testing.T, path string) {
 	feed := w.do(
 		t, "POST", path,
 		`{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/feed", "syncMinutes": 60}}`,
@@ -193,7 +193,7 @@ func (w *world) sync(t *testing.T, path string) {
 }
 
 // sourceRefusals makes calls on sources that must be refused.
-func (w *world) sourceRefusals(t *testing.T, path, one string) {
+func (w *installation) sourceRefusals(t *testing.T, path, one string) {
 	first := path + "/" + w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")

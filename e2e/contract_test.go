@@ -36,24 +36,24 @@ var seenOnPostgres = []string{
 // every reply with the contract. Every documented reply must occur, and no other.
 func TestContractOnSQLite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testkit.ServerOptions{})
+	w := newInstallation(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
 	w.nothingUnseen(t,
-		slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfLeaving)...)
+		slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfAccountData)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
 	t.Parallel()
 	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{})
-	w := newWorld(t, testkit.ServerOptions{Database: pg.URL("postgres")})
+	w := newInstallation(t, testkit.ServerOptions{Database: pg.URL("postgres")})
 	w.everything(t)
 	database(t, pg.URL("postgres"), func(_ context.Context, conn *pgx.Conn) { execute(t, conn, "CREATE DATABASE turns") })
 	w.turns(t, pg.URL("turns"))
 	w.proposals(t, pg.URL("postgres"))
-	w.accountsInTime(t, pg.URL("postgres"))
-	w.plansInTime(t, pg.URL("postgres"))
-	w.leaveInTime(t, pg.URL("postgres"))
+	w.accountStates(t, pg.URL("postgres"))
+	w.planStates(t, pg.URL("postgres"))
+	w.accountDataStates(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
@@ -61,11 +61,11 @@ func TestContractOnPostgres(t *testing.T) {
 }
 
 // everything runs the steps that work on both databases.
-func (w *world) everything(t *testing.T) {
+func (w *installation) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
 	w.fillSources(t)
-	w.live(t)
+	w.federatedSources(t)
 	w.memories(t)
 	w.threads(t)
 	w.answers(t)
@@ -76,14 +76,14 @@ func (w *world) everything(t *testing.T) {
 	w.accounts(t)
 	w.signIn(t)
 	w.plans(t)
-	w.leave(t)
+	w.accountData(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
 	w.deletes(t)
 }
 
-func (w *world) nothingUnseen(t *testing.T, allowed ...string) {
+func (w *installation) nothingUnseen(t *testing.T, allowed ...string) {
 	t.Helper()
 	if t.Failed() {
 		return // the first failure is more useful than the missing replies
@@ -93,8 +93,8 @@ func (w *world) nothingUnseen(t *testing.T, allowed ...string) {
 	}
 }
 
-// world is a server with accounts, and the ids that the test needs.
-type world struct {
+// installation is a server with accounts, and the ids that the test needs.
+type installation struct {
 	server  *testkit.Server
 	checker *contract.Checker
 	client  *http.Client
@@ -114,7 +114,7 @@ type world struct {
 	// Ids for the calls.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string
-	sources                                                     sourceWorld
+	sources                                                     sourceIDs
 	// code is a connect code that was exchanged.
 	code string
 }
@@ -123,14 +123,14 @@ const documents = `{"id": "codd-1970", "title": "A Relational Model of Data for 
 {"id": "undated", "title": "Notes on the relational model", "authors": [], "text": "A relational model, without a year."}
 `
 
-func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
+func newInstallation(t *testing.T, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on")
 	stripe := sells(t, &opts)
 	base := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
+	w := &installation{
 		server: testkit.StartServer(t, opts), stripe: stripe, checker: checker, statuses: documentedStatuses(t),
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
@@ -160,7 +160,7 @@ func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 }
 
 // admin runs an admin command with --json and returns the printed object.
-func (w *world) admin(t *testing.T, args ...string) reply {
+func (w *installation) admin(t *testing.T, args ...string) reply {
 	t.Helper()
 	// --json comes before a last argument that is a file.
 	result := w.server.Admin(slices.Insert(slices.Clone(args), 2, "--json")...)
@@ -217,7 +217,7 @@ type call struct {
 	operation, method, path, body string
 	header                        map[string]string
 	key                           string // empty: no credential
-	base                          string // empty: the URL of the world's server
+	base                          string // empty: the URL of the installation's server
 }
 
 // with returns the call with one more header.
@@ -231,7 +231,7 @@ func (c call) with(name, value string) call {
 }
 
 // send makes a call and fails the test unless the reply has this status.
-func (w *world) send(t *testing.T, c call, status int) reply {
+func (w *installation) send(t *testing.T, c call, status int) reply {
 	t.Helper()
 	got, r := w.try(t, c)
 	if got != status {
@@ -240,7 +240,7 @@ func (w *world) send(t *testing.T, c call, status int) reply {
 	return r
 }
 
-func (w *world) try(t *testing.T, c call) (int, reply) {
+func (w *installation) try(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	status, b, header, err := w.exchange(t.Context(), c)
 	if err != nil {
@@ -251,7 +251,7 @@ func (w *world) try(t *testing.T, c call) (int, reply) {
 	return status, r
 }
 
-func (w *world) exchange(ctx context.Context, c call) (status int, body []byte, header http.Header, err error) {
+func (w *installation) exchange(ctx context.Context, c call) (status int, body []byte, header http.Header, err error) {
 	if c.base == "" {
 		c.base = w.server.URL
 	}
@@ -277,14 +277,14 @@ func (w *world) exchange(ctx context.Context, c call) (status int, body []byte, 
 	return resp.StatusCode, body, resp.Header, err
 }
 
-// do makes a call with the world's key and expects 200.
-func (w *world) do(t *testing.T, method, path, body string) reply {
+// do makes a call with the installation's key and expects 200.
+func (w *installation) do(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.key}, http.StatusOK)
 }
 
 // problem makes a call that must fail with this error code.
-func (w *world) problem(t *testing.T, c call, status int, code string) {
+func (w *installation) problem(t *testing.T, c call, status int, code string) {
 	t.Helper()
 	if r := w.send(t, c, status); r.text("code") != code {
 		t.Errorf("%s %s: code %s, want %s: %v", c.method, c.path, r.text("code"), code, r.body)
@@ -293,7 +293,7 @@ func (w *world) problem(t *testing.T, c call, status int, code string) {
 
 // conditional repeats a GET with the ETag of its reply and expects 304. It retries if the state has changed in between,
 // like that of a source while its documents are indexed.
-func (w *world) conditional(t *testing.T, path string) {
+func (w *installation) conditional(t *testing.T, path string) {
 	t.Helper()
 	for range 100 {
 		tag := w.do(t, http.MethodGet, path, "").header.Get("ETag")
@@ -310,7 +310,7 @@ func (w *world) conditional(t *testing.T, path string) {
 }
 
 // paged reads the first page, of one row, which must have a cursor to the next.
-func (w *world) paged(t *testing.T, path, list string) {
+func (w *installation) paged(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.do(t, http.MethodGet, path+"?limit=1", "")
 	cursor := first.text("nextCursor")

@@ -10,8 +10,8 @@ import (
 )
 
 // turns runs scripted turns with every outcome on a server with its own database; an empty URL means SQLite.
-func (w *world) turns(t *testing.T, database string) {
-	s := &world{checker: w.checker, client: w.client, statuses: w.statuses}
+func (w *installation) turns(t *testing.T, database string) {
+	s := &installation{checker: w.checker, client: w.client, statuses: w.statuses}
 	s.server = testkit.StartServer(t, testkit.ServerOptions{
 		Database: database, Binary: testkit.Build(t, "carrel/e2e/slowserver"), Env: []string{"CARREL_RATE_LIMITS=off"},
 	})
@@ -27,15 +27,15 @@ func (w *world) turns(t *testing.T, database string) {
 	s.server.Stop() // the steps that break the database do not concern it
 }
 
-func (w *world) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
+func (w *installation) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
 
 // message returns a call that sends a message.
-func (w *world) message(text string) call {
+func (w *installation) message(text string) call {
 	return call{method: "POST", path: w.inThread("/messages"), body: `{"text": "` + text + `"}`, key: w.key}
 }
 
 // workingTurn sends a message, observes its running turn, and reads the reply when it is complete.
-func (w *world) workingTurn(t *testing.T) {
+func (w *installation) workingTurn(t *testing.T) {
 	text := "steps 2; stumble; stream Hello there; slow 2s"
 	accepted := w.send(t, w.message(text).with("Prefer", "respond-async"), http.StatusAccepted)
 	again := w.send(t, w.message(text).with("Prefer", "wait=0"), http.StatusAccepted)
@@ -63,7 +63,7 @@ func (w *world) workingTurn(t *testing.T) {
 	}
 }
 
-func (w *world) cancelledTurn(t *testing.T) {
+func (w *installation) cancelledTurn(t *testing.T) {
 	path := w.inThread("/cancel")
 	waiting := make(chan int, 1)
 	go func() {
@@ -85,7 +85,7 @@ func (w *world) cancelledTurn(t *testing.T) {
 	w.do(t, "GET", w.inThread("/messages"), "")
 }
 
-func (w *world) failedTurns(t *testing.T) {
+func (w *installation) failedTurns(t *testing.T) {
 	w.problem(t, w.message("stream Half; fail"), http.StatusBadGateway, "model_failed")
 	w.problem(t, w.message("fail timeout"), http.StatusGatewayTimeout, "model_timeout")
 	w.problem(t, w.message("panic"), http.StatusInternalServerError, "internal")
@@ -96,7 +96,7 @@ func (w *world) failedTurns(t *testing.T) {
 	w.do(t, "POST", w.inThread("/messages"), `{"text": "Hello"}`)
 }
 
-func (w *world) followedTurn(t *testing.T) {
+func (w *installation) followedTurn(t *testing.T) {
 	for _, id := range []string{"0.0", "2.1"} {
 		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id),
 			http.StatusOK)

@@ -20,7 +20,7 @@ const (
 )
 
 // webhookCalls returns a valid request for every operation on webhooks, with the key that they need.
-func (w *world) webhookCalls() []call {
+func (w *installation) webhookCalls() []call {
 	one := webhooksPath + "/" + w.webhook
 	return []call{
 		{operation: "listWebhooks", method: "GET", path: webhooksPath, key: w.accountKey},
@@ -37,12 +37,12 @@ func (w *world) webhookCalls() []call {
 }
 
 // account makes a call with the key for the account and expects 200.
-func (w *world) account(t *testing.T, method, path, body string) reply {
+func (w *installation) account(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.accountKey}, http.StatusOK)
 }
 
-func (w *world) webhooks(t *testing.T) {
+func (w *installation) webhooks(t *testing.T) {
 	type request struct {
 		header http.Header
 		body   []byte
@@ -96,7 +96,7 @@ func (w *world) webhooks(t *testing.T) {
 	w.webhookLimits(t)
 }
 
-func (w *world) webhookLimits(t *testing.T) {
+func (w *installation) webhookLimits(t *testing.T) {
 	create := call{
 		method: "POST",
 		path:   webhooksPath,

@@ -16,7 +16,7 @@ const vehicles = `{"id": "car", "title": "Cars", "text": "A car burns petrol on 
 `
 
 // embedded returns a server that uses this endpoint, with the documents about vehicles.
-func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOptions) *world {
+func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env,
 		"CARREL_EMBEDDINGS_URL="+endpoint.URL(), "CARREL_EMBEDDINGS_MODEL="+endpoint.Model,
@@ -27,7 +27,7 @@ func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOpt
 }
 
 // eventually repeats a search until its first results have these ids.
-func (w *world) eventually(t *testing.T, query, fields string, want ...string) reply {
+func (w *installation) eventually(t *testing.T, query, fields string, want ...string) reply {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		got := w.find(t, query, fields)
@@ -40,7 +40,7 @@ func (w *world) eventually(t *testing.T, query, fields string, want ...string) r
 	}
 }
 
-func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
+func TestEmbeddingsFindDocumentsWithoutCommonWords(t *testing.T) {
 	t.Parallel()
 	endpoint := testkit.NewEmbeddings(t)
 	endpoint.Synonyms = map[string]string{"automobile": "car", "gasoline": "petrol", "highway": "road"}
@@ -90,7 +90,7 @@ func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatIsNotThereCostsNoSearch(t *testing.T) {
+func TestSearchWorksWhileTheEmbeddingEndpointIsDown(t *testing.T) {
 	t.Parallel()
 	endpoint := testkit.NewEmbeddings(t)
 	endpoint.Close()

@@ -31,7 +31,7 @@ type textWriter struct {
 }
 
 // fillAccount creates an account with a unique word in every field.
-func (w *world) fillAccount(t *testing.T, person string) textWriter {
+func (w *installation) fillAccount(t *testing.T, person string) textWriter {
 	t.Helper()
 	m := func(field string) string { return mark(person, field) }
 	who := textWriter{name: m("name"), email: m("email") + "@example.org"}
@@ -96,12 +96,12 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 }
 
 // until waits until a condition holds.
-func (w *world) until(t *testing.T, done func() bool) {
+func (w *installation) until(t *testing.T, done func() bool) {
 	t.Helper()
-	patience := time.After(2 * time.Minute) // far more than needed on a busy machine
+	clientTimeout := time.After(2 * time.Minute) // far more than needed on a busy machine
 	for !done() {
 		select {
-		case <-patience:
+		case <-clientTimeout:
 			t.Fatal("it did not come about")
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -161,11 +161,11 @@ func termsOf(t *testing.T, path string) string {
 	return out.String()
 }
 
-// TestAfterADeletionNothingIsLeftInTheDataFolder searches every file of a stopped installation.
-func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
+// TestDeletedAccountLeavesNothingInTheDataFolder searches every file of a stopped installation.
+func TestDeletedAccountLeavesNothingInTheDataFolder(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(t *testing.T, w *world, who textWriter){
-		"by its owner": func(t *testing.T, w *world, who textWriter) {
+	for name, remove := range map[string]func(t *testing.T, w *installation, who textWriter){
+		"by its owner": func(t *testing.T, w *installation, who textWriter) {
 			c := w.browser(t, who.email)
 			c.method, c.body = "DELETE", `{"email": "`+who.email+`"}`
 			w.send(t, c, http.StatusOK)
@@ -182,18 +182,18 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			})
 			w.server.Stop()
 		},
-		"by command beside a server": func(t *testing.T, w *world, who textWriter) {
+		"by command beside a server": func(t *testing.T, w *installation, who textWriter) {
 			w.admin(t, "user", "delete", "--user", who.email, "--yes")
 			w.server.Stop()
 		},
-		"by command without a server": func(t *testing.T, w *world, who textWriter) {
+		"by command without a server": func(t *testing.T, w *installation, who textWriter) {
 			w.server.Stop()
 			w.admin(t, "user", "delete", "--user", who.email, "--yes")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{server: testkit.StartServer(
+			w := &installation{server: testkit.StartServer(
 				t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}},
 			), client: http.DefaultClient}
 			w.fillAccount(t, "ada")

@@ -13,7 +13,7 @@ import (
 // characters in it.
 func TestAnyCardCanBeRemovedByItsID(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	session := w.connect(t, stateful, nil)
 	for _, id := range []string{
 		"10.1145/359340.359342", "/", "//", "a/../b", "../..", ".", "..", "...", "100%", "%2F", "a%2Fb/c", "a?b#c",

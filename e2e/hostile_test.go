@@ -54,7 +54,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 }
 
 // upload adds a file to a new source and returns the path of the source.
-func (w *world) upload(t *testing.T, name string, content []byte) string {
+func (w *installation) upload(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	one := w.below("/sources") + "/" +
 		w.do(t, "POST", w.below("/sources"), fmt.Sprintf(`{"name": %q, "language": "en"}`, name)).text("source", "id")
@@ -64,7 +64,7 @@ func (w *world) upload(t *testing.T, name string, content []byte) string {
 }
 
 // imported waits for the end of a source's import and returns it.
-func (w *world) imported(t *testing.T, one string) reply {
+func (w *installation) imported(t *testing.T, one string) reply {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -85,9 +85,9 @@ func (w *world) imported(t *testing.T, one string) reply {
 // reasonOf returns the reason why a file was refused, as the web app shows it.
 func reasonOf(got reply) string { return got.text("source", "import", "errors", 0, "reason") }
 
-// TestHostileUploadsSayWhichLimitTheyReach uploads hostile files to a real server. With CARREL_HOSTILE set it uploads
+// TestHostileUploadsReportTheLimitTheyExceed uploads hostile files to a real server. With CARREL_HOSTILE set it uploads
 // all of them and prints the cost of each.
-func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
+func TestHostileUploadsReportTheLimitTheyExceed(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	for _, c := range hostile.Cases() {
@@ -115,8 +115,8 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 	}
 }
 
-// TestFourHostileFilesAtOnceTakeLittleMemory limits the memory of a server that reads four of them at the same time.
-func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
+// TestFourHostileFilesAtOnceUseLittleMemory limits the memory of a server that reads four of them at the same time.
+func TestFourHostileFilesAtOnceUseLittleMemory(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 20
 	files := map[string][]byte{

@@ -29,7 +29,7 @@ func ledger(n int) string {
 
 const manyNotes = 6_000 // enough for a rebuild that takes a while and logs its progress
 
-func TestSearchesGoOnDuringARebuild(t *testing.T) {
+func TestSearchWorksDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
@@ -77,7 +77,7 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 }
 
 // sound waits until the index is complete: this number of documents, every change, and no problems.
-func (w *world) sound(t *testing.T, documents int) {
+func (w *installation) sound(t *testing.T, documents int) {
 	t.Helper()
 	var last testkit.Result
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -102,7 +102,7 @@ func removeIndex(t *testing.T, data string) {
 	t.Fatal(err)
 }
 
-func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
+func TestRebuildContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
@@ -128,7 +128,7 @@ func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 	}
 }
 
-func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
+func TestCommandTakesOverFromAKilledServer(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
@@ -151,7 +151,7 @@ func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
 	w.sound(t, 20)
 }
 
-func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
+func TestCommandDoesNotWaitForALongIdleServer(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(5))
@@ -174,7 +174,7 @@ func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestCommandsWithoutAServerTakeTurns(t *testing.T) {
+func TestConcurrentCommandsWithoutAServerAreSerialized(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.server.Stop()

@@ -103,13 +103,13 @@ func sample(schemas map[string]map[string]any, s map[string]any) any {
 	return "text"
 }
 
-// TestAKeyForOneAgentDoesNothingWithTheWholeAccount calls every operation of the contract that is not below an agent,
+// TestKeyForOneAgentCannotUseAccountOperations calls every operation of the contract that is not below an agent,
 // with a key that has all scopes and is limited to one agent.
-func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
+func TestKeyForOneAgentCannotUseAccountOperations(t *testing.T) {
 	t.Parallel()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
 	sells(t, &opts) // otherwise the operations that sell plans are 404 for everybody
-	w := &world{server: testkit.StartServer(t, opts), client: http.DefaultClient}
+	w := &installation{server: testkit.StartServer(t, opts), client: http.DefaultClient}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	agent := w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	key := func(more ...string) string {

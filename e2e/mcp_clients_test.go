@@ -14,7 +14,7 @@ import (
 func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inspector := "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 	for name, args := range map[string][]string{
 		"typescript 1": {"mcp-key.mjs", w.server.URL, "sdk", w.key},
@@ -70,8 +70,9 @@ func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	}
 }
 
-// TestClientsStepUp checks that the TypeScript clients request a wider scope when a tool needs it.
-func TestClientsStepUp(t *testing.T) {
+// TestClientsRequestAWiderScopeWhenNeeded checks that the TypeScript clients request a wider scope when a tool needs
+// it.
+func TestClientsRequestAWiderScopeWhenNeeded(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	f := newOwner(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})

@@ -9,10 +9,10 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestBadMessagesAreRefusedInTheProtocolsWords sends malformed and forbidden messages.
-func TestBadMessagesAreRefusedInTheProtocolsWords(t *testing.T) {
+// TestInvalidMessagesGetTheErrorsOfTheProtocol sends malformed and forbidden messages.
+func TestInvalidMessagesGetTheErrorsOfTheProtocol(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	session := w.begin(t, w.key)
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	discover := func(change func(*raw)) raw {
@@ -98,14 +98,14 @@ func TestBadMessagesAreRefusedInTheProtocolsWords(t *testing.T) {
 	}
 }
 
-func (w *mcpWorld) modernNamed(method, name, params string) raw {
+func (w *mcpInstallation) modernNamed(method, name, params string) raw {
 	return w.modern(method, name, params, "")
 }
 
-// TestAToolBeyondTheScopeIsAChallenge calls tools within and beyond the scope of a key.
-func TestAToolBeyondTheScopeIsAChallenge(t *testing.T) {
+// TestToolBeyondTheScopeReturnsAChallenge calls tools within and beyond the scope of a key.
+func TestToolBeyondTheScopeReturnsAChallenge(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	r := w.modern("tools/call", "create_agent", `"name":"create_agent","arguments":{"name":"x"}`, "")
 	r.key = w.limited
 	status, header, got := w.exchange(t, r)
@@ -131,7 +131,7 @@ func TestAToolBeyondTheScopeIsAChallenge(t *testing.T) {
 
 func TestAThousandSessionsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	ids := make([]string, 1000)
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, 100) // connections, so that a small machine does not run out of file descriptors
@@ -160,11 +160,11 @@ func TestAThousandSessionsAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// TestAQuestionIsATask follows a task over a restart, and cancels another one.
-func TestAQuestionIsATask(t *testing.T) {
+// TestAskAgentRunsAsATask follows a task over a restart, and cancels another one.
+func TestAskAgentRunsAsATask(t *testing.T) {
 	t.Parallel()
 	const knows = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	ask := func(text string) string {
 		t.Helper()
 		_, _, made := w.exchange(t, w.modern("tools/call", "ask_agent",

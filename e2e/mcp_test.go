@@ -23,17 +23,17 @@ const (
 	stateless = "2026-07-28"
 )
 
-// mcpWorld is a server with scripted turns and two accounts.
-type mcpWorld struct {
-	*world
+// mcpInstallation is a server with scripted turns and two accounts.
+type mcpInstallation struct {
+	*installation
 	theirs, bob string // an agent and a key of another account
 	limited     string // a key without the scope to manage agents
 }
 
-func newMCPWorld(t *testing.T, opts testkit.ServerOptions) *mcpWorld {
+func newMCPInstallation(t *testing.T, opts testkit.ServerOptions) *mcpInstallation {
 	t.Helper()
 	opts.Binary, opts.Env = testkit.Build(t, "carrel/e2e/slowserver"), append(opts.Env, "CARREL_RATE_LIMITS=off")
-	w := &mcpWorld{world: &world{server: testkit.StartServer(t, opts), client: http.DefaultClient}}
+	w := &mcpInstallation{installation: &installation{server: testkit.StartServer(t, opts), client: http.DefaultClient}}
 	for _, name := range []string{"ada", "bob"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", "correct horse battery")
 	}
@@ -59,7 +59,7 @@ func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // connect connects an SDK client with a protocol version.
-func (w *mcpWorld) connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
+func (w *mcpInstallation) connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -107,9 +107,9 @@ func use(
 	return result, text, decoded(t, b)
 }
 
-func TestAnMCPClientWorksWithAgents(t *testing.T) {
+func TestMCPClientWorksWithAgents(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inBothEras(t, func(t *testing.T, version string) {
 		s := w.connect(t, version, nil)
 		tools, err := s.ListTools(t.Context(), nil)
@@ -151,7 +151,7 @@ func TestAnMCPClientWorksWithAgents(t *testing.T) {
 
 func TestAskAgentReportsProgressAndCites(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{Env: []string{"CARREL_TURN_WAIT=2s"}})
+	w := newMCPInstallation(t, testkit.ServerOptions{Env: []string{"CARREL_TURN_WAIT=2s"}})
 	inBothEras(t, func(t *testing.T, version string) {
 		labels := make(chan string, 10)
 		s := w.connect(t, version, &mcp.ClientOptions{
@@ -207,7 +207,7 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 
 func TestResourcesPromptsAndCompletion(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inBothEras(t, func(t *testing.T, version string) {
 		ctx, s := t.Context(), w.connect(t, version, nil)
 		list, err := s.ListResources(ctx, nil)
@@ -278,7 +278,7 @@ type raw struct {
 }
 
 // request sends a raw request. The caller closes the body.
-func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
+func (w *mcpInstallation) request(t *testing.T, r raw) *http.Response {
 	t.Helper()
 	if r.method == "" {
 		r.method = http.MethodPost
@@ -311,7 +311,7 @@ func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
 }
 
 // exchange sends a raw request and reads the whole reply. For a stream it returns the last message.
-func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header, message reply) {
+func (w *mcpInstallation) exchange(t *testing.T, r raw) (status int, header http.Header, message reply) {
 	t.Helper()
 	res := w.request(t, r)
 	defer func() { _ = res.Body.Close() }()
@@ -326,7 +326,7 @@ func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header
 }
 
 // modern returns a raw request of the stateless era.
-func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
+func (w *mcpInstallation) modern(method, name, params, capabilities string) raw {
 	if params != "" {
 		params += ","
 	}
@@ -343,7 +343,7 @@ func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 }
 
 // begin starts a session and returns its id.
-func (w *mcpWorld) begin(t *testing.T, key string) string {
+func (w *mcpInstallation) begin(t *testing.T, key string) string {
 	t.Helper()
 	status, header, got := w.exchange(t, raw{
 		key: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + stateful +
@@ -362,7 +362,7 @@ func (w *mcpWorld) begin(t *testing.T, key string) string {
 }
 
 // memoriesIn lists memories in a session.
-func (w *mcpWorld) memoriesIn(t *testing.T, key, session string) (int, reply) {
+func (w *mcpInstallation) memoriesIn(t *testing.T, key, session string) (int, reply) {
 	t.Helper()
 	status, _, got := w.exchange(t, raw{
 		key: key, session: session, version: stateful,
@@ -372,10 +372,10 @@ func (w *mcpWorld) memoriesIn(t *testing.T, key, session string) (int, reply) {
 	return status, got
 }
 
-// TestASessionOutlivesTheServer continues a session after a restart and after a crash; another account cannot.
-func TestASessionOutlivesTheServer(t *testing.T) {
+// TestMCPSessionSurvivesARestart continues a session after a restart and after a crash; another account cannot.
+func TestMCPSessionSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	session := w.begin(t, w.key)
 	before := w.server.PID()
 	w.server.Restart()
@@ -432,26 +432,26 @@ func follow(t *testing.T, res *http.Response) <-chan reply {
 	return out
 }
 
-func (w *mcpWorld) get(t *testing.T, key, session string) <-chan reply {
+func (w *mcpInstallation) get(t *testing.T, key, session string) <-chan reply {
 	t.Helper()
 	return follow(t, w.request(t, raw{method: http.MethodGet, key: key, session: session, version: stateful}))
 }
 
-func (w *mcpWorld) listen(t *testing.T, key, notifications string) <-chan reply {
+func (w *mcpInstallation) listen(t *testing.T, key, notifications string) <-chan reply {
 	t.Helper()
 	r := w.modern("subscriptions/listen", "", `"notifications":`+notifications, "")
 	r.key = key
 	return follow(t, w.request(t, r))
 }
 
-func TestNewsReachWhoeverListens(t *testing.T) {
+func TestNotificationsReachSubscribers(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func() string{
 		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newMCPWorld(t, testkit.ServerOptions{Database: database()})
+			w := newMCPInstallation(t, testkit.ServerOptions{Database: database()})
 			memories := "carrel://agents/" + w.agent + "/memories"
 			listening := w.listen(
 				t, w.key,
@@ -500,7 +500,7 @@ func TestNewsReachWhoeverListens(t *testing.T) {
 // TestStreamsEndWithTheirCredential times out if they do not.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "to be revoked").text("key")
 	session := w.begin(t, key)
 	streams := []<-chan reply{w.get(t, key, session), w.listen(t, key, `{"toolsListChanged":true}`)}

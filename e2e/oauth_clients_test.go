@@ -139,8 +139,8 @@ func TestRealClientsConnect(t *testing.T) {
 	}
 }
 
-// TestAClientShowsItsDocument uses a client with a metadata document instead of a registration.
-func TestAClientShowsItsDocument(t *testing.T) {
+// TestClientMetadataDocumentIsShownOnTheConsentPage uses a client with a metadata document instead of a registration.
+func TestClientMetadataDocumentIsShownOnTheConsentPage(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	var id string
@@ -174,8 +174,8 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	}
 }
 
-// TestTheGoSDKConnects uses the client of the Go SDK.
-func TestTheGoSDKConnects(t *testing.T) {
+// TestGoSDKConnectsThroughOAuth uses the client of the Go SDK.
+func TestGoSDKConnectsThroughOAuth(t *testing.T) {
 	t.Parallel()
 	f := newOwner(t, testkit.ServerOptions{})
 	const redirect = "http://127.0.0.1:1/callback"
@@ -216,9 +216,9 @@ func TestTheGoSDKConnects(t *testing.T) {
 	f.wantNoSecretsIn(f.server.Log())
 }
 
-// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the MCP conformance suite in its mode for authorization
+// TestConformanceSuiteAcceptsTheAuthorizationServer runs the MCP conformance suite in its mode for authorization
 // servers.
-func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
+func TestConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	f := newOwner(t, testkit.ServerOptions{})

@@ -15,11 +15,12 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRefusalsComeInOneOrder sends requests with several errors at once to every operation of the contract, and expects
-// the error that takes precedence: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap), 400.
-func TestRefusalsComeInOneOrder(t *testing.T) {
+// TestErrorsHaveAFixedPrecedence sends requests with several errors at once to every operation of the contract, and
+// expects the error that takes precedence: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap),
+// 400.
+func TestErrorsHaveAFixedPrecedence(t *testing.T) {
 	t.Parallel()
-	w := newOrderWorld(t)
+	w := newOrderInstallation(t)
 	for _, id := range slices.Sorted(maps.Keys(w.operations)) {
 		op := w.operations[id]
 		rule, known := core.Operation(id).Rule()
@@ -37,9 +38,9 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 	}
 }
 
-// orderWorld is a server with an agent, and credentials with too little access.
-type orderWorld struct {
-	*world
+// orderInstallation is a server with an agent, and credentials with too little access.
+type orderInstallation struct {
+	*installation
 	operations map[string]wrongRequest
 	// reader, account and minted are keys for agents only, for the account only, and of a connected program.
 	reader, account, minted string
@@ -53,10 +54,12 @@ type wrongRequest struct {
 	body             bool
 }
 
-func newOrderWorld(t *testing.T) *orderWorld {
+func newOrderInstallation(t *testing.T) *orderInstallation {
 	t.Helper()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
-	w := &orderWorld{world: &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}}
+	w := &orderInstallation{
+		installation: &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}},
+	}
 	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
 			"--password", matrixPassword, "--plan", plan)
@@ -128,7 +131,7 @@ func (r wrongRequest) at(agentID, key string) call {
 }
 
 // refusals checks every error of an operation, each with a body that is invalid as well.
-func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
+func (w *orderInstallation) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	want := func(c call, status int, code string) {
 		t.Helper()
 		got, body, _, err := w.exchange(t.Context(), c)
@@ -171,11 +174,11 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 // notJSON are the operations whose bodies are not JSON.
 var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
 
-// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt repeats requests with their Idempotency-Key and a credential
+// TestStoredReplyIsNotRepeatedToACredentialWithLessAccess repeats requests with their Idempotency-Key and a credential
 // of the same user with less access, which must not get the stored reply.
-func TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt(t *testing.T) {
+func TestStoredReplyIsNotRepeatedToACredentialWithLessAccess(t *testing.T) {
 	t.Parallel()
-	w := newOrderWorld(t)
+	w := newOrderInstallation(t)
 	other := w.do(t, "POST", "/api/agents", `{"name": "Other"}`).text("agent", "id")
 	limited := w.admin(t, "key", "create", "--user", "olga@example.org", "--name", "limited", "--agent", other).text("key")
 	for _, c := range []struct {

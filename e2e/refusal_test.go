@@ -21,18 +21,18 @@ type refused struct {
 	email, key, keyID, agent, thread string
 }
 
-// newRefusalWorld starts the real program with rate limits and a model.
-func newRefusalWorld(t *testing.T) *mcpWorld {
+// newRefusalInstallation starts the real program with rate limits and a model.
+func newRefusalInstallation(t *testing.T) *mcpInstallation {
 	t.Helper()
-	model := newMind(t, modelfake.OpenAI)
-	return &mcpWorld{world: &world{
+	model := newScriptedModel(t, modelfake.OpenAI)
+	return &mcpInstallation{installation: &installation{
 		server: testkit.StartServer(t, testkit.ServerOptions{Env: model.env("CARREL_MODEL_ALLOWED=fake-2")}),
 		client: http.DefaultClient,
 	}}
 }
 
-// somebody creates an account with an agent and a thread, and then sets the plan for which it is refused.
-func (w *mcpWorld) somebody(t *testing.T, name, plan string) refused {
+// newAccount creates an account with an agent and a thread, and then sets the plan for which it is refused.
+func (w *mcpInstallation) newAccount(t *testing.T, name, plan string) refused {
 	t.Helper()
 	who := refused{email: name + "@example.org"}
 	w.admin(t, "user", "create", "--email", who.email, "--name", name, "--password", "correct horse battery")
@@ -50,15 +50,15 @@ func (w *mcpWorld) somebody(t *testing.T, name, plan string) refused {
 }
 
 // connectAs connects an SDK client with a key.
-func (w *mcpWorld) connectAs(t *testing.T, version, key string) *mcp.ClientSession {
+func (w *mcpInstallation) connectAs(t *testing.T, version, key string) *mcp.ClientSession {
 	t.Helper()
-	theirs := *w.world
+	theirs := *w.installation
 	theirs.key = key
-	return (&mcpWorld{world: &theirs}).connect(t, version, nil)
+	return (&mcpInstallation{installation: &theirs}).connect(t, version, nil)
 }
 
-// alike makes a call by REST and by MCP, in both eras, and expects the same refusal.
-func (w *mcpWorld) alike(
+// refusedAlike makes a call by REST and by MCP, in both eras, and expects the same refusal.
+func (w *mcpInstallation) refusedAlike(
 	t *testing.T, who refused, c call, tool string, arguments map[string]any, status int, code string,
 ) {
 	t.Helper()
@@ -76,16 +76,16 @@ func (w *mcpWorld) alike(
 	}
 }
 
-// asks is alike for a message. A refused message must leave nothing behind.
-func (w *mcpWorld) asks(t *testing.T, who refused, status int, code string) {
+// messageRefused is refusedAlike for a message. A refused message must leave nothing behind.
+func (w *mcpInstallation) messageRefused(t *testing.T, who refused, status int, code string) {
 	t.Helper()
 	one := "/api/agents/" + who.agent
 	send := call{method: "POST", path: one + "/threads/" + who.thread + "/messages", body: `{"text": "Who was it?"}`}
-	w.alike(t, who, send, "ask_agent",
+	w.refusedAlike(t, who, send, "ask_agent",
 		map[string]any{"agentId": who.agent, "text": "Who was it?", "threadId": who.thread}, status, code)
-	w.alike(t, who, send, "ask_agent", map[string]any{"agentId": who.agent, "text": "Who was it?"}, status, code)
+	w.refusedAlike(t, who, send, "ask_agent", map[string]any{"agentId": who.agent, "text": "Who was it?"}, status, code)
 	send.body = `{"text": "Who was it?", "research": true}`
-	w.alike(t, who, send, "ask_agent",
+	w.refusedAlike(t, who, send, "ask_agent",
 		map[string]any{"agentId": who.agent, "text": "Who was it?", "research": true}, status, code)
 	if got, _ := w.send(t, call{method: "GET", path: one + "/threads", key: who.key}, http.StatusOK).
 		at("threads").([]any); len(got) != 1 {
@@ -93,14 +93,14 @@ func (w *mcpWorld) asks(t *testing.T, who refused, status int, code string) {
 	}
 }
 
-func (w *mcpWorld) searches(t *testing.T, who refused, status int, code string) {
+func (w *mcpInstallation) searches(t *testing.T, who refused, status int, code string) {
 	t.Helper()
 	search := call{method: "POST", path: "/api/agents/" + who.agent + "/search", body: `{"query": "x"}`}
-	w.alike(t, who, search, "search", map[string]any{"agentId": who.agent, "query": "x"}, status, code)
+	w.refusedAlike(t, who, search, "search", map[string]any{"agentId": who.agent, "query": "x"}, status, code)
 }
 
 // capabilities returns the capabilities of an agent for an account, and toolsOf the listed MCP tools.
-func (w *mcpWorld) capabilities(t *testing.T, who refused) []string {
+func (w *mcpInstallation) capabilities(t *testing.T, who refused) []string {
 	t.Helper()
 	var out []string
 	list, _ := w.send(t, call{method: "GET", path: "/api/agents/" + who.agent, key: who.key}, http.StatusOK).
@@ -111,7 +111,7 @@ func (w *mcpWorld) capabilities(t *testing.T, who refused) []string {
 	return out
 }
 
-func (w *mcpWorld) toolsOf(t *testing.T, who refused, version string) []string {
+func (w *mcpInstallation) toolsOf(t *testing.T, who refused, version string) []string {
 	t.Helper()
 	list, err := w.connectAs(t, version, who.key).ListTools(t.Context(), nil)
 	if err != nil {
@@ -124,9 +124,9 @@ func (w *mcpWorld) toolsOf(t *testing.T, who refused, version string) []string {
 	return out
 }
 
-func TestARefusalIsTheSameByRESTAndByMCP(t *testing.T) {
+func TestRESTAndMCPRefuseAlike(t *testing.T) {
 	t.Parallel()
-	w := newRefusalWorld(t)
+	w := newRefusalInstallation(t)
 	for name, flags := range map[string][]string{
 		"reader": {"--capabilities", "search,mcp"},
 		"other":  {"--capabilities", "all", "--models", "fake-2"},
@@ -138,7 +138,7 @@ func TestARefusalIsTheSameByRESTAndByMCP(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, user, plan string
-		run              func(*testing.T, *mcpWorld, refused)
+		run              func(*testing.T, *mcpInstallation, refused)
 	}{
 		{"AnAccountWithoutASubscriptionReadsAndNeitherSearchesNorChats", "eve", "none", withoutSubscription},
 		{"AnAccountAtItsCap", "bob", "open", atItsCap},
@@ -150,7 +150,7 @@ func TestARefusalIsTheSameByRESTAndByMCP(t *testing.T) {
 		{"TooManyRequests", "joe", "slow", tooMany},
 		{"DocumentsThatThereIsNoRoomFor", "ann", "tiny", withoutRoom},
 	} {
-		who := w.somebody(t, test.user, test.plan)
+		who := w.newAccount(t, test.user, test.plan)
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, w, who)
@@ -158,9 +158,9 @@ func TestARefusalIsTheSameByRESTAndByMCP(t *testing.T) {
 	}
 }
 
-func withoutSubscription(t *testing.T, w *mcpWorld, who refused) {
+func withoutSubscription(t *testing.T, w *mcpInstallation, who refused) {
 	w.searches(t, who, 402, "no_subscription")
-	w.asks(t, who, 402, "no_subscription")
+	w.messageRefused(t, who, 402, "no_subscription")
 	// Existing data can be read. The tools stay listed, because their errors say what to do.
 	w.send(t, call{method: "GET", path: "/api/agents/" + who.agent + "/threads/" + who.thread + "/messages", key: who.key},
 		http.StatusOK)
@@ -177,30 +177,31 @@ func withoutSubscription(t *testing.T, w *mcpWorld, who refused) {
 	}
 }
 
-func atItsCap(t *testing.T, w *mcpWorld, who refused) {
+func atItsCap(t *testing.T, w *mcpInstallation, who refused) {
 	w.admin(t, "spend", "set", "--user", who.email, "--cap", "0")
 	w.searches(t, who, 402, "spend_cap_reached")
-	w.asks(t, who, 402, "spend_cap_reached")
+	w.messageRefused(t, who, 402, "spend_cap_reached")
 }
 
-func keyAtItsCap(t *testing.T, w *mcpWorld, who refused) {
+func keyAtItsCap(t *testing.T, w *mcpInstallation, who refused) {
 	w.send(t, call{method: "PUT", path: accountPath + "/spend-caps/" + who.keyID, body: `{"capMicros": 0}`, key: who.key},
 		http.StatusOK)
 	w.searches(t, who, 402, "spend_cap_reached")
-	w.asks(t, who, 402, "spend_cap_reached")
+	w.messageRefused(t, who, 402, "spend_cap_reached")
 }
 
-func withoutModel(t *testing.T, w *mcpWorld, who refused) {
-	w.asks(t, who, 403, "capability_disabled")
+func withoutModel(t *testing.T, w *mcpInstallation, who refused) {
+	w.messageRefused(t, who, 403, "capability_disabled")
 	change := call{method: "PATCH", path: "/api/agents/" + who.agent, body: `{"model": "fake-1"}`}
-	w.alike(t, who, change, "change_agent",
+	w.refusedAlike(t, who, change, "change_agent",
 		map[string]any{"agentId": who.agent, "model": "fake-1"}, 403, "capability_disabled")
 }
 
-func withoutCapability(t *testing.T, w *mcpWorld, who refused) {
-	w.asks(t, who, 403, "capability_disabled")
+func withoutCapability(t *testing.T, w *mcpInstallation, who refused) {
+	w.messageRefused(t, who, 403, "capability_disabled")
 	memory := call{method: "POST", path: "/api/agents/" + who.agent + "/memories", body: `{"text": "x"}`}
-	w.alike(t, who, memory, "add_memory", map[string]any{"agentId": who.agent, "text": "x"}, 403, "capability_disabled")
+	w.refusedAlike(t, who, memory, "add_memory",
+		map[string]any{"agentId": who.agent, "text": "x"}, 403, "capability_disabled")
 	if got := w.capabilities(t, who); !slices.Equal(got, []string{"search"}) {
 		t.Errorf("the capabilities are %v", got)
 	}
@@ -218,7 +219,7 @@ func withoutCapability(t *testing.T, w *mcpWorld, who refused) {
 }
 
 // callTool calls a tool without the SDK and returns the HTTP response.
-func (w *mcpWorld) callTool(t *testing.T, key, tool string, arguments map[string]any) (int, http.Header, reply) {
+func (w *mcpInstallation) callTool(t *testing.T, key, tool string, arguments map[string]any) (int, http.Header, reply) {
 	t.Helper()
 	b, err := json.Marshal(arguments)
 	if err != nil {
@@ -247,7 +248,7 @@ func sameProblem(t *testing.T, rest, overMCP reply) {
 	}
 }
 
-func withoutMCP(t *testing.T, w *mcpWorld, who refused) {
+func withoutMCP(t *testing.T, w *mcpInstallation, who refused) {
 	w.send(t, call{method: "POST", path: "/api/agents/" + who.agent + "/search", body: `{"query": "x"}`, key: who.key},
 		http.StatusOK)
 	status, header, got := w.callTool(t, who.key, "search", map[string]any{"agentId": who.agent, "query": "x"})
@@ -258,32 +259,33 @@ func withoutMCP(t *testing.T, w *mcpWorld, who refused) {
 }
 
 // acceptAgent accepts an invitation in a browser.
-func (w *world) acceptAgent(t *testing.T, email, agentID string) {
+func (w *installation) acceptAgent(t *testing.T, email, agentID string) {
 	t.Helper()
 	accept := w.browser(t, email).with("Sec-Fetch-Site", "same-origin")
 	accept.method, accept.path = "POST", invitationsPath+"/"+agentID+"/accept"
 	w.send(t, accept, http.StatusOK)
 }
 
-func withoutGrant(t *testing.T, w *mcpWorld, who refused) {
-	owner := w.somebody(t, "owner", "open")
+func withoutGrant(t *testing.T, w *mcpInstallation, who refused) {
+	owner := w.newAccount(t, "owner", "open")
 	shared := refused{key: who.key, agent: owner.agent, thread: owner.thread}
 	create := call{method: "POST", path: "/api/agents/" + owner.agent + "/threads", body: `{}`}
 	arguments := map[string]any{"agentId": owner.agent}
-	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
+	w.refusedAlike(t, shared, create, "create_thread", arguments, 404, "not_found")
 	w.send(t, call{
 		method: "PUT",
 		path:   "/api/agents/" + owner.agent + "/grants/" + who.email,
 		body:   `{"grant": "viewer"}`,
 		key:    owner.key,
 	}, http.StatusOK)
-	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
+	w.refusedAlike(t, shared, create, "create_thread", arguments, 404, "not_found")
 	w.acceptAgent(t, who.email, owner.agent)
-	w.alike(t, shared, create, "create_thread", arguments, 403, "forbidden")
+	w.refusedAlike(t, shared, create, "create_thread", arguments, 403, "forbidden")
 	ask := call{method: "POST", path: create.path + "/" + owner.thread + "/messages", body: `{"text": "x"}`}
-	w.alike(t, shared, ask, "ask_agent", map[string]any{"agentId": owner.agent, "text": "x"}, 403, "forbidden")
+	w.refusedAlike(t, shared, ask, "ask_agent", map[string]any{"agentId": owner.agent, "text": "x"}, 403, "forbidden")
 	change := call{method: "PATCH", path: "/api/agents/" + owner.agent, body: `{"name": "x"}`}
-	w.alike(t, shared, change, "change_agent", map[string]any{"agentId": owner.agent, "name": "x"}, 403, "forbidden")
+	w.refusedAlike(t, shared, change, "change_agent",
+		map[string]any{"agentId": owner.agent, "name": "x"}, 403, "forbidden")
 	if got := w.capabilities(t, shared); !slices.Equal(got, []string{"search"}) {
 		t.Errorf("the capabilities are %v", got)
 	}
@@ -302,7 +304,7 @@ func limited(t *testing.T, try func() (int, reply)) reply {
 	return reply{}
 }
 
-func tooMany(t *testing.T, w *mcpWorld, who refused) {
+func tooMany(t *testing.T, w *mcpInstallation, who refused) {
 	rest := limited(t, func() (int, reply) { return w.try(t, call{method: "GET", path: "/api/agents", key: who.key}) })
 	over := limited(t, func() (int, reply) {
 		status, header, got := w.callTool(t, who.key, "list_agents", map[string]any{})
@@ -324,7 +326,7 @@ func tooMany(t *testing.T, w *mcpWorld, who refused) {
 
 // withoutRoom is refused before an upload, for which there is no tool, and during an import, which both protocols
 // report.
-func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
+func withoutRoom(t *testing.T, w *mcpInstallation, who refused) {
 	one := "/api/agents/" + who.agent
 	first := w.send(t, call{method: "GET", path: one, key: who.key}, http.StatusOK).text("agent", "defaultSourceId")
 	upload := call{method: "POST", path: one + "/sources/" + first + "/uploads", key: who.key}.with("Upload-Length", "31").
@@ -342,7 +344,7 @@ func withoutRoom(t *testing.T, w *mcpWorld, who refused) {
 	s := w.connectAs(t, stateless, who.key)
 	use(t, s, "sync_source", map[string]any{"agentId": who.agent, "sourceId": folder})
 	ended := call{method: "GET", path: one + "/sources/" + folder + "/events?until=done", key: who.key}
-	if status, body, _, err := w.world.exchange(t.Context(), ended); err != nil || status != http.StatusOK {
+	if status, body, _, err := w.installation.exchange(t.Context(), ended); err != nil || status != http.StatusOK {
 		t.Fatalf("the import: %d %s (%v)", status, body, err)
 	}
 	rest := w.send(t, call{method: "GET", path: one + "/sources/" + folder + "/imports", key: who.key}, http.StatusOK)

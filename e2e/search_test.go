@@ -16,15 +16,15 @@ import (
 	"carrel/internal/testkit/contract"
 )
 
-// newLibrary returns a world with one account and one agent without documents. Every reply is checked against the
-// contract.
-func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
+// newLibrary returns a installation with one account and one agent without documents. Every reply is checked against
+// the contract.
+func newLibrary(t *testing.T, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
+	w := &installation{
 		server: testkit.StartServer(t, opts), checker: checker,
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
@@ -37,7 +37,7 @@ func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
 
 // add imports documents, one per line, and returns the id of their source. The command must report that they are
 // indexed.
-func (w *world) add(t *testing.T, name, lines string, more ...string) string {
+func (w *installation) add(t *testing.T, name, lines string, more ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
@@ -52,7 +52,7 @@ func (w *world) add(t *testing.T, name, lines string, more ...string) string {
 }
 
 // find searches with additional members of the request, such as `, "numResults": 1`.
-func (w *world) find(t *testing.T, query, fields string) reply {
+func (w *installation) find(t *testing.T, query, fields string) reply {
 	t.Helper()
 	return w.do(t, "POST", w.below("/search"), fmt.Sprintf(`{"query": %q%s}`, query, fields))
 }
@@ -96,7 +96,7 @@ const germanWorks = `{"id": "gutenberg", "title": "Die Geschichte der Büchereie
 {"id": "zuse", "title": "Rechnender Raum", "text": "Der Rechner steht in einem Haus an der Strasse.", "year": 1969}
 `
 
-func TestTheQueryLanguageIsServed(t *testing.T) {
+func TestSearchSupportsTheQueryLanguage(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Works", englishWorks, "--default", "--language", "en")
@@ -157,7 +157,7 @@ func TestTheQueryLanguageIsServed(t *testing.T) {
 	}
 }
 
-func TestCountsAndYearsAreServed(t *testing.T) {
+func TestSearchReturnsCountsAndYears(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	source := w.add(t, "Works", englishWorks, "--default", "--language", "en")
@@ -200,7 +200,7 @@ func TestCountsAndYearsAreServed(t *testing.T) {
 	}
 }
 
-func TestSearchesAreCountedAndPaidFor(t *testing.T) {
+func TestSearchesAreCountedAndCharged(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Works", englishWorks, "--default")

@@ -68,9 +68,9 @@ func (p person) read(resp *http.Response, err error) (body, at string) {
 	return string(b), resp.Request.URL.Path
 }
 
-// TestPeopleSignIn covers accounts from the first start to a disabled account, on both databases, with the admin
-// commands, and then searches the server's output for secrets.
-func TestPeopleSignIn(t *testing.T) {
+// TestSignInFromFirstStartToDisabledAccount covers accounts from the first start to a disabled account, on both
+// databases, with the admin commands, and then searches the server's output for secrets.
+func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func() string{
 		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },

@@ -17,7 +17,7 @@ type streamKind struct {
 }
 
 // streamKinds are all kinds of event streams that a server has.
-func (w *mcpWorld) streamKinds(t *testing.T) []streamKind {
+func (w *mcpInstallation) streamKinds(t *testing.T) []streamKind {
 	t.Helper()
 	thread := w.do(t, "POST", w.below("/threads"), `{}`).text("thread", "id")
 	source := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
@@ -55,7 +55,7 @@ func (w *mcpWorld) streamKinds(t *testing.T) []streamKind {
 
 func TestACredentialHoldsAHundredEventStreamsOpen(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	kinds := w.streamKinds(t)
 	var open []*http.Response
 	for i := range 100 {

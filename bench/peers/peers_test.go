@@ -19,7 +19,7 @@ var ended = map[string]string{
 	"dbos":     "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'",
 }
 
-func TestAReplyComesWhenTheEndOfItsTurnIsStored(t *testing.T) {
+func TestReplyIsSentWhenTheEndOfItsTurnIsStored(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {

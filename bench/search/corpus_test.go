@@ -81,7 +81,7 @@ func collect(t *testing.T, documents iter.Seq2[paper, error]) []paper {
 	return out
 }
 
-func TestPapersAreReadPlainAndPacked(t *testing.T) {
+func TestPapersAreReadPlainAndCompressed(t *testing.T) {
 	t.Parallel()
 	want := tinyPapers(5)
 	for _, name := range []string{"docs.jsonl", "docs.jsonl.gz"} {

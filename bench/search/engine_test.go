@@ -52,7 +52,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
 	}
 }
 
-func TestEveryEngineFindsAgainWhatItIndexed(t *testing.T) {
+func TestEveryEngineFindsIndexedDocuments(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engine) {
 		search := func(r request) []string {
@@ -183,7 +183,7 @@ func (*slowEngine) add(context.Context, []paper) error { return nil }
 func (*slowEngine) finish(context.Context) error       { return nil }
 func (*slowEngine) close() error                       { return nil }
 
-func TestASlowEngineIsAskedFewerQuestions(t *testing.T) {
+func TestSlowEngineGetsFewerQueries(t *testing.T) {
 	t.Parallel()
 	e := &slowEngine{}
 	questions := make([]string, maxQuestions)
@@ -213,7 +213,7 @@ func TestSizesAreReadWithTheirUnits(t *testing.T) {
 	}
 }
 
-func TestTargetsAreJudgedAtTheirSizeAlone(t *testing.T) {
+func TestTargetsApplyAtTheirSizeOnly(t *testing.T) {
 	t.Parallel()
 	carrel, _ := kindOf(ours)
 	bleve, _ := kindOf("bleve")

@@ -54,7 +54,7 @@ func newModel(t *testing.T, d dice) *model {
 	m := &model{dice: d, turns: map[string]*turn{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{$}", m.say)
-	mux.HandleFunc("POST /asleep", m.tuckIn)
+	mux.HandleFunc("POST /asleep", m.serveReports)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, "%s %s is none of its paths", r.Method, r.URL.Path)
 	})
@@ -211,8 +211,8 @@ func (m *model) takenOver(turns map[string]int) map[string]time.Time {
 	return at
 }
 
-// judge fails the test if there are violations.
-func (m *model) judge(t *testing.T) {
+// checkViolations fails the test if there are violations.
+func (m *model) checkViolations(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, wrong := range m.wrong {
@@ -222,8 +222,8 @@ func (m *model) judge(t *testing.T) {
 		m.calls, len(m.turns), m.again, m.stale)
 }
 
-// tuckIn receives the number of sleeping turns and replies whether they may wake up.
-func (m *model) tuckIn(w http.ResponseWriter, r *http.Request) {
+// serveReports receives the number of sleeping turns and replies whether they may wake up.
+func (m *model) serveReports(w http.ResponseWriter, r *http.Request) {
 	var told struct {
 		Asleep int64  `json:"asleep"`
 		Memory uint64 `json:"memory"`

@@ -12,7 +12,7 @@ import (
 // perGigabyte is the required number of sleeping turns in a gigabyte.
 const perGigabyte = 30_000
 
-func TestSleepingTurnsAreManyAndWakeUpAfterARestart(t *testing.T) {
+func TestSleepingTurnsFitInMemoryAndResumeAfterARestart(t *testing.T) {
 	t.Parallel()
 	turns := pick(1_000, 10_000)
 	s := newStage(t, 1, 1, "")
@@ -48,7 +48,7 @@ func TestSleepingTurnsAreManyAndWakeUpAfterARestart(t *testing.T) {
 	var r *record
 	await(t, "all turns end", 2*time.Minute, func() bool { return s.nothingWorks() })
 	r = readSQLite(t, s)
-	s.model.judge(t)
+	s.model.checkViolations(t)
 	for _, turn := range r.turns {
 		if turn.state != "complete" || len(r.messages[turn.thread]) != 2 || r.messages[turn.thread][1].text != "awake" {
 			t.Errorf("%+v has the messages %+v", turn, r.messages[turn.thread])

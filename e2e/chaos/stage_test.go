@@ -62,15 +62,15 @@ func newStage(t *testing.T, nodes, people int, database string) *stage {
 		}))
 	}
 	for i := range people {
-		s.admit(fmt.Sprintf("person%d@example.org", i))
+		s.newUser(fmt.Sprintf("person%d@example.org", i))
 	}
 	return s
 }
 
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
-// admit creates an account with a key and an agent.
-func (s *stage) admit(email string) {
+// newUser creates an account with a key and an agent.
+func (s *stage) newUser(email string) {
 	s.t.Helper()
 	var made struct {
 		Key   string
@@ -127,8 +127,8 @@ func (r reply) String() string {
 	return fmt.Sprintf("%d %s", r.status, r.body)
 }
 
-// patience is the client's timeout: longer than any node delays a reply, shorter than a pause.
-const patience = 9 * time.Second
+// clientTimeout is the client's timeout: longer than any node delays a reply, shorter than a pause.
+const clientTimeout = 9 * time.Second
 
 // any returns a random node.
 func (s *stage) any(d dice) *testkit.Server {
@@ -141,7 +141,7 @@ func (s *stage) any(d dice) *testkit.Server {
 
 // ask sends a request of a user to a random node. Headers are pairs of name and value.
 func (s *stage) ask(d dice, p *person, method, path, body string, headers ...string) reply {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
 	defer cancel()
 	node := s.any(d)
 	req, err := http.NewRequestWithContext(ctx, method,
@@ -165,8 +165,8 @@ func (s *stage) ask(d dice, p *person, method, path, body string, headers ...str
 	return reply{status: resp.StatusCode, etag: resp.Header.Get("ETag"), body: got}
 }
 
-// insist repeats a request until a node replies. Creations carry an Idempotency-Key, so that they can be repeated.
-func (s *stage) insist(d dice, p *person, method, path, body string, headers ...string) reply {
+// repeat repeats a request until a node replies. Creations carry an Idempotency-Key, so that they can be repeated.
+func (s *stage) repeat(d dice, p *person, method, path, body string, headers ...string) reply {
 	for deadline := time.Now().Add(time.Minute); ; {
 		r := s.ask(d, p, method, path, body, headers...)
 		// A creation that a crash interrupted holds its key for a minute.

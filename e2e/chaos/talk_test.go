@@ -78,7 +78,7 @@ func (s *stage) begin(talksEach int) (end func()) {
 // open creates the thread, exactly once.
 func (c *talk) open() {
 	c.s.t.Helper()
-	r := c.s.insist(c.dice, c.p, http.MethodPost, "/threads", `{}`, "Idempotency-Key", "thread-"+c.name)
+	r := c.s.repeat(c.dice, c.p, http.MethodPost, "/threads", `{}`, "Idempotency-Key", "thread-"+c.name)
 	var made struct{ Thread struct{ ID string } }
 	if err := json.Unmarshal(r.body, &made); err != nil || r.status != http.StatusOK {
 		c.s.t.Errorf("a thread: %v", r)
@@ -224,7 +224,7 @@ func (c *talk) turns() (n int) {
 		if cursor != "" {
 			query += "&cursor=" + cursor
 		}
-		r := c.s.insist(c.dice, c.p, http.MethodGet, c.path("/messages")+query, "")
+		r := c.s.repeat(c.dice, c.p, http.MethodGet, c.path("/messages")+query, "")
 		var list messageList
 		if err := json.Unmarshal(r.body, &list); err != nil || r.status != http.StatusOK {
 			c.s.t.Fatalf("messages of %s: %v", c.name, r)

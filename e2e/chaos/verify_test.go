@@ -132,7 +132,7 @@ func readSQLite(t *testing.T, s *stage) *record {
 // verify compares the database with the replies that clients received and with the calls of the model.
 func (s *stage) verify(r *record) {
 	s.t.Helper()
-	s.model.judge(s.t)
+	s.model.checkViolations(s.t)
 	ends := map[string]int{}
 	for _, turn := range r.turns {
 		ends[strings.TrimSpace(turn.state+" "+turn.code)]++

@@ -34,7 +34,7 @@ func TestAmountsAreReadExactly(t *testing.T) {
 	}
 }
 
-func TestAQuotedWordComesBackFromAShell(t *testing.T) {
+func TestShellQuoteSurvivesAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAQuotedWordComesBackFromAShell(t *testing.T) {
 	}
 }
 
-func TestASecretComesFromTheFlagOrTheInput(t *testing.T) {
+func TestSecretIsReadFromTheFlagOrStandardInput(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ value, input, want string }{
 		"the flag":           {"given", "unread\n", "given"},
@@ -90,7 +90,7 @@ func TestASecretComesFromTheFlagOrTheInput(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFlagsThatWereGivenCount(t *testing.T) {
+func TestUnsetFlagsDoNotOverrideTheEnvironment(t *testing.T) {
 	t.Parallel()
 	dir, addr := t.TempDir(), "127.0.0.1:9999"
 	env := &Env{Getenv: func(name string) string {
@@ -110,7 +110,7 @@ func TestOnlyTheFlagsThatWereGivenCount(t *testing.T) {
 	}
 }
 
-func TestDatesAreTheSameEverywhere(t *testing.T) {
+func TestDatesArePrintedInUTC(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 3, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 	if got := date(at); got != "2026-11-03T10:00:00Z" {
@@ -129,7 +129,7 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
+func TestCommandsExitWithDocumentedCodes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -160,7 +160,7 @@ func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
 	}
 }
 
-func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
+func TestAccountsKeysAndAgentsAreCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	admin := func(want int, args ...string) string {

@@ -20,7 +20,7 @@ func TestASecondServerCannotUseTheDataFolder(t *testing.T) {
 	mustContain(t, errs, "another process (", "uses the data folder", "--data")
 }
 
-func TestTheServerAnswersAndCommandsWorkBesideIt(t *testing.T) {
+func TestCommandsWorkWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
 	base := in.serve()

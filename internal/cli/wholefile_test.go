@@ -36,8 +36,8 @@ func words(text string) func(io.Writer) error {
 
 const envKilledWriter = "CARREL_TEST_KILLED_WRITER"
 
-// TestAFileOfAKilledProcessNeverGetsItsName kills a real process in the middle of a file.
-func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
+// TestInterruptedWriteNeverCreatesTheFile kills a real process in the middle of a file.
+func TestInterruptedWriteNeverCreatesTheFile(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(envKilledWriter) != "" {
 		_, _ = writeWhole("out.zip", false, func(w io.Writer) error {
@@ -89,7 +89,7 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	}
 }
 
-func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
+func TestFailedWriteLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.zip")
@@ -126,8 +126,8 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo covers folders that others can write to, such as /tmp.
-func TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo(t *testing.T) {
+// TestPartialFileOfAnotherUserIsNotWritten covers folders that others can write to, such as /tmp.
+func TestPartialFileOfAnotherUserIsNotWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "out.zip")
@@ -148,8 +148,8 @@ func TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// TestFilesForPeopleAreWrittenWhole fails for a command that makes files in another way than with writeWhole.
-func TestFilesForPeopleAreWrittenWhole(t *testing.T) {
+// TestFilesAreWrittenCompletely fails for a command that makes files in another way than with writeWhole.
+func TestFilesAreWrittenCompletely(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"wholefile.go": "is the way", "lock_unix.go": "the lock of the data folder holds a number for people to read",

@@ -188,7 +188,7 @@ func TestTheAgentIsDescribed(t *testing.T) {
 	}
 }
 
-func TestACallerCannotChangeTheLibrary(t *testing.T) {
+func TestCallersCannotChangeTheLibrary(t *testing.T) {
 	t.Parallel()
 	first := Library()
 	first[0] = 'x'

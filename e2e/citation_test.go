@@ -11,9 +11,9 @@ import (
 
 // A turn that quotes a web page stores it: after the page has changed and the server was restarted, the quote is still
 // at the position in the citation, and the favourite still has its document.
-func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
+func TestCitedWebPageIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testkit.ServerOptions{})
+	w := newInstallation(t, testkit.ServerOptions{})
 	work := federatedfake.Work{
 		ID: "memex", Title: "The memex", Year: 1945,
 		Text: "The memex is a device in which an individual stores all his books, records, and communications. It was " +

@@ -8,8 +8,8 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// liveKinds are the kinds of sources that are searched at query time, each with its settings.
-var liveKinds = map[string]string{
+// federatedKinds are the kinds of sources that are searched at query time, each with its settings.
+var federatedKinds = map[string]string{
 	"openalex": ``, "crossref": ``, "arxiv": ``, "semanticscholar": ``, "pubmed": `, "secret": "k"`,
 	"europepmc": ``, "core": `, "secret": "k"`,
 	"wikipedia": `, "settings": {"language": "de"}`,
@@ -18,14 +18,14 @@ var liveKinds = map[string]string{
 	"mcp": `, "settings": {"url": "http://127.0.0.1:1/mcp", "tool": "search"}, "secret": "k"`,
 }
 
-// live creates sources of every such kind, and searches one that is served by the test. They belong to a separate
-// agent, so that other tests send no requests to the internet.
-func (w *world) live(t *testing.T) {
+// federatedSources creates sources of every such kind, and searches one that is served by the test. They belong to a
+// separate agent, so that other tests send no requests to the internet.
+func (w *installation) federatedSources(t *testing.T) {
 	mine := w.agent
 	defer func() { w.agent = mine }()
 	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Live"}`).text("agent", "id")
 	path := w.below("/sources")
-	for kind, needs := range liveKinds {
+	for kind, needs := range federatedKinds {
 		got := w.do(t, "POST", path, fmt.Sprintf(`{"name": %q, "kind": %q%s}`, kind, kind, needs))
 		if got.text("source", "kind") != kind || got.text("source", "status") != "ready" {
 			t.Errorf("%s: %v", kind, got.body)
@@ -48,12 +48,12 @@ func (w *world) live(t *testing.T) {
 			call{method: "POST", path: path, key: w.key, body: fmt.Sprintf(`{"name": "X", "kind": %q%s}`, kind, bad)}, 400,
 			"invalid_request")
 	}
-	w.searchLive(t, path)
+	w.searchFederated(t, path)
 	w.do(t, "DELETE", "/api/agents/"+w.agent, "")
 }
 
-// searchLive searches a source that replies, and then fails.
-func (w *world) searchLive(t *testing.T, path string) {
+// searchFederated searches a source that replies, and then fails.
+func (w *installation) searchFederated(t *testing.T, path string) {
 	fake := federatedfake.New(t, "searxng",
 		federatedfake.Work{
 			ID:    "codd",

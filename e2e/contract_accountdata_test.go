@@ -14,13 +14,13 @@ import (
 
 const exportPath = accountPath + "/export"
 
-// seenOfLeaving are states that need a full disk; on PostgreSQL the test writes them to the database.
-var seenOfLeaving = []string{
+// seenOfAccountData are states that need a full disk; on PostgreSQL the test writes them to the database.
+var seenOfAccountData = []string{
 	"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409",
 }
 
-// leaveCalls returns a request for every operation on exports and on the deletion of accounts.
-func (w *world) leaveCalls() []call {
+// accountDataCalls returns a request for every operation on exports and on the deletion of accounts.
+func (w *installation) accountDataCalls() []call {
 	return []call{
 		{operation: "createExport", method: "POST", path: exportPath, key: w.fullKey},
 		{operation: "getExport", method: "GET", path: exportPath, key: w.fullKey},
@@ -37,9 +37,9 @@ func (w *world) leaveCalls() []call {
 	}
 }
 
-// leave exports one account and deletes two.
-func (w *world) leave(t *testing.T) {
-	for _, c := range w.leaveCalls() {
+// accountData exports one account and deletes two.
+func (w *installation) accountData(t *testing.T) {
+	for _, c := range w.accountDataCalls() {
 		if slices.Contains(w.statuses[c.operation], http.StatusNotFound) {
 			w.problem(t, c, 404, "not_found")
 		}
@@ -92,7 +92,7 @@ func (w *world) leave(t *testing.T) {
 }
 
 // exported creates an export and waits until it is complete.
-func (w *world) exported(t *testing.T) {
+func (w *installation) exported(t *testing.T) {
 	t.Helper()
 	if got := w.full(t, "POST", exportPath, "").text("export", "status"); got != "working" {
 		t.Errorf("a new export is %s", got)
@@ -107,7 +107,7 @@ func (w *world) exported(t *testing.T) {
 }
 
 // readArchive checks that an archive is complete.
-func (w *world) readArchive(t *testing.T, file call) {
+func (w *installation) readArchive(t *testing.T, file call) {
 	t.Helper()
 	_, body, _, err := w.exchange(t.Context(), file)
 	if err != nil {
@@ -127,8 +127,8 @@ func (w *world) readArchive(t *testing.T, file call) {
 	}
 }
 
-// leaveInTime writes the states of a full disk to the database and reads them.
-func (w *world) leaveInTime(t *testing.T, at string) {
+// accountDataStates writes the states of a full disk to the database and reads them.
+func (w *installation) accountDataStates(t *testing.T, at string) {
 	w.exported(t)
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn,
