@@ -219,7 +219,8 @@ func (q mcpQuestion) inner() string {
 		return q.params
 	}
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + q.version +
-		`","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		`","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}`
 	if q.params == "" {
 		return meta
 	}

@@ -13,7 +13,8 @@ func TestA401NamesAnErrorOnlyIfATokenWasSent(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
 	f := newFlow(t, server)
-	missing, invalid := `scope="agents manage offline_access"`, `error="invalid_token", scope="agents manage offline_access"`
+	missing := `scope="agents manage offline_access"`
+	invalid := `error="invalid_token", ` + missing
 	for _, target := range []struct{ method, path, resource string }{
 		{http.MethodGet, "/api/agents", ""},
 		{http.MethodPost, "/api/agents/a/search", ""},

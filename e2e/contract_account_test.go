@@ -225,8 +225,10 @@ func (w *installation) accountStates(t *testing.T, at string) {
 		execute(t, conn, "UPDATE connect_code SET expires_at = 1 WHERE id = '"+w.connectCode+"'")
 		execute(t, conn, "UPDATE web_session SET authenticated_at = 1")
 		execute(t, conn,
-			`INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
-			SELECT 'try_x', id, 'cli_x', 'App', 'authorize', 'access_denied', '', '203.0.113.7', 'node', 2, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+			`INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address,
+				program, count, first_at, last_at)
+			SELECT 'try_x', id, 'cli_x', 'App', 'authorize', 'access_denied', '', '203.0.113.7', 'node', 2, 1, 2
+			FROM app_user WHERE email = 'ada@example.org'`)
 	})
 	for _, list := range []string{"keys", "connections", "connections/attempts", "connect-codes"} {
 		w.full(t, "GET", accountPath+"/"+list, "")

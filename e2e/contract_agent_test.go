@@ -70,8 +70,10 @@ func (w *installation) proposals(t *testing.T, url string) {
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, id := range ids {
 			_, err := conn.Exec(ctx, `
-				INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, origin, thread_id, message_id, created_at, updated_at)
-				SELECT t.user_id, t.agent_id, $1, $1, convert_to($1, 'UTF8'), 'proposed', 'agent', t.id, $2, 1, 1 FROM thread t WHERE t.id = $3`,
+				INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, origin, thread_id, message_id,
+					created_at, updated_at)
+				SELECT t.user_id, t.agent_id, $1, $1, convert_to($1, 'UTF8'), 'proposed', 'agent', t.id, $2, 1, 1
+				FROM thread t WHERE t.id = $3`,
 				id, w.reply, w.thread)
 			if err != nil {
 				t.Fatal(err)

@@ -100,7 +100,8 @@ func (w *installation) plans(t *testing.T) {
 	one := "/users/" + w.member
 	w.run(t, "PUT", "/plans/reader",
 		`{"capabilities": ["search", "chat", "research", "memories", "favourites", "manage", "mcp"], "models": ["small"],
-		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40, "storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
+		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40,
+		"storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
 	w.run(t, "GET", "/plans", "")
 	for _, body := range []string{`{}`, `{"capabilities": ["fly"]}`, `{"capabilities": [], "spendCapMicros": -1}`} {
 		w.problem(t, call{method: "PUT", path: adminPath + "/plans/bad", body: body, key: w.adminKey}, 400, "invalid_request")
@@ -248,17 +249,23 @@ func (w *installation) planStates(t *testing.T, at string) {
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, `UPDATE subscription SET status = 'past_due', source = 'stripe', grace_until = 4000000000000`)
 		execute(t, conn,
-			`INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at, settled_at)
-			SELECT 'spd_x', id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), '', 'crd_x', 'agt_x', 'model', 'small', '1', 'settled', 0, 120, 1, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+			`INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version,
+				state, reserved, micros, estimated, created_at, settled_at)
+			SELECT 'spd_x', id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), '', 'crd_x', 'agt_x', 'model', 'small', '1',
+				'settled', 0, 120, 1, 1, 2
+			FROM app_user WHERE email = 'ada@example.org'`)
 		execute(t, conn,
-			`INSERT INTO credential_budget (credential_id, period, user_id, reserved, spent) SELECT 'crd_y', '2026-01', id, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+			`INSERT INTO credential_budget (credential_id, period, user_id, reserved, spent)
+			SELECT 'crd_y', '2026-01', id, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
 		for state, times := range map[string]string{
 			"queued": "NULL, NULL, NULL", "running": "'elsewhere', 1, NULL", "failed": "NULL, 1, 2", "cancelled": "NULL, 1, 2",
 		} {
 			// They are due in a hundred years, so that the server does not run them.
 			execute(t, conn,
-				`INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes, run_at, deadline_at, error_code, error_detail, created_at)
-				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0, 4900000000000, 4900000000000, 'timeout', '', 1)`)
+				`INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes,
+					run_at, deadline_at, error_code, error_detail, created_at)
+				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0,
+					4900000000000, 4900000000000, 'timeout', '', 1)`)
 			w.run(t, "GET", "/tasks?state="+state, "")
 			execute(t, conn, `DELETE FROM task WHERE id = 'tsk_`+state+`'`)
 		}

@@ -185,7 +185,8 @@ func (w *installation) sync(t *testing.T, path string) {
 	}
 	w.do(t, "DELETE", path+"/"+web, "")
 	bucket := w.do(t, "POST", path,
-		`{"name": "Bucket", "kind": "s3", "secret": "hidden", "settings": {"bucket": "papers", "prefix": "2026/", "region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "accessKeyId": "AKIAEXAMPLE"}}`)
+		`{"name": "Bucket", "kind": "s3", "secret": "hidden", "settings": {"bucket": "papers", "prefix": "2026/",
+			"region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "accessKeyId": "AKIAEXAMPLE"}}`)
 	if bucket.text("source", "settings", "bucket") != "papers" || bucket.at("source", "hasSecret") != true {
 		t.Errorf("made %v", bucket.body)
 	}

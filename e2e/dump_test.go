@@ -36,7 +36,8 @@ type reader struct {
 func newReader(t *testing.T, s *testkit.Server, database string) reader {
 	t.Helper()
 	driver, name := "pgx", database
-	tables := `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`
+	tables := `SELECT table_name FROM information_schema.tables
+		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`
 	if database == "" {
 		driver, name = "sqlite", "file:"+filepath.Join(s.Data,
 			"carrel.db")+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"

@@ -510,8 +510,9 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 		}
 	}
 	status, header, got := w.exchange(t, raw{key: key, session: session, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
-	if want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL + `/.well-known/oauth-protected-resource/mcp"`; status != http.StatusUnauthorized ||
-		header.Get("WWW-Authenticate") != want {
+	want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL +
+		`/.well-known/oauth-protected-resource/mcp"`
+	if status != http.StatusUnauthorized || header.Get("WWW-Authenticate") != want {
 		t.Errorf("revoked: %d %s %v", status, header.Get("WWW-Authenticate"), got.body)
 	}
 }

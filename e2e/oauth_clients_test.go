@@ -147,7 +147,8 @@ func TestClientMetadataDocumentIsShownOnTheConsentPage(t *testing.T) {
 	documents := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w,
-			`{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none"}`,
+			`{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], `+
+				`"token_endpoint_auth_method": "none"}`,
 			id)
 	}))
 	t.Cleanup(documents.Close)

@@ -114,8 +114,8 @@ func isPostgres(database string) bool { return strings.HasPrefix(database, "post
 
 // sqliteDSN has the settings of Carrel: a commit is on disk.
 func sqliteDSN(path string) string {
-	return "file:" + path +
-		"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)" +
+		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
 }
 
 // printVersions prints the versions of the linked engines.

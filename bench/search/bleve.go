@@ -98,7 +98,8 @@ func (f bleveFields) mapping() mapping.IndexMapping {
 	document := bleve.NewDocumentStaticMapping()
 	for _, name := range f.texts {
 		text := bleve.NewTextFieldMapping()
-		text.Analyzer, text.Store, text.IncludeInAll, text.IncludeTermVectors, text.DocValues = "en", false, false, false, false
+		text.Analyzer = "en"
+		text.Store, text.IncludeInAll, text.IncludeTermVectors, text.DocValues = false, false, false, false
 		document.AddFieldMappingsAt(name, text)
 	}
 	year := bleve.NewNumericFieldMapping()

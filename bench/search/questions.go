@@ -71,8 +71,8 @@ func oneSentence(text string, random *rand.Rand) string {
 
 // stopWords are removed from the queries of the peers. Bleve's English analyser removes fewer and FTS5 none; without
 // them both rank better and are faster.
-var stopWords = wordSet("a an and are as at be but by for if in into is it no not of on or such that the their then there " +
-	"these they this to was will with what which how who does do did has have had from can we our its were been i me " +
+var stopWords = wordSet("a an and are as at be but by for if in into is it no not of on or such that the their then " +
+	"there these they this to was will with what which how who does do did has have had from can we our its were been i me " +
 	"about between than also where when why would could should may any some")
 
 func wordSet(words string) map[string]bool {

@@ -50,7 +50,8 @@ var built struct {
 func program(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "carrel-chaos-*"); built.err != nil { //nolint:usetesting // it outlives the test
+		built.dir, built.err = os.MkdirTemp("", "carrel-chaos-*") //nolint:usetesting // it outlives the test
+		if built.err != nil {
 			return
 		}
 		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false",

@@ -70,7 +70,8 @@ func read(t *testing.T, driver, source string) *record {
 		r.turns[id].steps = append(r.turns[id].steps, s)
 	})
 	each(t, db,
-		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id ORDER BY key, number, seq`,
+		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id
+		ORDER BY key, number, seq`,
 		func(scan func(...any)) {
 			var id string
 			var e event

@@ -106,13 +106,16 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		defer cancel()
 		return in.Tasks.Stop(stopping)
 	})
-	err = g.Wait()
-	// Runs after the last request, so that its counters are included.
-	last, cancel := context.WithTimeout(base, 5*time.Second)
+	return errors.Join(g.Wait(), in.finish(base, index, log))
+}
+
+// finish saves the state in memory after the last request.
+func (in *App) finish(ctx context.Context, index *local.Node, log *slog.Logger) error {
+	last, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err = errors.Join(err, in.flush(last))
-	index.Finish(base, cfg.ShutdownTimeout)
-	return errors.Join(err, in.closeIndex(index), in.Scrub(base, log))
+	err := in.flush(last)
+	index.Finish(ctx, in.Config.ShutdownTimeout)
+	return errors.Join(err, in.closeIndex(index), in.Scrub(ctx, log))
 }
 
 // prepare starts everything that the first request needs.

@@ -139,9 +139,8 @@ func invalidValues(name string, p schema) object {
 var took = regexp.MustCompile(`tookMs: .*\n`)
 
 // Many models send null for every optional argument and invent further ones.
-func TestToolsIgnoreUnknownAndNullArguments(t *testing.T) {
+func testToolsIgnoreUnknownAndNullArguments(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	c := in.connect(t, in.ada)
 	for name, tool := range c.tools() {
 		if !tool.Annotations.ReadOnlyHint {
@@ -166,9 +165,8 @@ func TestToolsIgnoreUnknownAndNullArguments(t *testing.T) {
 	}
 }
 
-func TestArgumentsMustBeAnObject(t *testing.T) {
+func testArgumentsMustBeAnObject(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	c := in.connect(t, in.ada)
 	for _, arguments := range []any{[]int{1}, "text", 1, true} {
 		if code, text := c.refused("list_agents", arguments); code != "invalid_request" || !strings.Contains(text, "object") {
@@ -209,9 +207,8 @@ func TestIntegersMayHaveAZeroFraction(t *testing.T) {
 
 // Every tool that names an agent must hide the agents of other accounts: their existence is not revealed, and access is
 // decided before the other arguments are checked.
-func TestToolsHideAgentsOfOtherAccounts(t *testing.T) {
+func testToolsHideAgentsOfOtherAccounts(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	c := in.connect(t, in.bob)
 	for name, tool := range c.tools() {
 		s := inputOf(t, tool)

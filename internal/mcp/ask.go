@@ -169,9 +169,8 @@ func (s *Server) turnResult(ctx context.Context, t turn, reply *oas.Message) *sd
 // workingResult is the result of a turn that has not ended.
 func workingResult(t turn) *sdk.CallToolResult {
 	return &sdk.CallToolResult{
-		Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(
-			"The agent is still working on it. Do not ask again: read the reply later with get_messages, agentId %s, threadId %s.",
-			t.AgentID, t.ThreadID)}},
+		Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("The agent is still working on it. Do not ask again: "+
+			"read the reply later with get_messages, agentId %s, threadId %s.", t.AgentID, t.ThreadID)}},
 		StructuredContent: struct {
 			Status string `json:"status"`
 			turn

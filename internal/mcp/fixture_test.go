@@ -199,11 +199,14 @@ func fixtureTools(s *sdk.Server) {
 		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
 		replyWith(&sdk.TextContent{Text: "the header fits"}))
 	add(s, "json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
-		"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
-		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},
+		"$defs":{"address":{"$anchor":"addressDef","type":"object",
+			"properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
+		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},
+			"contactMethod":{"type":"string","enum":["phone","email"]},
 			"phone":{"type":"string"},"email":{"type":"string"}},
 		"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],
-		"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},
+		"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
+			"then":{"required":["phone"]},"else":{"required":["email"]},
 		"additionalProperties":false}`, replyWith(&sdk.TextContent{Text: "called"}))
 	fixtureQuestions(s)
 }
@@ -236,18 +239,21 @@ func fixtureQuestions(s *sdk.Server) {
 		}
 	}
 	add(s, "test_elicitation", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
-		elicit(
-			`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`,
-		))
+		elicit(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},
+			"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
 	add(s, "test_elicitation_sep1034_defaults", "", elicit(`{"type":"object","properties":{
-		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
-		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`))
+		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},
+			"score":{"type":"number","default":95.5},
+		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},
+			"verified":{"type":"boolean","default":true}}}`))
 	add(s, "test_elicitation_sep1330_enums", "", elicit(`{"type":"object","properties":{
 		"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
-		"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]},
+		"titledSingle":{"type":"string","oneOf":[
+			{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]},
 		"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["One","Two","Three"]},
 		"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
-		"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]}}}}`))
+		"titledMulti":{"type":"array","items":{"anyOf":[
+			{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]}}}}`))
 }
 
 // elicitField requests one field from the user.
@@ -274,86 +280,56 @@ func accepted(from sdk.InputResponseMap, key, field string) (any, bool) {
 	return reply.Content[field], true
 }
 
+// inputState encrypts the state of tools that request input.
+type inputState struct{ box Sealer }
+
+// requires returns a result that requests input.
+func (i inputState) requires(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
+	if state != "" {
+		state = base64.RawURLEncoding.EncodeToString(i.box.Seal([]byte(state), "state"))
+	}
+	return &sdk.CallToolResult{InputRequests: requests, RequestState: state}, nil
+}
+
+// open decrypts the state of a request and refuses a modified one.
+func (i inputState) open(r *sdk.CallToolRequest) (string, error) {
+	if r.Params.RequestState == "" {
+		return "", nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(r.Params.RequestState)
+	if err == nil {
+		var plain []byte
+		if plain, err = i.box.Open(sealed, "state"); err == nil {
+			return string(plain), nil
+		}
+	}
+	return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
+}
+
 // fixtureInputs adds the tools whose result requests input and which are then called again with it.
 func fixtureInputs(s *sdk.Server, box Sealer) {
-	requires := func(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
-		if state != "" {
-			state = base64.RawURLEncoding.EncodeToString(box.Seal([]byte(state), "state"))
-		}
-		return &sdk.CallToolResult{InputRequests: requests, RequestState: state}, nil
-	}
-	// state decrypts the request state and refuses a modified one.
-	state := func(r *sdk.CallToolRequest) (string, error) {
-		if r.Params.RequestState == "" {
-			return "", nil
-		}
-		sealed, err := base64.RawURLEncoding.DecodeString(r.Params.RequestState)
-		if err == nil {
-			var plain []byte
-			if plain, err = box.Open(sealed, "state"); err == nil {
-				return string(plain), nil
-			}
-		}
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
-	}
+	state := inputState{box}
+	fixtureInputRounds(s, state)
 	add(s, "test_input_required_result_elicitation", "",
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
 				return textResult("Hello, %v!", name)
 			}
-			return requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
+			return state.requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
 		})
 	add(s, "test_input_required_result_sampling", "",
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			if r.Params.InputResponses["capital_question"] != nil {
 				return textResult("The capital was said.")
 			}
-			return requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
+			return state.requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
 		})
 	add(s, "test_input_required_result_list_roots", "",
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
 				return textResult("%d roots", len(roots.Roots))
 			}
-			return requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
-		})
-	confirms := func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		known, err := state(r)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := accepted(r.Params.InputResponses, "confirm", "ok"); ok && known == "asked" {
-			return textResult("state-ok")
-		}
-		return requires("asked", sdk.InputRequestMap{"confirm": elicitField("ok", "boolean")})
-	}
-	add(s, "test_input_required_result_request_state", "", confirms)
-	add(s, "test_input_required_result_tampered_state", "", confirms)
-	add(s, "test_input_required_result_multiple_inputs", "",
-		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			from := r.Params.InputResponses
-			if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
-				return textResult("All three, %v.", name)
-			}
-			return requires("three", sdk.InputRequestMap{
-				"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
-			})
-		})
-	add(s, "test_input_required_result_multi_round", "",
-		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			round, err := state(r)
-			if err != nil {
-				return nil, err
-			}
-			name, first := accepted(r.Params.InputResponses, "step1", "name")
-			color, second := accepted(r.Params.InputResponses, "step2", "color")
-			switch {
-			case second && strings.HasPrefix(round, "2 "):
-				return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
-			case first && round == "1":
-				return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
-			}
-			return requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
+			return state.requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
 		})
 	add(s, "test_input_required_result_capabilities", "",
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -375,7 +351,49 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 			if len(requests) == 0 {
 				return textResult("no input can be requested")
 			}
-			return requires("", requests)
+			return state.requires("", requests)
+		})
+}
+
+// fixtureInputRounds adds the tools that keep state between their calls.
+func fixtureInputRounds(s *sdk.Server, state inputState) {
+	confirms := func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		known, err := state.open(r)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := accepted(r.Params.InputResponses, "confirm", "ok"); ok && known == "asked" {
+			return textResult("state-ok")
+		}
+		return state.requires("asked", sdk.InputRequestMap{"confirm": elicitField("ok", "boolean")})
+	}
+	add(s, "test_input_required_result_request_state", "", confirms)
+	add(s, "test_input_required_result_tampered_state", "", confirms)
+	add(s, "test_input_required_result_multiple_inputs", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			from := r.Params.InputResponses
+			if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
+				return textResult("All three, %v.", name)
+			}
+			return state.requires("three", sdk.InputRequestMap{
+				"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
+			})
+		})
+	add(s, "test_input_required_result_multi_round", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			round, err := state.open(r)
+			if err != nil {
+				return nil, err
+			}
+			name, first := accepted(r.Params.InputResponses, "step1", "name")
+			color, second := accepted(r.Params.InputResponses, "step2", "color")
+			switch {
+			case second && strings.HasPrefix(round, "2 "):
+				return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
+			case first && round == "1":
+				return state.requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
+			}
+			return state.requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
 		})
 }
 

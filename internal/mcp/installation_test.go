@@ -50,6 +50,26 @@ func start(t *testing.T) *installation {
 	return in
 }
 
+// TestReadOnlyRequests runs the tests that change no data on one installation, because starting one takes seconds.
+func TestReadOnlyRequests(t *testing.T) {
+	t.Parallel()
+	in := start(t)
+	for name, test := range map[string]func(*testing.T, *installation){
+		"ToolsIgnoreUnknownAndNullArguments":         testToolsIgnoreUnknownAndNullArguments,
+		"ArgumentsMustBeAnObject":                    testArgumentsMustBeAnObject,
+		"ToolsHideAgentsOfOtherAccounts":             testToolsHideAgentsOfOtherAccounts,
+		"ToolsAreListedByScope":                      testToolsAreListedByScope,
+		"ToolListIsStable":                           testToolListIsStable,
+		"ResourcesAreListedByAccess":                 testResourcesAreListedByAccess,
+		"ResourcesOfOthersAndUnknownOnesAreNotFound": testResourcesOfOthersAndUnknownOnesAreNotFound,
+		"PromptsInsertTheirArguments":                testPromptsInsertTheirArguments,
+		"CompletionSuggestsOnlyIDsOfTheCaller":       testCompletionSuggestsOnlyIDsOfTheCaller,
+		"SessionWorksForItsAccountOnly":              testSessionWorksForItsAccountOnly,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, in) })
+	}
+}
+
 type object = map[string]any
 
 // admin runs an admin command and returns its JSON output.

@@ -35,9 +35,8 @@ func (c client) read(uri string) (text, mime string, err error) {
 	return got.Contents[0].Text, got.Contents[0].MIMEType, nil
 }
 
-func TestResourcesAreListedByAccess(t *testing.T) {
+func testResourcesAreListedByAccess(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	agent := "carrel://agents/" + in.agent
 	if got := in.connect(t, in.ada).resources(); !slices.Equal(got, []string{agent, agent + "/memories"}) {
 		t.Errorf("the owner sees %v", got)
@@ -109,9 +108,8 @@ func TestResourcesAreRead(t *testing.T) {
 	}
 }
 
-func TestResourcesOfOthersAndUnknownOnesAreNotFound(t *testing.T) {
+func testResourcesOfOthersAndUnknownOnesAreNotFound(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	bob := in.connect(t, in.bob)
 	for _, uri := range []string{
 		"carrel://agents/" + in.agent, "carrel://agents/" + in.agent + "/memories", "carrel://agents/agt_none",
@@ -124,9 +122,8 @@ func TestResourcesOfOthersAndUnknownOnesAreNotFound(t *testing.T) {
 	}
 }
 
-func TestPromptsInsertTheirArguments(t *testing.T) {
+func testPromptsInsertTheirArguments(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	c := in.connect(t, in.ada)
 	listed := 0
 	for p, err := range c.Prompts(t.Context(), nil) {
@@ -180,9 +177,8 @@ func (c client) prompt(name string, arguments map[string]string) string {
 	return got.Messages[0].Content.(*mcp.TextContent).Text
 }
 
-func TestCompletionSuggestsOnlyIDsOfTheCaller(t *testing.T) {
+func testCompletionSuggestsOnlyIDsOfTheCaller(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	ada, bob := in.connect(t, in.ada), in.connect(t, in.bob)
 	chosen := map[string]string{"agentId": in.agent}
 	for _, test := range []struct {
@@ -250,9 +246,8 @@ func (in *installation) post(t *testing.T, key, session, body string) (status in
 	return got.StatusCode, got.Header.Get("Mcp-Session-Id"), reply
 }
 
-func TestSessionWorksForItsAccountOnly(t *testing.T) {
+func testSessionWorksForItsAccountOnly(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 	const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`

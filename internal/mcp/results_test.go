@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -149,9 +150,12 @@ func (in *installation) walkSources(c checkedClient, agent string) {
 	c.must("list_sources", object{"agentId": agent})
 	works := object{"agentId": in.agent, "sourceId": in.source}
 	in.upload(c.t, "/api/agents/"+in.agent+"/sources/"+in.source+"/files")
-	for _, f := range c.must("list_files", works)["files"].([]any) {
-		c.must("delete_file", with(works, "fileId", f.(object)["id"]))
+	var files []any
+	for len(files) == 0 { // the import runs in the background
+		time.Sleep(20 * time.Millisecond)
+		files = c.must("list_files", works)["files"].([]any)
 	}
+	c.must("delete_file", with(works, "fileId", files[0].(object)["id"]))
 	c.must("delete_source", one)
 }
 
@@ -213,9 +217,8 @@ func TestErrorResultsHaveTheCodeOfREST(t *testing.T) {
 	}
 }
 
-func TestToolsAreListedByScope(t *testing.T) {
+func testToolsAreListedByScope(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	all := in.connect(t, in.ada).tools()
 	reader := in.connect(t, in.key(t, "ada", "agents"))
 	some := reader.tools()
@@ -241,9 +244,8 @@ func TestToolsAreListedByScope(t *testing.T) {
 }
 
 // The same list, in the same order, with the same bytes: clients cache it.
-func TestToolListIsStable(t *testing.T) {
+func testToolListIsStable(t *testing.T, in *installation) {
 	t.Parallel()
-	in := start(t)
 	var lists []string
 	for _, key := range []string{in.ada, in.bob, in.ada} {
 		list, err := in.connect(t, key).ListTools(t.Context(), nil)
