@@ -89,7 +89,7 @@ func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentRe
 	return questions, os.Remove(file)
 }
 
-// withoutModel measures answers made of quotes, and a search for the same questions as the baseline of a turn.
+// withoutModel measures answers that consist of quotes, and a search for the same questions as the baseline of a turn.
 func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	in, err := c.start(ctx)

@@ -17,7 +17,7 @@ type bareOutput struct {
 	Memories []bareMemory `json:"memories"`
 }
 
-// runBareMCP runs the minimal server if the arguments ask for it: the SDK as in its examples, with one tool, for the
+// runBareMCP runs the minimal server if the arguments select it: the SDK as in its examples, with one tool, for the
 // stateful and the stateless protocol.
 func runBareMCP(args []string) (bool, error) {
 	if len(args) != 2 || args[0] != bareMCP {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Targets besides the ratios.
+// Targets in addition to the ratios.
 const (
 	startTarget = 100 * time.Millisecond
 	idleTarget  = 40 << 20
@@ -135,7 +135,7 @@ func (r *report) footprintTable() table {
 	return t
 }
 
-// conditions lists what a reader needs to compare this run with another.
+// conditions lists the conditions under which this run can be compared with another.
 func (r *report) conditions() []string {
 	names := make([]string, len(r.contestants))
 	for i, c := range r.contestants {

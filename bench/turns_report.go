@@ -66,7 +66,7 @@ func (r *turnReport) targetTable() table {
 	return t
 }
 
-// ratioTable divides Carrel's rates by those of the other servers.
+// ratioTable divides the rates of Carrel by the rates of the other servers.
 func (r *turnReport) ratioTable() table {
 	t := table{
 		title: "Carrel / other, turns per second",
@@ -131,7 +131,7 @@ func (r *turnReport) sleepTable() table {
 	return t
 }
 
-// conditions lists what a reader needs to interpret the numbers.
+// conditions lists the conditions of the measurement.
 func (r *turnReport) conditions() []string {
 	out := []string{
 		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is "+

@@ -1,4 +1,4 @@
-// Command peers is a server that does with another engine what Carrel does with a message: it stores the message as
+// Command peers serves messages with another durable engine, for the comparison with Carrel: it stores the message as
 // durable work of one step, waits for its end, and replies with the result. bench starts it. It is a separate module,
 // because the engines need a newer SQLite driver than PocketBase.
 package main

@@ -70,7 +70,7 @@ func (w *waiters) add() (string, chan string) {
 	return id, told
 }
 
-// tell passes a reply to its waiter, if it still waits.
+// tell passes a reply to its waiter, unless the waiter has given up.
 func (w *waiters) tell(id, reply string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

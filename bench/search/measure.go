@@ -39,8 +39,8 @@ var workloads = []workload{
 	{key: "counts", title: "with counts", request: request{limit: pageOfHits, counts: true}},
 }
 
-// task is the work of a child process. Building and serving are separate tasks, because the memory after building
-// does not show that of a server that only opens the index.
+// task is the work of a child process. Building and serving are separate tasks, because a process
+// that built the index uses more memory than a server that only opens it.
 type task struct {
 	Build     bool // build, or serve an existing index
 	Engine    string
@@ -66,7 +66,7 @@ type served struct {
 	Memory memory
 }
 
-// asked has the sorted latencies of one workload.
+// asked holds the sorted latencies of one workload.
 type asked struct {
 	Workload string
 	Times    []time.Duration
@@ -87,7 +87,7 @@ func inChild(ctx context.Context, t task, stderr io.Writer, result any) error {
 	cmd := exec.CommandContext(ctx, self, childCommand, string(raw))
 	cmd.Env = cleanEnv(os.Environ())
 	cmd.Stderr = stderr
-	// Closing the pipe tells the child that this process is gone.
+	// Closing the pipe signals the child that this process is gone.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -64,8 +64,8 @@ const (
 	barHeight = 14
 )
 
-// plotStyle has colours for light and dark pages. The chart has its own background, because an embedded image does
-// not know the colours of its page.
+// plotStyle has colours for light and dark pages. The chart has its own background, because an embedded image
+// cannot use the colours of its page.
 const plotStyle = `<style>
   svg { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --grid: #d8dee4; --own: #0a6ebd; --peer: #8c959f; }
   @media (prefers-color-scheme: dark) {

@@ -129,7 +129,7 @@ func (c *comparison) memoryTable() table {
 	return t
 }
 
-// notes lists what a reader needs to compare this run with another.
+// notes lists the conditions under which this run can be compared with another.
 func (c *comparison) notes() []string {
 	s := c.settings
 	notes := []string{

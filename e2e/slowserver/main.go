@@ -1,13 +1,13 @@
 // Command slowserver is carrel with turns that a message scripts, for tests of the API. The commands of a message are
 // separated by semicolons and carried out in order:
 //
-//	slow 3s          a step that takes so long
-//	steps 4          so many quick steps
-//	stumble          a step that fails, without consequences
+//	slow 3s          a step of this duration
+//	steps 4          this number of quick steps
+//	stumble          a step that fails and is ignored
 //	stream a b c     a step that writes these words, one by one
-//	fail             the model's failure; "fail timeout" is one for lack of time
-//	panic            a failure of ours
-//	cite             a reply with everything that a reply can have
+//	fail             an error of the model; "fail timeout" is a time-out
+//	panic            a panic of the server
+//	cite             a reply with all optional members
 //
 // Other messages are answered like in the product.
 package main

@@ -1,4 +1,4 @@
-// Package app creates the services, connects them and runs the server. It holds no rules of its own.
+// Package app creates the services, connects them and runs the server. It contains no business rules.
 package app
 
 import (

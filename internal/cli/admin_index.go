@@ -21,7 +21,7 @@ type indexCheck struct {
 	JSON bool `help:"Print one JSON object: {\"ok\":true,…}."`
 }
 
-// Run checks the index. It changes nothing and may run beside a server.
+// Run checks the index. It changes nothing and can run while a server uses the index.
 func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
 		report, err := a.checkIndex(ctx)

@@ -121,7 +121,7 @@ func TestDatesArePrintedInUTC(t *testing.T) {
 	}
 }
 
-// run runs a command line and returns what it ends with and what it wrote.
+// run runs a command line and returns its exit code and output.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -34,8 +34,7 @@ type Env struct {
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  []string
-	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a slow one that counts
-	// its calls.
+	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a scripted one.
 	Answerer thread.Answerer
 }
 

@@ -35,7 +35,7 @@ func (c configCommand) Run(env *Env) error {
 	}
 	w := tabwriter.NewWriter(env.Out, 0, 4, 2, ' ', 0)
 	for _, s := range settings {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.Value, s.Source, s.Env) // Flush tells
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.Value, s.Source, s.Env) // Flush returns the error
 	}
 	for _, warning := range cfg.Warnings {
 		_, _ = fmt.Fprintln(env.Err, "carrel:", warning)

@@ -52,7 +52,7 @@ func (f *watchFixture) remove(name string) {
 	}
 }
 
-// scan runs one scan and returns what it printed.
+// scan runs one scan and returns its output.
 func (f *watchFixture) scan() string {
 	f.t.Helper()
 	before := len(f.out.String())

@@ -69,7 +69,7 @@ func TestInterruptedWriteNeverCreatesTheFile(t *testing.T) {
 	if got := namesIn(t, dir); got != "out.zip.partial" {
 		t.Errorf("while it is written there are %q", got)
 	}
-	// Another process does not take the file from the one that writes it.
+	// A second process does not replace the file of a running one.
 	if _, err := writeWhole(path, false, words("another")); err == nil ||
 		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("a second writer: %v", err)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// pollInterval is how often changes are looked for if the version of the database tells cheaply that there are none.
+	// pollInterval is the interval of checks for changes if the version of the database shows cheaply that there are none.
 	// slowPollInterval applies if every poll has to query the database.
 	pollInterval     = time.Second
 	slowPollInterval = 5 * time.Second
