@@ -9,7 +9,7 @@
 //	panic            a panic of the server
 //	cite             a reply with all optional members
 //
-// Other messages are answered like in the product.
+// The reply to any other message repeats it.
 package main
 
 import (

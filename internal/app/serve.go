@@ -89,8 +89,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return index.Run(ctx) })
-	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, index, metrics,
-		log); err != nil {
+	listening := func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }
+	if err := in.prepare(ctx, listening, index, metrics, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
@@ -106,7 +106,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		defer cancel()
 		return in.Tasks.Stop(stopping)
 	})
-	return errors.Join(g.Wait(), in.finish(base, index, log))
+	err = g.Wait()
+	return errors.Join(err, in.finish(base, index, log))
 }
 
 // finish saves the state in memory after the last request.

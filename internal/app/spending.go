@@ -26,8 +26,8 @@ func (in *App) reconcileSpend(ctx context.Context, log *slog.Logger) error {
 	differences, err := in.Billing.Spending.Reconcile(ctx)
 	for _, d := range differences {
 		log.ErrorContext(ctx, "spend total differs from the ledger; see: carrel admin spend check",
-			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent, "reserved",
-			d.Reserved, "rowsReserved", d.RowsReserved)
+			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent,
+			"reserved", d.Reserved, "rowsReserved", d.RowsReserved)
 	}
 	return err
 }

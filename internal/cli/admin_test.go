@@ -176,65 +176,39 @@ func TestAccountsKeysAndAgentsAreCreated(t *testing.T) {
 	if !strings.Contains(first, `"role":"owner"`) || !strings.Contains(first, `"user":{`) {
 		t.Errorf("the first account is %s", first)
 	}
-	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A",
-		"--password", "correct horse"); !strings.Contains(out, "already exists") {
-		t.Errorf("the same address again: %s", out)
-	}
-	if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
-		"--password", "short"); !strings.Contains(out, "--password: Must have 8 to 256 characters") {
-		t.Errorf("a short password: %s", out)
-	}
+	mustContain(t, admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A",
+		"--password", "correct horse"), "already exists")
+	mustContain(t, admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
+		"--password", "short"), "--password: Must have 8 to 256 characters")
 	for _, weak := range []string{"password", "carrel2026"} {
-		if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
-			"--password", weak); !strings.Contains(out, "--password: This password is") {
-			t.Errorf("a guessable password: %s", out)
-		}
-		if out := admin(1, "user", "password", "--user", "ada@example.org",
-			"--password", weak); !strings.Contains(out, "--password: This password is") {
-			t.Errorf("a guessable new password: %s", out)
-		}
+		mustContain(t, admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
+			"--password", weak), "--password: This password is")
+		mustContain(t, admin(1, "user", "password", "--user", "ada@example.org",
+			"--password", weak), "--password: This password is")
 	}
-	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse",
-		"--plan", "none"); !strings.Contains(out, "role member, plan none") {
-		t.Errorf("the second account: %s", out)
-	}
-	if out := admin(1, "user", "email", "--user", "b@example.org",
-		"--email", "ada@example.org"); !strings.Contains(out, "already exists") {
-		t.Errorf("an address that is taken: %s", out)
-	}
-	if out := admin(1, "user", "email", "--user", "b@example.org",
-		"--email", "nobody"); !strings.Contains(out, "--email: Must be an e-mail address") {
-		t.Errorf("no address: %s", out)
-	}
+	mustContain(t, admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse",
+		"--plan", "none"), "role member, plan none")
+	mustContain(t, admin(1, "user", "email", "--user", "b@example.org",
+		"--email", "ada@example.org"), "already exists")
+	mustContain(t, admin(1, "user", "email", "--user", "b@example.org",
+		"--email", "nobody"), "--email: Must be an e-mail address")
 	for from, to := range map[string]string{
 		"b@example.org": "bert@example.org", "ada@example.org": "Lovelace@example.org",
 	} {
-		if out := admin(0, "user", "email", "--user", from,
-			"--email", to); !strings.Contains(out, "is now "+strings.ToLower(to)) {
-			t.Errorf("another address: %s", out)
-		}
+		mustContain(t, admin(0, "user", "email", "--user", from,
+			"--email", to), "is now "+strings.ToLower(to))
 	}
 	admin(0, "user", "email", "--user", "lovelace@example.org", "--email", "ada@example.org")
 	if out := admin(0, "key", "create", "--user", "ada@example.org",
 		"--name", "laptop"); !strings.HasPrefix(out, "crl_") || strings.Count(out, "\n") != 1 {
 		t.Errorf("a key: %s", out)
 	}
-	if out := admin(0, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks",
-		"--json"); !strings.Contains(out, `"agent":{`) {
-		t.Errorf("an agent: %s", out)
-	}
-	if out := admin(0, "key", "revoke", "--user", "ada@example.org", "laptop"); !strings.Contains(out, "Revoked laptop") {
-		t.Errorf("revoking: %s", out)
-	}
-	if out := admin(1, "key", "revoke", "--user", "ada@example.org", "laptop"); !strings.Contains(out, "no such key") {
-		t.Errorf("revoking again: %s", out)
-	}
-	if out := admin(1, "key", "list",
-		"--user", "nobody@example.org"); !strings.Contains(out, "no account has this e-mail address") {
-		t.Errorf("nobody's keys: %s", out)
-	}
-	if out := admin(0, "spend", "set", "--user", "ada@example.org",
-		"--cap", "12.5"); !strings.Contains(out, "may spend 12.50 USD per month") {
-		t.Errorf("a cap: %s", out)
-	}
+	mustContain(t, admin(0, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks",
+		"--json"), `"agent":{`)
+	mustContain(t, admin(0, "key", "revoke", "--user", "ada@example.org", "laptop"), "Revoked laptop")
+	mustContain(t, admin(1, "key", "revoke", "--user", "ada@example.org", "laptop"), "no such key")
+	mustContain(t, admin(1, "key", "list",
+		"--user", "nobody@example.org"), "no account has this e-mail address")
+	mustContain(t, admin(0, "spend", "set", "--user", "ada@example.org",
+		"--cap", "12.5"), "may spend 12.50 USD per month")
 }
