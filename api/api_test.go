@@ -65,17 +65,18 @@ func text(n node, key string) string {
 	return s
 }
 
-// rule says what an object of OpenAPI 3.1.0 may hold: each field with the kind of object in it. A kind in brackets
-// is a list and one in braces a map. "-" is a scalar or something that is looked at elsewhere.
+// rule lists the fields of an OpenAPI 3.1.0 object with the kind of each value: [kind] is a list, {kind} a map, and "-"
+// a scalar or a value that another test checks.
 type rule struct {
 	required []string
 	fields   map[string]string
 }
 
-// rules are section 4.8 of the specification, for the objects that the document uses.
+// rules are the objects of section 4.8 of the OpenAPI specification that the document uses.
 var rules = map[string]rule{
 	"openapi": {[]string{"openapi", "info", "paths"}, map[string]string{
-		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}", "components": "components",
+		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}",
+		"components": "components",
 	}},
 	"info": {[]string{"title", "version"}, map[string]string{
 		"title": "-", "version": "-", "summary": "-", "description": "-", "license": "license",
@@ -84,7 +85,8 @@ var rules = map[string]rule{
 	"server":  {[]string{"url"}, map[string]string{"url": "-", "description": "-"}},
 	"tag":     {[]string{"name"}, map[string]string{"name": "-", "description": "-"}},
 	"path": {nil, map[string]string{
-		"parameters": "[parameter]", "get": "operation", "put": "operation", "post": "operation", "patch": "operation", "delete": "operation",
+		"parameters": "[parameter]", "get": "operation", "put": "operation", "post": "operation", "patch": "operation",
+		"delete": "operation",
 	}},
 	"operation": {[]string{"responses"}, map[string]string{
 		"operationId": "-", "tags": "-", "summary": "-", "description": "-", "deprecated": "-", "security": "-",
@@ -102,9 +104,12 @@ var rules = map[string]rule{
 	}},
 	"media": {nil, map[string]string{"schema": "-", "example": "-"}},
 	"components": {nil, map[string]string{
-		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}", "securitySchemes": "{scheme}",
+		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}",
+		"securitySchemes": "{scheme}",
 	}},
-	"scheme": {[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"}},
+	"scheme": {
+		[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"},
+	},
 }
 
 func checkKind(t *testing.T, kind, at string, v any) {
@@ -114,7 +119,7 @@ func checkKind(t *testing.T, kind, at string, v any) {
 	case kind[0] == '[':
 		list, ok := v.([]any)
 		if !ok {
-			t.Errorf("%s is no list", at)
+			t.Errorf("%s is not a list", at)
 		}
 		for i, item := range list {
 			checkKind(t, kind[1:len(kind)-1], fmt.Sprintf("%s/%d", at, i), item)
@@ -122,7 +127,7 @@ func checkKind(t *testing.T, kind, at string, v any) {
 	case kind[0] == '{':
 		m, ok := v.(node)
 		if !ok {
-			t.Errorf("%s is no mapping", at)
+			t.Errorf("%s is not a mapping", at)
 		}
 		for key, item := range m {
 			checkKind(t, kind[1:len(kind)-1], at+"/"+key, item)
@@ -130,24 +135,24 @@ func checkKind(t *testing.T, kind, at string, v any) {
 	default:
 		n, ok := v.(node)
 		if !ok {
-			t.Errorf("%s is no mapping", at)
+			t.Errorf("%s is not a mapping", at)
 		}
 		if _, reference := n["$ref"]; reference {
 			if len(n) != 1 {
-				t.Errorf("%s: something stands beside the reference", at)
+				t.Errorf("%s: $ref has sibling fields", at)
 			}
 			return
 		}
 		r := rules[kind]
 		for _, name := range r.required {
-			if _, there := n[name]; !there {
+			if _, found := n[name]; !found {
 				t.Errorf("%s: %s is missing", at, name)
 			}
 		}
 		for name, item := range n {
 			inner, known := r.fields[name]
 			if !known {
-				t.Errorf("%s: %s is not a field of this object, or one that this test does not know", at, name)
+				t.Errorf("%s: unknown field %s", at, name)
 				continue
 			}
 			checkKind(t, inner, at+"/"+name, item)
@@ -155,7 +160,7 @@ func checkKind(t *testing.T, kind, at string, v any) {
 	}
 }
 
-func TestTheDocumentIsOpenAPI(t *testing.T) {
+func TestDocumentIsValidOpenAPI(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	checkKind(t, "openapi", "#", doc)
@@ -165,11 +170,11 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 	if got := text(doc["info"].(node), "version"); got != "0.1.0" {
 		t.Errorf("info.version is %q", got)
 	}
-	// The checker refuses what it does not understand.
+	// New fails for keywords that the checker does not support.
 	contract.New(t, api.Document)
 }
 
-func TestEveryOperationSaysWhatItIs(t *testing.T) {
+func TestEveryOperationHasAnIDTagAndSummary(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	tags := map[any]bool{}
@@ -180,17 +185,17 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 	operations(t, doc, func(route string, op node) {
 		id := text(op, "operationId")
 		if id == "" || ids[id] != "" {
-			t.Errorf("%s: the operationId %q is missing or also that of %s", route, id, ids[id])
+			t.Errorf("%s: the operationId %q is missing or used by %s", route, id, ids[id])
 		}
 		ids[id] = route
 		list, _ := op["tags"].([]any)
 		if len(list) != 1 || !tags[list[0]] {
-			t.Errorf("%s: has the tags %v, want one of those listed", route, list)
+			t.Errorf("%s: has the tags %v, want one declared tag", route, list)
 		} else {
 			used[list[0]] = true
 		}
 		if summary := text(op, "summary"); summary == "" || strings.HasSuffix(summary, ".") {
-			t.Errorf("%s: the summary %q is missing or a sentence", route, summary)
+			t.Errorf("%s: the summary %q is missing or ends with a full stop", route, summary)
 		}
 	})
 	for tag := range tags {
@@ -200,7 +205,7 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestThePathParametersAreThoseInThePath(t *testing.T) {
+func TestPathParametersAreDeclared(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	parameters := doc["components"].(node)["parameters"].(node)
@@ -226,10 +231,10 @@ func TestThePathParametersAreThoseInThePath(t *testing.T) {
 	}
 }
 
-// promised are the headers that the design asks of a status, wherever it is answered.
-var promised = map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
+// requiredHeaders are the headers that every reply with a status has.
+var requiredHeaders = map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
 
-func TestEveryReplyListsTheHeadersThatItPromises(t *testing.T) {
+func TestRepliesDeclareTheirHeaders(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	responses := doc["components"].(node)["responses"].(node)
@@ -242,17 +247,17 @@ func TestEveryReplyListsTheHeadersThatItPromises(t *testing.T) {
 				reply = responses[ref[strings.LastIndexByte(ref, '/')+1:]].(node)
 			}
 			headers, _ := reply["headers"].(node)
-			want := promised[status]
+			want := requiredHeaders[status]
 			if status == "200" && conditional {
 				want = "ETag"
 			}
-			if _, there := headers[want]; want != "" && !there {
+			if _, found := headers[want]; want != "" && !found {
 				t.Errorf("%s: %s does not list %s", route, status, want)
 			}
 			content, _ := reply["content"].(node)
 			_, problem := content["application/problem+json"]
 			if strings.Contains(route, " /api/auth/mcp/") && status != "429" {
-				problem = problem || status >= "400" // those have the form of RFC 6749, or are pages
+				problem = problem || status >= "400" // errors of RFC 6749, or pages
 			}
 			if problem != (status >= "400") {
 				t.Errorf("%s: %s is a problem: %t", route, status, problem)
@@ -261,7 +266,7 @@ func TestEveryReplyListsTheHeadersThatItPromises(t *testing.T) {
 	})
 }
 
-func TestEveryReferenceLeadsSomewhereAndEveryComponentIsUsed(t *testing.T) {
+func TestReferencesResolveAndComponentsAreUsed(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	used := map[string]bool{}
@@ -277,7 +282,7 @@ func TestEveryReferenceLeadsSomewhereAndEveryComponentIsUsed(t *testing.T) {
 			target = m[part]
 		}
 		if target == nil {
-			t.Errorf("%s: %s leads nowhere", at, ref)
+			t.Errorf("%s: %s does not resolve", at, ref)
 		}
 	})
 	for kind, components := range doc["components"].(node) {
@@ -292,14 +297,14 @@ func TestEveryReferenceLeadsSomewhereAndEveryComponentIsUsed(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsExplained asks for an example or a description, or a name that another schema explains, or one that
-// says it all (tookMs).
-func TestEveryFieldIsExplained(t *testing.T) {
+// Every field needs a description or an example, here or in another schema with a field of the same name. Durations
+// such as tookMs need none.
+func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
 	schemas := document(t)["components"].(node)["schemas"].(node)
 	explains := func(p node) bool {
 		for _, key := range []string{"description", "example", "$ref", "enum", "const"} {
-			if _, there := p[key]; there {
+			if _, found := p[key]; found {
 				return true
 			}
 		}
@@ -323,7 +328,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	})
 }
 
-func TestEveryProblemCodeHasItsRow(t *testing.T) {
+func TestEveryProblemCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
 	problem := doc["components"].(node)["schemas"].(node)["Problem"].(node)
@@ -332,7 +337,9 @@ func TestEveryProblemCodeHasItsRow(t *testing.T) {
 		listed = append(listed, code.(string))
 	}
 	statuses := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| .+\\. \\|$").FindAllStringSubmatch(text(problem, "description"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| .+\\. \\|$").FindAllStringSubmatch(
+		text(problem, "description"), -1,
+	) {
 		explained = append(explained, m[2])
 		statuses[m[2]] = m[1]
 	}
@@ -340,9 +347,9 @@ func TestEveryProblemCodeHasItsRow(t *testing.T) {
 		t.Errorf("the codes are\n%v\nand the rows of the table\n%v", listed, explained)
 	}
 
-	// A reply names its codes in its description; each must stand with that status.
+	// The description of a reply names its codes, which must have the status of the reply.
 	responses := doc["components"].(node)["responses"].(node)
-	named := map[string]bool{"method_not_allowed": true} // on every path; see info.description
+	named := map[string]bool{"method_not_allowed": true} // possible on every path; see info.description
 	operations(t, doc, func(route string, op node) {
 		for status, r := range op["responses"].(node) {
 			ref := text(r.(node), "$ref")
@@ -363,15 +370,15 @@ func TestEveryProblemCodeHasItsRow(t *testing.T) {
 	}
 }
 
-// TestTheExamplesFitTheirSchemas also makes sure that every schema is valid JSON Schema (2020-12).
-func TestTheExamplesFitTheirSchemas(t *testing.T) {
+// TestExamplesMatchTheirSchemas also checks that every schema is valid JSON Schema (2020-12).
+func TestExamplesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
 	const address = "carrel://openapi.json"
 	doc := document(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
-	if err := compiler.AddResource(address, plain(doc)); err != nil {
+	if err := compiler.AddResource(address, jsonTypes(doc)); err != nil {
 		t.Fatal(err)
 	}
 	examples := 0
@@ -382,13 +389,13 @@ func TestTheExamplesFitTheirSchemas(t *testing.T) {
 			return
 		}
 		examples++
-		if err := schema.Validate(plain(example)); err != nil {
-			t.Errorf("%s: the example does not fit: %v", at, err)
+		if err := schema.Validate(jsonTypes(example)); err != nil {
+			t.Errorf("%s: the example does not match: %v", at, err)
 		}
 	}
 	walk(doc, "#", func(at string, n node) {
-		switch example, there := n["example"]; {
-		case !there:
+		switch example, found := n["example"]; {
+		case !found:
 		case n["schema"] != nil:
 			check(at, at+"/schema", example)
 		default:
@@ -405,19 +412,19 @@ func TestTheExamplesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// plain turns what YAML gave into what the validator takes: the types of encoding/json.
-func plain(v any) any {
+// jsonTypes converts YAML values to the types of encoding/json, which the validator expects.
+func jsonTypes(v any) any {
 	switch v := v.(type) {
 	case node:
 		out := make(map[string]any, len(v))
 		for key, item := range v {
-			out[key] = plain(item)
+			out[key] = jsonTypes(item)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = plain(item)
+			out[i] = jsonTypes(item)
 		}
 		return out
 	case int:

@@ -15,25 +15,25 @@ import (
 	"carrel/internal/testkit"
 )
 
-// requireBrowserEnv makes it a failure that the tests of the web app can't run.
-const requireBrowserEnv = "CARREL_TEST_REQUIRE_BROWSER"
+const (
+	// requireBrowserEnv makes tests fail, instead of being skipped, if node or the browser is missing.
+	requireBrowserEnv = "CARREL_TEST_REQUIRE_BROWSER"
+	// webTestsEnv selects browser tests by a pattern of their names.
+	webTestsEnv = "CARREL_WEB_TESTS"
+	// webTestedEnv skips TestWebApp. CI runs it before all other tests, because next to them the browser is so slow
+	// that timeouts measure the load of the machine.
+	webTestedEnv = "CARREL_WEB_TESTED"
+)
 
-// webTestsEnv picks browser tests by a pattern of their names.
-const webTestsEnv = "CARREL_WEB_TESTS"
-
-// webDoneEnv says that the web app was tested just before, by itself: a browser beside all other tests waits for its turn
-// longer than people do, and what it finds then is the load.
-const webDoneEnv = "CARREL_WEB_TESTED"
-
-// memberPassword is that of the member whom browser tests know beside the owner.
+// memberPassword is the password of the accounts without the admin role.
 const memberPassword = "correct horse battery staple"
 
-// TestWebApp runs the tests of web/e2e: a real browser at the real program. Each of them is a subtest here. Those that fail
-// leave a picture in .cache/web.
+// TestWebApp runs the tests of web/e2e, a real browser with a real server, as subtests. Failed tests leave screenshots
+// in .cache/web.
 func TestWebApp(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(webDoneEnv) != "" {
-		t.Skip("it was tested just before, by itself: make web-test")
+	if os.Getenv(webTestedEnv) != "" {
+		t.Skip("make web-test has already run it (" + webTestedEnv + " is set)")
 	}
 	skipUnless(t, "node", "chromium")
 	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
@@ -51,60 +51,78 @@ func TestWebApp(t *testing.T) {
 	}
 }
 
-// webEnv starts the servers of the browser tests, the program's own and one whose turns are scripted, and tells where
-// they are.
+// webEnv starts the servers of the browser tests, carrel and a variant whose turns follow instructions in the message.
+// It returns an environment with their addresses and passwords.
 func webEnv(t *testing.T) []string {
 	t.Helper()
-	pictures, err := filepath.Abs("../.cache/web")
+	screenshots, err := filepath.Abs("../.cache/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "CARREL_WEB_PICTURES="+pictures)
-	for prefix, binary := range map[string]string{"CARREL_WEB": testkit.Binary(t), "CARREL_WEB_SLOW": testkit.Build(t, "carrel/e2e/slowserver")} {
-		s := testkit.StartServer(t, testkit.ServerOptions{Binary: binary, Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}})
+	env := append(os.Environ(), "CARREL_WEB_PICTURES="+screenshots)
+	binaries := map[string]string{
+		"CARREL_WEB":      testkit.Binary(t),
+		"CARREL_WEB_SLOW": testkit.Build(t, "carrel/e2e/slowserver"),
+	}
+	for prefix, binary := range binaries {
+		s := testkit.StartServer(t, testkit.ServerOptions{
+			Binary: binary,
+			Args:   []string{"--demo"},
+			Env:    []string{"CARREL_RATE_LIMITS=off"},
+		})
 		password, err := os.ReadFile(filepath.Join(s.Data, "demo.password"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)), prefix+"_POWER="+power(t, s))
-		// People who do not run the installation.
-		for email, name := range map[string]string{"grace": "Grace Hopper", "eve": "Eve", "ida": "Ida"} {
-			made := s.Admin("user", "create", "--email", email+"@example.org", "--name", name, "--password", memberPassword)
-			if made.Code != 0 {
-				t.Fatalf("make a member: %s%s", made.Stdout, made.Stderr)
-			}
-		}
+		env = append(env,
+			prefix+"_URL="+s.URL,
+			prefix+"_PASSWORD="+strings.TrimSpace(string(password)),
+			prefix+"_POWER="+powerSwitch(t, s))
+		createMembers(t, s)
 	}
 	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword)
 }
 
-// power returns the address of a switch: POST …/kill ends a server as a crash would, and POST …/start starts it again.
-func power(t *testing.T, s *testkit.Server) string {
+// createMembers creates the accounts without the admin role that browser tests use.
+func createMembers(t *testing.T, s *testkit.Server) {
+	t.Helper()
+	for user, name := range map[string]string{"grace": "Grace Hopper", "eve": "Eve", "ida": "Ida"} {
+		run := s.Admin("user", "create",
+			"--email", user+"@example.org", "--name", name, "--password", memberPassword)
+		if run.Code != 0 {
+			t.Fatalf("create %s: %s%s", user, run.Stdout, run.Stderr)
+		}
+	}
+}
+
+// powerSwitch returns the URL of an HTTP server that controls s: POST /kill kills it like a crash, POST /start starts
+// it again.
+func powerSwitch(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /kill", func(http.ResponseWriter, *http.Request) { s.Kill() })
 	mux.HandleFunc("POST /start", func(http.ResponseWriter, *http.Request) { s.Start() })
-	sw := httptest.NewServer(mux)
-	t.Cleanup(sw.Close)
-	return sw.URL
+	control := httptest.NewServer(mux)
+	t.Cleanup(control.Close)
+	return control.URL
 }
 
-// TestScreenshots takes the pictures of the documentation when make screenshots asks for it.
+// TestScreenshots takes the screenshots of the documentation. Only make screenshots runs it.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CARREL_WEB_SCREENSHOTS") == "" {
-		t.Skip("pictures are taken by make screenshots")
+		t.Skip("run by make screenshots")
 	}
 	skipUnless(t, "node", "chromium")
 	cmd := exec.CommandContext(t.Context(), "node", "e2e/screenshots.mjs")
-	untouched := testkit.StartServer(t, testkit.ServerOptions{Binary: testkit.Binary(t)}) // for the page that sets it up
-	cmd.Dir, cmd.Env = "../web", append(webEnv(t), "CARREL_WEB_NEW_URL="+untouched.URL)
+	withoutAccounts := testkit.StartServer(t, testkit.ServerOptions{Binary: testkit.Binary(t)}) // for the set-up page
+	cmd.Dir, cmd.Env = "../web", append(webEnv(t), "CARREL_WEB_NEW_URL="+withoutAccounts.URL)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// TestWebLogic runs the tests of what the web app computes, without a browser.
+// TestWebLogic runs the unit tests of the web app, without a browser.
 func TestWebLogic(t *testing.T) {
 	t.Parallel()
 	skipUnless(t, "node")
@@ -118,39 +136,40 @@ func TestWebLogic(t *testing.T) {
 	}
 }
 
-// tapLine is the verdict on one test: "not ok 3 - its name".
+// tapLine matches the result of one test in TAP, for example "not ok 3 - its name".
 var tapLine = regexp.MustCompile(`^(not )?ok \d+ - (.*?)( # SKIP.*)?$`)
 
-// report makes a subtest of each test that node ran, and returns how many there were. What follows a verdict is about it.
+// report turns the results in TAP format into subtests and returns their number. Indented lines after a result are its
+// details.
 func report(t *testing.T, tap []byte) int {
 	t.Helper()
-	type verdict struct {
+	type result struct {
 		name   string
 		failed bool
 		detail strings.Builder
 	}
-	var all []*verdict
+	var results []*result
 	lines := bufio.NewScanner(bytes.NewReader(tap))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if m := tapLine.FindStringSubmatch(lines.Text()); m != nil {
 			if m[3] == "" {
-				all = append(all, &verdict{name: m[2], failed: m[1] != ""})
+				results = append(results, &result{name: m[2], failed: m[1] != ""})
 			}
 			continue
 		}
-		if len(all) > 0 && strings.HasPrefix(lines.Text(), " ") {
-			all[len(all)-1].detail.WriteString(lines.Text() + "\n")
+		if len(results) > 0 && strings.HasPrefix(lines.Text(), " ") {
+			results[len(results)-1].detail.WriteString(lines.Text() + "\n")
 		}
 	}
-	for _, v := range all {
-		t.Run(v.name, func(t *testing.T) {
-			if v.failed {
-				t.Error(v.detail.String())
+	for _, r := range results {
+		t.Run(r.name, func(t *testing.T) {
+			if r.failed {
+				t.Error(r.detail.String())
 			}
 		})
 	}
-	return len(all)
+	return len(results)
 }
 
 func skipUnless(t *testing.T, programs ...string) {
@@ -162,10 +181,10 @@ func skipUnless(t *testing.T, programs ...string) {
 	}
 }
 
-func missing(t *testing.T, why string) {
+func missing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv(requireBrowserEnv) != "" {
-		t.Fatal(why)
+		t.Fatal(reason)
 	}
-	t.Skip(why)
+	t.Skip(reason)
 }

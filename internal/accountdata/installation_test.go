@@ -132,10 +132,9 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 	db, secret := w.db, make([]byte, 32)
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
-	n := node{
-		tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll}),
-	}
-	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	options := task.Options{SingleNode: !w.postgres, Poll: poll}
+	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, options)}
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	threads := thread.NewService(thread.Deps{
 		Store: db, Agents: agents, Clock: w.clock, Tasks: n.tasks, Answerer: w.answers,
 	})
@@ -148,7 +147,9 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 		Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl"),
 	})
 	w.must(err)
-	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	sources := source.NewService(source.Deps{
+		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
+	})
 	n.contents = accountdata.Contents{
 		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
 		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),

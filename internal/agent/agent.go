@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
@@ -86,24 +87,25 @@ func (a Agent) Shared() bool { return a.Grant != core.GrantOwner }
 type Service struct {
 	store  Store
 	clock  core.Clock
+	audit  audit.Recorder
 	models []string
 }
 
-// Deps are the dependencies of a Service. Store and Clock are required.
+// Deps are the dependencies of a Service. Store, Clock and Audit are required.
 type Deps struct {
 	Store Store
 	Clock core.Clock
-	// Models are the models that an agent may use. The first is the default of agents that name none. Nil allows any name,
-	// an empty list none.
-	Models []string
+	// Audit records who an agent is shared with.
+	Audit audit.Recorder
+	// Models are the models that an agent may use. The first is the default of agents that name none. Nil allows any
+	// name, an empty list none.
+	Models []string `dep:"optional"`
 }
 
 // NewService returns a service. It panics if a required dependency is missing.
 func NewService(d Deps) *Service {
-	if d.Store == nil || d.Clock == nil {
-		panic("agent: Deps need a Store and a Clock")
-	}
-	return &Service{store: d.Store, clock: d.Clock, models: d.Models}
+	core.RequireDeps(d)
+	return &Service{store: d.Store, clock: d.Clock, audit: d.Audit, models: d.Models}
 }
 
 // Limits of an agent's texts.

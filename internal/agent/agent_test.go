@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
@@ -20,12 +23,15 @@ type fixture struct {
 	*agent.Service
 	db       *store.DB
 	clock    *testkit.Clock
+	audit    *audit.Log
 	ada, bob core.Actor
 }
 
 // withModels is the same fixture on an installation with these models.
 func (f fixture) withModels(names ...string) fixture {
-	f.Service = agent.NewService(agent.Deps{Store: f.db, Clock: f.clock, Models: append([]string{}, names...)})
+	f.Service = agent.NewService(agent.Deps{
+		Store: f.db, Clock: f.clock, Audit: f.audit, Models: append([]string{}, names...),
+	})
 	return f
 }
 
@@ -37,14 +43,27 @@ func newFixture(t *testing.T) fixture {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	f := fixture{Service: agent.NewService(agent.Deps{Store: db, Clock: clock}), db: db, clock: clock}
+	events := audit.New(audit.Deps{
+		Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})
+	f := fixture{
+		Service: agent.NewService(agent.Deps{Store: db, Clock: clock, Audit: events}),
+		db:      db, clock: clock, audit: events,
+	}
 	for _, who := range []*core.Actor{&f.ada, &f.bob} {
 		id := core.NewID(core.PrefixUser)
-		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
+		u := account.User{
+			ID: id, Email: id + "@example.org", EmailVerified: true, Name: "U",
+			Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now(),
+		}
 		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
 			t.Fatal(err)
 		}
-		*who = core.Actor{UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}
+		*who = core.Actor{
+			UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey,
+			Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+		}
 	}
 	return f
 }
@@ -75,7 +94,8 @@ func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 		},
 	} {
 		_, err := try()
-		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/model" || e.Fields[0].Detail != "Must be empty or one of: small, large." {
+		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/model" ||
+			e.Fields[0].Detail != "Must be empty or one of: small, large." {
 			t.Errorf("refused with %+v", err)
 		}
 	}
@@ -83,7 +103,9 @@ func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 		t.Errorf("changed to %+v, %v", a, err)
 	}
 	f = f.withModels()
-	if _, err := f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{Model: name("small")}); core.AsError(err).Kind != core.KindInvalid {
+	if _, err := f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{
+		Model: name("small"),
+	}); core.AsError(err).Kind != core.KindInvalid {
 		t.Errorf("without a model, %v", err)
 	}
 }
@@ -126,7 +148,8 @@ func TestNewAgentHasALibrary(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a := f.newAgent(t, f.ada, "  Landmarks ")
-	if a.Name != "Landmarks" || a.UserID != f.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) || !a.CreatedAt.Equal(f.clock.Now()) {
+	if a.Name != "Landmarks" || a.UserID != f.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) ||
+		!a.CreatedAt.Equal(f.clock.Now()) {
 		t.Errorf("made %+v", a)
 	}
 	if len(a.Sources) != 1 || a.Sources[0].Name != "Library" || a.DefaultSource() != a.Sources[0].ID {
@@ -147,7 +170,8 @@ func TestRepeatedRequestCreatesOneAgent(t *testing.T) {
 	}
 	f.clock.Advance(time.Hour)
 	again, err := f.Create(ctx, f.ada, agent.Change{Name: &name})
-	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.DefaultSource() != first.DefaultSource() {
+	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) ||
+		again.DefaultSource() != first.DefaultSource() {
 		t.Errorf("made %+v, then %+v, %v", first, again, err)
 	}
 	if _, err := f.Create(ctx, f.bob, agent.Change{Name: &name}); err == nil {
@@ -211,7 +235,9 @@ func TestAgentsOfOtherUsersAreNotFound(t *testing.T) {
 	limited.Agents = []string{"agt_" + strings.Repeat("0", 26)}
 	ctx := t.Context()
 	for who, actor := range map[string]core.Actor{"another user": f.bob, "a limited credential": limited} {
-		for _, id := range []string{mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID)} {
+		for _, id := range []string{
+			mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID),
+		} {
 			_, errGet := f.Get(ctx, actor, id)
 			_, errChange := f.Change(ctx, actor, id, agent.Change{Name: &name})
 			for _, err := range []error{errGet, errChange, f.Delete(ctx, actor, id), f.Allow(ctx, actor, core.OpGetAgent, id)} {
@@ -267,7 +293,9 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 	if strings.Join(got, "") != "43210" {
 		t.Errorf("listed %v", got)
 	}
-	for _, bad := range []core.Page{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("threads", "x")}} {
+	for _, bad := range []core.Page{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {
+		Cursor: core.EncodeCursor("threads", "x"),
+	}} {
 		if _, _, err := f.List(t.Context(), f.ada, bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -276,7 +304,12 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 
 func TestMissingDependenciesPanicAtStart(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]agent.Deps{"no store": {Clock: testkit.NewClock()}, "no clock": {Store: &store.DB{}}} {
+	f := newFixture(t)
+	for name, d := range map[string]agent.Deps{
+		"no store": {Clock: f.clock, Audit: f.audit},
+		"no clock": {Store: f.db, Audit: f.audit},
+		"no audit": {Store: f.db, Clock: f.clock},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
@@ -26,10 +27,11 @@ const declinePeriod = 30 * 24 * time.Hour
 type InvitationStore interface {
 	// Invitations returns the newest 200 invitations, newest first, one per agent.
 	Invitations(ctx context.Context, userID string, held time.Time) ([]Invitation, error)
-	// AcceptInvitation turns an invitation into a grant.
-	AcceptInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error
-	// DeclineInvitation declines an invitation and removes the user's grant. It returns not_found if there is neither.
-	DeclineInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error
+	// AcceptInvitation turns an invitation into a grant and returns the grant.
+	AcceptInvitation(ctx context.Context, userID, agentID string, held, now time.Time) (core.Grant, error)
+	// DeclineInvitation declines an invitation and removes the user's grant. It returns the agent's owner if the user had
+	// a grant and "" if there was only an invitation, or not_found if there was neither.
+	DeclineInvitation(ctx context.Context, userID, agentID string, held, now time.Time) (ownerID string, err error)
 }
 
 // Invitations lists the actor's open invitations.
@@ -46,10 +48,18 @@ func (s *Service) Accept(ctx context.Context, actor core.Actor, agentID string) 
 		return Agent{}, err
 	}
 	now := s.clock.Now()
-	if err := s.store.AcceptInvitation(ctx, actor.UserID, agentID, now.Add(-declinePeriod), now); err != nil {
+	g, err := s.store.AcceptInvitation(ctx, actor.UserID, agentID, now.Add(-declinePeriod), now)
+	if err != nil {
 		return Agent{}, err
 	}
-	return s.store.Agent(ctx, actor.UserID, agentID)
+	a, err := s.store.Agent(ctx, actor.UserID, agentID)
+	if err != nil {
+		return Agent{}, err
+	}
+	s.noteShare(ctx, actor, audit.AgentShared, shareEvent{
+		agentID: agentID, ownerID: a.UserID, recipientID: actor.UserID, with: actor.UserID, grant: g,
+	})
+	return a, nil
 }
 
 // Decline declines an invitation, or gives up the grant of an accepted one.
@@ -58,7 +68,14 @@ func (s *Service) Decline(ctx context.Context, actor core.Actor, agentID string)
 		return err
 	}
 	now := s.clock.Now()
-	return s.store.DeclineInvitation(ctx, actor.UserID, agentID, now.Add(-declinePeriod), now)
+	ownerID, err := s.store.DeclineInvitation(ctx, actor.UserID, agentID, now.Add(-declinePeriod), now)
+	if err != nil || ownerID == "" {
+		return err // a declined invitation is not recorded, because the owner must not learn of it
+	}
+	s.noteShare(ctx, actor, audit.AgentUnshared, shareEvent{
+		agentID: agentID, ownerID: ownerID, recipientID: actor.UserID, with: actor.UserID,
+	})
+	return nil
 }
 
 // allowResponse decides whether the actor may respond to an invitation. Only browser sessions may: a program could be

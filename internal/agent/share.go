@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
@@ -38,13 +39,14 @@ const MaxInvitations = 50
 type ShareStore interface {
 	// Shares returns the grant of everybody, then grants of accounts, then open invitations, oldest first.
 	Shares(ctx context.Context, agentID string) ([]Share, error)
-	// Offer changes an existing grant, or else creates or changes an invitation. It does the same work and
-	// returns the same result whether or not the invitee has an account. It returns invalid_request for the owner's own
-	// account, and conflict if the owner has more than limit open invitations.
-	Offer(ctx context.Context, ownerID, agentID string, o Offer, limit int) error
-	// DeleteShare removes the grant of, and the invitation to, an address or account id. It returns not_found if there is
-	// neither.
-	DeleteShare(ctx context.Context, agentID, invitee string) error
+	// Offer changes an existing grant and returns the id of its account, or else creates or changes an invitation and
+	// returns "". For an invitation it does the same work and returns the same result whether or not the invitee has an
+	// account. It returns invalid_request for the owner's own account, and conflict if the owner has more than limit open
+	// invitations.
+	Offer(ctx context.Context, ownerID, agentID string, o Offer, limit int) (userID string, err error)
+	// DeleteShare removes the grant of, and the invitation to, an address or account id. It returns the id of the account
+	// that had the grant, "" if there was only an invitation, or not_found if there was neither.
+	DeleteShare(ctx context.Context, agentID, invitee string) (userID string, err error)
 	// ShareWithAll sets the grant of everybody.
 	ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error
 	// DeleteShareWithAll removes the grant of everybody, or returns not_found.
@@ -76,8 +78,13 @@ func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, gr
 	if !ok {
 		return core.InvalidField("/grant", "Must be viewer, user or manager.")
 	}
+	event := shareEvent{agentID: agentID, ownerID: actor.UserID, grant: g, with: withEverybody}
 	if user == "" {
-		return s.store.ShareWithAll(ctx, agentID, g, s.clock.Now())
+		if err := s.store.ShareWithAll(ctx, agentID, g, s.clock.Now()); err != nil {
+			return err
+		}
+		s.noteShare(ctx, actor, audit.AgentShared, event)
+		return nil
 	}
 	invitee, err := inviteeOf(user)
 	if err != nil {
@@ -86,7 +93,13 @@ func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, gr
 	if invitee == actor.UserID {
 		return OwnAgent()
 	}
-	return s.store.Offer(ctx, actor.UserID, agentID, Offer{Invitee: invitee, Grant: g, At: s.clock.Now()}, MaxInvitations)
+	offer := Offer{Invitee: invitee, Grant: g, At: s.clock.Now()}
+	if event.recipientID, err = s.store.Offer(ctx, actor.UserID, agentID, offer, MaxInvitations); err != nil {
+		return err
+	}
+	event.with = withInvitee(invitee)
+	s.noteShare(ctx, actor, audit.AgentShared, event)
+	return nil
 }
 
 // Unshare removes a user's grant or invitation, or with an empty user the grant of everybody. Content that the other
@@ -95,14 +108,24 @@ func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user s
 	if err := s.Allow(ctx, actor, core.OpDeleteGrant, agentID); err != nil {
 		return err
 	}
+	event := shareEvent{agentID: agentID, ownerID: actor.UserID, with: withEverybody}
 	if user == "" {
-		return s.store.DeleteShareWithAll(ctx, agentID)
+		if err := s.store.DeleteShareWithAll(ctx, agentID); err != nil {
+			return err
+		}
+		s.noteShare(ctx, actor, audit.AgentUnshared, event)
+		return nil
 	}
 	invitee, err := inviteeOf(user)
 	if err != nil {
 		return err
 	}
-	return s.store.DeleteShare(ctx, agentID, invitee)
+	if event.recipientID, err = s.store.DeleteShare(ctx, agentID, invitee); err != nil {
+		return err
+	}
+	event.with = withInvitee(invitee)
+	s.noteShare(ctx, actor, audit.AgentUnshared, event)
+	return nil
 }
 
 // OwnAgent is the error for sharing an agent with its owner.

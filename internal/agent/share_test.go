@@ -61,7 +61,8 @@ func TestGrantsOfASharedAgent(t *testing.T) {
 			t.Errorf("%q as %q: %v, want %s", c.user, c.grant, err, c.want)
 		}
 	}
-	if shares, err := f.Shares(ctx, f.ada, mine.ID); err != nil || len(shares) != 1 || shares[0].Grant != core.GrantManager {
+	shares, err := f.Shares(ctx, f.ada, mine.ID)
+	if err != nil || len(shares) != 1 || shares[0].Grant != core.GrantManager {
 		t.Errorf("shared with %+v, %v", shares, err)
 	}
 	if err := f.Unshare(ctx, f.ada, mine.ID, f.bob.UserID); err != nil {
@@ -91,7 +92,10 @@ func TestOnlyAdministratorsShareWithEverybody(t *testing.T) {
 	}{
 		{"a member's session", core.RoleMember, core.CredentialSession, core.RoleMember.Scopes(), "insufficient_scope"},
 		{"a member's key that claims the scope", core.RoleMember, core.CredentialKey, core.RoleAdmin.Scopes(), "forbidden"},
-		{"an admin's key without the scope", core.RoleAdmin, core.CredentialKey, core.RoleMember.Scopes(), "insufficient_scope"},
+		{
+			"an admin's key without the scope", core.RoleAdmin, core.CredentialKey, core.RoleMember.Scopes(),
+			"insufficient_scope",
+		},
 		{"an admin's connected program", core.RoleAdmin, core.CredentialOAuth, core.RoleAdmin.Scopes(), "insufficient_scope"},
 		{"an admin's minted key", core.RoleAdmin, core.CredentialMinted, core.RoleAdmin.Scopes(), "insufficient_scope"},
 		{"an admin's key with the scope", core.RoleAdmin, core.CredentialKey, core.RoleAdmin.Scopes(), ""},
@@ -143,7 +147,8 @@ func TestInvitationsAreAnsweredInABrowserAlone(t *testing.T) {
 	if _, err := f.Get(ctx, f.bob, mine.ID); codeOf(err) != "not_found" {
 		t.Errorf("an agent that was not accepted: %v", err)
 	}
-	if a, err := f.Accept(ctx, session(f.bob), mine.ID); err != nil || a.ID != mine.ID || a.Grant != core.GrantUser || a.Owner != "U" {
+	if a, err := f.Accept(ctx, session(f.bob), mine.ID); err != nil || a.ID != mine.ID || a.Grant != core.GrantUser ||
+		a.Owner != "U" {
 		t.Errorf("accepted %+v, %v", a, err)
 	}
 	if err := f.Decline(ctx, session(f.bob), mine.ID); err != nil {

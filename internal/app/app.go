@@ -134,7 +134,7 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	if err != nil {
 		return nil, err
 	}
-	agents := agent.Deps{Store: db, Clock: clock}
+	agents := agent.Deps{Store: db, Clock: clock, Audit: in.Audit}
 	if o.Answerer == nil { // the answerer of a test takes any model
 		agents.Models = append([]string{}, provider.Models()...)
 	}

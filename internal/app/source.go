@@ -15,9 +15,16 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
-	in.Sources = source.NewService(in.Store, in.Agents, in.search, in.Clock, source.Options{
-		Guess: analysis.Guess, Languages: language.Codes(), Sealer: sealer,
-		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue,
-		Payer: payer{in.Billing.Spending, cfg.SearchPrices},
+	in.Sources = source.NewService(source.Deps{
+		Store:         in.Store,
+		Agents:        in.Agents,
+		Engine:        in.search,
+		Clock:         in.Clock,
+		GuessLanguage: analysis.Guess,
+		Languages:     language.Codes(),
+		Kinds:         append(source.StoredKinds(), catalogue.Kinds()...),
+		Federated:     catalogue,
+		Payer:         payer{in.Billing.Spending, cfg.SearchPrices},
+		Sealer:        sealer,
 	})
 }

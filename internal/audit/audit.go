@@ -28,7 +28,8 @@ type Entry struct {
 	Event Event
 	// Detail is a small JSON object.
 	Detail string
-	// Address is the client's IP address; empty for commands.
+	// Address is the client's IP address. It is empty for commands and for actions of another user; see
+	// Record.OmitAddress.
 	Address string
 	Prev    []byte
 	Hash    []byte
@@ -63,6 +64,9 @@ type Record struct {
 	// Actor defaults to UserID.
 	Actor  string
 	Detail map[string]string
+	// OmitAddress leaves the client's address out of the entry. It is set if the event was caused by another user than
+	// UserID, who can read the entry.
+	OmitAddress bool
 }
 
 // Recorder appends events that have already happened. It returns no error, because the caller could not undo them;
@@ -117,7 +121,10 @@ func (l *Log) Append(ctx context.Context, r Record) error {
 	if actor == "" {
 		actor = r.UserID
 	}
-	address := l.address(ctx)
+	var address string
+	if !r.OmitAddress {
+		address = l.address(ctx)
+	}
 	return l.store.AppendAudit(ctx, func(head Head) Entry {
 		// The clock is read inside the serialized append, so times are in the order of the entries.
 		e := Entry{

@@ -103,9 +103,11 @@ func (s Spend) Reached() *Error {
 	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached"}
 	switch s.Of {
 	case SpendOfTurn:
-		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.", USD(s.Cap), USD(s.Used))
+		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.",
+			USD(s.Cap), USD(s.Used))
 	case SpendOfCredential:
-		e.Detail = fmt.Sprintf("The spend cap of this credential, %s, is reached (%s used). It resets at %s; its owner can raise it.",
+		e.Detail = fmt.Sprintf(
+			"The spend cap of this credential, %s, is reached (%s used). It resets at %s; its owner can raise it.",
 			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))
 	default:
 		e.Detail = fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
@@ -120,7 +122,8 @@ func (a Actor) AllowModel(name string) error {
 		return nil
 	}
 	return Forbidden("capability_disabled",
-		"The plan of this account does not include this model. Choose another one for the agent; /api/account/subscription lists the included ones.")
+		"The plan of this account does not include this model. Choose another one for the agent; "+
+			"/api/account/subscription lists the included ones.")
 }
 
 // capabilityOps maps each capability to an operation that needs it.

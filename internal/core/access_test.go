@@ -12,23 +12,43 @@ func TestAccess(t *testing.T) {
 	t.Parallel()
 	work := []Scope{ScopeAgents, ScopeManage}
 	callers := map[string]Actor{
-		"a key":                       {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work},
-		"a key for agents alone":      {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}},
-		"a key with account":          {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: append(work[:2:2], ScopeAccount)},
-		"a minted key":                {UserID: "u", Plan: PlanOpen, Credential: CredentialMinted, Scopes: work},
-		"a key without a plan":        {UserID: "u", Plan: PlanNone, Credential: CredentialKey, Scopes: work},
-		"a key under the cap":         {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 1}},
-		"a key at the cap":            {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 2}},
-		"a key at a cap of nothing":   {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true}},
+		"a key":                  {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work},
+		"a key for agents alone": {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}},
+		"a key with account": {
+			UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: append(work[:2:2], ScopeAccount),
+		},
+		"a minted key":         {UserID: "u", Plan: PlanOpen, Credential: CredentialMinted, Scopes: work},
+		"a key without a plan": {UserID: "u", Plan: PlanNone, Credential: CredentialKey, Scopes: work},
+		"a key under the cap": {
+			UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 1},
+		},
+		"a key at the cap": {
+			UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 2},
+		},
+		"a key at a cap of nothing": {
+			UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true},
+		},
 		"a credential without scopes": {UserID: "u", Plan: PlanOpen},
-		"a minted key with too much":  {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialMinted, Scopes: RoleOwner.Scopes()},
-		"a token with too much":       {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialOAuth, Scopes: RoleOwner.Scopes()},
-		"a kind that nobody knows":    {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: "badge", Scopes: RoleOwner.Scopes()},
-		"an admin key of a member":    {UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialKey, Scopes: RoleOwner.Scopes()},
-		"a member's session":          {UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialSession, Scopes: RoleMember.Scopes()},
-		"an admin's session":          {UserID: "u", Plan: PlanOpen, Role: RoleAdmin, Credential: CredentialSession, Scopes: RoleAdmin.Scopes()},
-		"nobody":                      {},
-		"the operator":                Operator("u"),
+		"a minted key with too much": {
+			UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialMinted, Scopes: RoleOwner.Scopes(),
+		},
+		"a token with too much": {
+			UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialOAuth, Scopes: RoleOwner.Scopes(),
+		},
+		"a kind that nobody knows": {
+			UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: "badge", Scopes: RoleOwner.Scopes(),
+		},
+		"an admin key of a member": {
+			UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialKey, Scopes: RoleOwner.Scopes(),
+		},
+		"a member's session": {
+			UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialSession, Scopes: RoleMember.Scopes(),
+		},
+		"an admin's session": {
+			UserID: "u", Plan: PlanOpen, Role: RoleAdmin, Credential: CredentialSession, Scopes: RoleAdmin.Scopes(),
+		},
+		"nobody":       {},
+		"the operator": Operator("u"),
 	}
 	const (
 		ok      = ""
@@ -39,28 +59,40 @@ func TestAccess(t *testing.T) {
 	)
 	columns := []Operation{
 		OpListAgents, OpCreateAgent, OpSearch, OpListThreads, OpCreateThread, OpSendMessage, OpResearch, OpGetDocument,
-		OpListMemories, OpAddMemory, OpListFavourites, OpSaveFavourite, OpKeys, OpBilling, OpAccount, OpAdmin, OpUseMCP, OpDeleteAgent,
+		OpListMemories, OpAddMemory, OpListFavourites, OpSaveFavourite, OpKeys, OpBilling, OpAccount, OpAdmin, OpUseMCP,
+		OpDeleteAgent,
 	}
 	for name, want := range map[string][]string{
-		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
-		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key without a plan":        {ok, ok, plan, ok, ok, plan, plan, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key at the cap":            {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
-		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
-		"a minted key with too much":  {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a token with too much":       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
-		"a kind that nobody knows":    {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
-		"an admin key of a member":    {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, refused},
-		"a member's session":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
-		"an admin's session":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
-		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+		"a key":                  {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key for agents alone": {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key with account":     {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"a minted key":           {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key without a plan":   {ok, ok, plan, ok, ok, plan, plan, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key under the cap":    {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key at the cap": {
+			ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope,
+		},
+		"a key at a cap of nothing": {
+			ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope,
+		},
+		"a credential without scopes": {
+			scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope,
+		},
+		"nobody": {
+			refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused,
+			refused, refused, scope,
+		},
+		"a minted key with too much": {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a token with too much":      {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a kind that nobody knows": {
+			scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope,
+		},
+		"an admin key of a member": {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, refused},
+		"a member's session":       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"an admin's session":       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+		"the operator":             {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 	} {
-		want = append(want, want[0], want[1]) // whoever reads agents may do so through MCP; what is managed can be owned
+		want = append(want, want[0], want[1]) // reading agents includes MCP; managing includes owning
 		for i, op := range columns {
 			got := ""
 			var e *Error

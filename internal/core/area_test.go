@@ -72,7 +72,7 @@ func TestAccessOfEveryCredentialKindAndScope(t *testing.T) {
 		}
 		inArea[r.Area] = append(inArea[r.Area], op)
 	}
-	// Of the scopes agents, manage, account and admin those that let each kind in; "-" is none.
+	// For each kind of credential, the scopes that allow the area; "-" means none.
 	want := map[CredentialKind]map[Area]string{}
 	for kind, cells := range map[CredentialKind]string{
 		CredentialKey:         "agents agents agents agents agents manage account account account admin",

@@ -48,7 +48,8 @@ func (a Actor) AllowAgent(op Operation, agentID string, g Grant) error {
 	case g == GrantNone || need == GrantNone || !a.Touches(agentID):
 		return NotFound("agent")
 	case g < need:
-		return Forbidden("forbidden", "Your grant for this agent does not allow this. Ask its owner for the grant "+need.String()+".")
+		return Forbidden("forbidden",
+			"Your grant for this agent does not allow this. Ask its owner for the grant "+need.String()+".")
 	}
 	return a.pay(op)
 }

@@ -17,9 +17,11 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"https://example.org/a?b=c#d": "https://example.org/a?b=c#d", "HTTP://example.org": "HTTP://example.org", " https://example.org\n": "https://example.org",
-		"https://bücher.example/ä": "https://bücher.example/ä", "https://example.org/a b": "https://example.org/a b", "http://10.0.0.1:8080/x": "http://10.0.0.1:8080/x",
-		"": "", " ": "",
+		"https://example.org/a?b=c#d": "https://example.org/a?b=c#d", "HTTP://example.org": "HTTP://example.org",
+		" https://example.org\n":   "https://example.org",
+		"https://bücher.example/ä": "https://bücher.example/ä", "https://example.org/a b": "https://example.org/a b",
+		"http://10.0.0.1:8080/x": "http://10.0.0.1:8080/x",
+		"":                       "", " ": "",
 	} {
 		if got := core.WebLink(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

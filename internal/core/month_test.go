@@ -15,12 +15,24 @@ func TestMonthsAndDaysAreUTC(t *testing.T) {
 		day   string
 		end   string
 	}{
-		"the last moment of a leap day":     {time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC), "2028-02", "2028-02-29", "2028-03-01T00:00:00Z"},
-		"the first moment after a leap day": {time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC), "2028-03", "2028-03-01", "2028-04-01T00:00:00Z"},
-		"February of another year":          {time.Date(2027, 2, 28, 23, 59, 59, 0, time.UTC), "2027-02", "2027-02-28", "2027-03-01T00:00:00Z"},
-		"the end of a year":                 {time.Date(2027, 12, 31, 12, 0, 0, 0, time.UTC), "2027-12", "2027-12-31", "2028-01-01T00:00:00Z"},
-		"the first of a month in the east":  {time.Date(2027, 5, 1, 12, 0, 0, 0, auckland), "2027-04", "2027-04-30", "2027-05-01T00:00:00Z"},
-		"the last of a month in the west":   {time.Date(2027, 4, 30, 14, 0, 0, 0, samoa), "2027-05", "2027-05-01", "2027-06-01T00:00:00Z"},
+		"the last moment of a leap day": {
+			time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC), "2028-02", "2028-02-29", "2028-03-01T00:00:00Z",
+		},
+		"the first moment after a leap day": {
+			time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC), "2028-03", "2028-03-01", "2028-04-01T00:00:00Z",
+		},
+		"February of another year": {
+			time.Date(2027, 2, 28, 23, 59, 59, 0, time.UTC), "2027-02", "2027-02-28", "2027-03-01T00:00:00Z",
+		},
+		"the end of a year": {
+			time.Date(2027, 12, 31, 12, 0, 0, 0, time.UTC), "2027-12", "2027-12-31", "2028-01-01T00:00:00Z",
+		},
+		"the first of a month in the east": {
+			time.Date(2027, 5, 1, 12, 0, 0, 0, auckland), "2027-04", "2027-04-30", "2027-05-01T00:00:00Z",
+		},
+		"the last of a month in the west": {
+			time.Date(2027, 4, 30, 14, 0, 0, 0, samoa), "2027-05", "2027-05-01", "2027-06-01T00:00:00Z",
+		},
 	} {
 		if got := Month(test.at); got != test.month {
 			t.Errorf("%s is in %s, want %s", name, got, test.month)

@@ -72,7 +72,8 @@ func DecodeCursor(list, cursor string, n int) ([]string, error) {
 
 // BadCursor is the error for an invalid cursor.
 func BadCursor() *Error {
-	return InvalidField("cursor", "Not a cursor of this list. Use nextCursor of the previous page unchanged, or leave it out.")
+	return InvalidField("cursor",
+		"Not a cursor of this list. Use nextCursor of the previous page unchanged, or leave it out.")
 }
 
 // DecodeIDCursor decodes the cursor of a list that is paged by id. For the first page it returns an empty id.

@@ -29,7 +29,8 @@ var permissions = func() map[Operation]permission {
 	}
 	add(permission{GrantViewer, "", ScopeAgents, false},
 		OpGetAgent, OpGetDocument, OpListSources, OpGetSource, OpListImports, OpStreamImports, OpListFiles,
-		OpListThreads, OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpExportFavourites)
+		OpListThreads,
+		OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpExportFavourites)
 	add(permission{GrantUser, CapChat, ScopeAgents, false},
 		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback)
 	add(permission{GrantUser, CapMemories, ScopeAgents, false},
@@ -49,7 +50,9 @@ func TestPermissions(t *testing.T) {
 	cells := 0
 	for op, needs := range permissions {
 		for _, role := range []Role{RoleOwner, RoleAdmin, RoleMember} {
-			for _, kind := range []CredentialKind{CredentialKey, CredentialMinted, CredentialOAuth, CredentialSession, CredentialOperator, "badge"} {
+			for _, kind := range []CredentialKind{
+				CredentialKey, CredentialMinted, CredentialOAuth, CredentialSession, CredentialOperator, "badge",
+			} {
 				for grant := GrantNone; grant <= GrantOwner; grant++ {
 					for _, lacking := range append(AllCapabilities(), "") {
 						for _, scopes := range [][]Scope{nil, {ScopeAgents}, {ScopeManage}, {ScopeAgents, ScopeManage}} {
@@ -73,7 +76,8 @@ func TestPermissions(t *testing.T) {
 									got = AsError(err).Code
 								}
 								if cells++; got != want {
-									t.Errorf("%s of a %s by %s with %v, grant %q, plan %s without %q: %q, want %q", op, role, kind, scopes, grant, plan, lacking, got, want)
+									t.Errorf("%s of a %s by %s with %v, grant %q, plan %s without %q: %q, want %q",
+										op, role, kind, scopes, grant, plan, lacking, got, want)
 								}
 							}
 						}
@@ -115,7 +119,10 @@ func TestCapabilitiesFollowTheGrant(t *testing.T) {
 }
 
 func BenchmarkAllowAgent(b *testing.B) {
-	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}, Agents: []string{"agt"}}
+	a := Actor{
+		UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage},
+		Agents: []string{"agt"},
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := a.AllowAgent(OpSendMessage, "agt", GrantUser); err != nil {
@@ -125,7 +132,10 @@ func BenchmarkAllowAgent(b *testing.B) {
 }
 
 func TestAllowDoesNotAllocate(t *testing.T) {
-	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}, Agents: []string{"agt"}}
+	a := Actor{
+		UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage},
+		Agents: []string{"agt"},
+	}
 	if n := testing.AllocsPerRun(100, func() { _ = a.AllowAgent(OpSendMessage, "agt", GrantUser) }); n != 0 {
 		t.Errorf("it allocates %v times", n)
 	}

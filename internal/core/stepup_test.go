@@ -12,16 +12,22 @@ func TestOnlySessionsNeedARecentProof(t *testing.T) {
 		actor Actor
 		want  string
 	}{
-		"a session of now":                {Actor{Credential: CredentialSession, AuthenticatedAt: now}, ""},
-		"one just inside":                 {Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife + 1)}, ""},
-		"one just outside":                {Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife)}, "step_up_required"},
-		"one that was never proved":       {Actor{Credential: CredentialSession}, "step_up_required"},
-		"a key for the account":           {Actor{Credential: CredentialKey}, ""},
-		"the operator":                    {Actor{Credential: CredentialOperator}, ""},
-		"a minted key, which may not":     {Actor{Credential: CredentialMinted}, "insufficient_scope"},
-		"an OAuth token, which may not":   {Actor{Credential: CredentialOAuth}, "insufficient_scope"},
-		"something else, which may not":   {Actor{}, "insufficient_scope"},
-		"a session that may not any more": {Actor{Credential: CredentialSession, Scopes: []Scope{ScopeAgents}}, "insufficient_scope"},
+		"a session of now": {Actor{Credential: CredentialSession, AuthenticatedAt: now}, ""},
+		"one just inside": {
+			Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife + 1)}, "",
+		},
+		"one just outside": {
+			Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife)}, "step_up_required",
+		},
+		"one that was never proved":     {Actor{Credential: CredentialSession}, "step_up_required"},
+		"a key for the account":         {Actor{Credential: CredentialKey}, ""},
+		"the operator":                  {Actor{Credential: CredentialOperator}, ""},
+		"a minted key, which may not":   {Actor{Credential: CredentialMinted}, "insufficient_scope"},
+		"an OAuth token, which may not": {Actor{Credential: CredentialOAuth}, "insufficient_scope"},
+		"something else, which may not": {Actor{}, "insufficient_scope"},
+		"a session that may not any more": {
+			Actor{Credential: CredentialSession, Scopes: []Scope{ScopeAgents}}, "insufficient_scope",
+		},
 	} {
 		a := c.actor
 		a.UserID = "u"
@@ -45,9 +51,13 @@ func TestSignInChangesNeedAFreshSession(t *testing.T) {
 		actor          Actor
 		session, fresh string
 	}{
-		"a session of now":              {Actor{Credential: CredentialSession, AuthenticatedAt: now}, "", ""},
-		"an old session":                {Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife)}, "", "step_up_required"},
-		"a key for the account":         {Actor{Credential: CredentialKey, AuthenticatedAt: now}, "session_required", "session_required"},
+		"a session of now": {Actor{Credential: CredentialSession, AuthenticatedAt: now}, "", ""},
+		"an old session": {
+			Actor{Credential: CredentialSession, AuthenticatedAt: now.Add(-ProofLife)}, "", "step_up_required",
+		},
+		"a key for the account": {
+			Actor{Credential: CredentialKey, AuthenticatedAt: now}, "session_required", "session_required",
+		},
 		"the operator":                  {Actor{Credential: CredentialOperator}, "", ""},
 		"a minted key, which may not":   {Actor{Credential: CredentialMinted}, "insufficient_scope", "insufficient_scope"},
 		"an OAuth token, which may not": {Actor{Credential: CredentialOAuth}, "insufficient_scope", "insufficient_scope"},

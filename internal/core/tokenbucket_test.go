@@ -30,7 +30,8 @@ func TestTokenBucketAllowsABurstAndThenOnePerInterval(t *testing.T) {
 		now := start.Add(step.after)
 		var ok bool
 		full, ok = b.Take(full, now)
-		if tokens, wait := b.Tokens(full, now), b.Wait(full, now); ok != step.ok || tokens != step.tokens || wait != step.wait {
+		tokens, wait := b.Tokens(full, now), b.Wait(full, now)
+		if ok != step.ok || tokens != step.tokens || wait != step.wait {
 			t.Errorf("after %s: %t, %v tokens, wait %s; want %+v", step.after, ok, tokens, wait, step)
 		}
 	}

@@ -47,7 +47,7 @@ func (f fixture) deps(hashKey string) credential.Deps {
 	return credential.Deps{
 		Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte(hashKey),
 		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
-		Agents:   agent.NewService(agent.Deps{Store: f.db, Clock: f.clock}), Grants: noGrants{},
+		Agents:   agent.NewService(agent.Deps{Store: f.db, Clock: f.clock, Audit: f.audit}), Grants: noGrants{},
 		OAuth: credential.TokenDeps{Store: f.db, Prefix: "crla", Audience: []string{"https://carrel.test"}},
 	}
 }

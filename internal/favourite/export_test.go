@@ -22,20 +22,41 @@ var formats = []Format{FormatBibTeX, FormatRIS, FormatCSLJSON, FormatCSV, Format
 
 // goldenCards are ordinary, unusual and hostile cards.
 var goldenCards = []Card{
-	{"crd_turing", []byte(`{"type":"article","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],"year":1950,
+	{
+		"crd_turing",
+		[]byte(`{"type":"article","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],"year":1950,
 		"publishedAt":"1950-10-01","venue":"Mind","volume":59,"issue":"236","pages":"433-460","publisher":"Oxford University Press",
 		"doi":"https://doi.org/10.1093/mind/LIX.236.433","url":"https://academic.oup.com/mind/article/LIX/236/433/986238",
-		"abstract":"I propose to consider the question,\n\"Can machines think?\""}`)},
-	{"crd_vaswani", []byte(`{"type":"paper-conference","title":"Attention Is All You Need","authors":[{"given":"Ashish","family":"Vaswani"},
+		"abstract":"I propose to consider the question,\n\"Can machines think?\""}`),
+	},
+	{
+		"crd_vaswani",
+		[]byte(`{"type":"paper-conference","title":"Attention Is All You Need","authors":[{"given":"Ashish","family":"Vaswani"},
 		{"name":"Noam Shazeer"},"Ludwig van Beethoven","King, Martin Luther, Jr.","OpenAI","World Health Organization","山田 太郎"],
-		"year":"2017","venue":"Advances in Neural Information Processing Systems 30","url":"https://arxiv.org/abs/1706.03762","snippet":"Dominant models…"}`)},
-	{"crd_knuth", []byte(`{"type":"book","title":"The Art of Computer Programming","authors":"Donald E. Knuth","year":1968,"publisher":"Addison-Wesley","page":7}`)},
-	{"crd_turing_2", []byte(`{"type":"chapter","title":"Computing it all again","authors":["Turing, Alan"],"year":1950,"venue":"Collected Works"}`)},
-	{"crd_report", []byte(`{"type":"report","title":"Über naïve Façades","authors":[{"literal":"IBM, Research and Sons"}],"publishedAt":"1981-07","venue":"IBM"}`)},
-	{"crd/hostile", []byte(`{"type":"misc","title":"{Braces} } and \\ 100% of $5 & #1 _x_ ~ ^ \"quotes\" @article{evil,\r\nER  - \r\nTY  - EVIL\u2028 *bold* <script>alert(1)</script> [x](javascript:alert(1)) שלום 🚀",
+		"year":"2017","venue":"Advances in Neural Information Processing Systems 30","url":"https://arxiv.org/abs/1706.03762","snippet":"Dominant models…"}`),
+	},
+	{
+		"crd_knuth",
+		[]byte(`{"type":"book","title":"The Art of Computer Programming","authors":"Donald E. Knuth","year":1968,"publisher":"Addison-Wesley","page":7}`),
+	},
+	{
+		"crd_turing_2",
+		[]byte(`{"type":"chapter","title":"Computing it all again","authors":["Turing, Alan"],"year":1950,"venue":"Collected Works"}`),
+	},
+	{
+		"crd_report",
+		[]byte(`{"type":"report","title":"Über naïve Façades","authors":[{"literal":"IBM, Research and Sons"}],"publishedAt":"1981-07","venue":"IBM"}`),
+	},
+	{
+		"crd/hostile",
+		[]byte(`{"type":"misc","title":"{Braces} } and \\ 100% of $5 & #1 _x_ ~ ^ \"quotes\" @article{evil,\r\nER  - \r\nTY  - EVIL\u2028 *bold* <script>alert(1)</script> [x](javascript:alert(1)) שלום 🚀",
 		"authors":["=cmd|' /C calc'!A0","# Heading","and","Smith and Wesson","{family}, \\given"],"venue":"@SUM(1+1)*cmd","volume":"-1","issue":"+1",
-		"url":"https://example.org/a_b?x=1&copy;=2&y={z}(1)%20#f","doi":"10.1002/(SICI)1097<693::AID>3.0.CO;2-O{\\}","abstract":"  =HYPERLINK(\"http://evil\")  "}`)},
-	{"crd_wrong", []byte(`{"title":["x"],"authors":[1,null,{},[],"",{"name":7}],"year":"MCML","publishedAt":12,"venue":{},"doi":"not a doi","url":"javascript:alert(1)","type":3,"pages":[1],"volume":1.5}`)},
+		"url":"https://example.org/a_b?x=1&copy;=2&y={z}(1)%20#f","doi":"10.1002/(SICI)1097<693::AID>3.0.CO;2-O{\\}","abstract":"  =HYPERLINK(\"http://evil\")  "}`),
+	},
+	{
+		"crd_wrong",
+		[]byte(`{"title":["x"],"authors":[1,null,{},[],"",{"name":7}],"year":"MCML","publishedAt":12,"venue":{},"doi":"not a doi","url":"javascript:alert(1)","type":3,"pages":[1],"volume":1.5}`),
+	},
 	{"crd_broken", []byte(`{"title":"x`)},
 }
 

@@ -24,8 +24,8 @@ func TestFailuresOfEveryKindHaveASentence(t *testing.T) {
 		for name, c := range map[string]struct {
 			serve http.HandlerFunc
 			code  string
-			// asked is the expected number of requests, 0 for any.
-			asked int64
+			// requests is the expected number of requests; 0 means any.
+			requests int64
 		}{
 			"too many for long": {answerWith(429, "Retry-After", "3600"), source.WarnSourceRateLimited, 1},
 			"no key":            {answerWith(401), source.WarnSourceRefused, 1},
@@ -59,8 +59,8 @@ func TestFailuresOfEveryKindHaveASentence(t *testing.T) {
 				if f.Code != c.code {
 					t.Errorf("%s: %s", f.Code, f.Detail)
 				}
-				if n := a.asked.Load(); c.asked != 0 && n != c.asked && kind != "mcp" {
-					t.Errorf("asked %d times", n)
+				if n := a.requests.Load(); c.requests != 0 && n != c.requests && kind != "mcp" {
+					t.Errorf("%d requests", n)
 				}
 				if strings.Contains(f.Detail, secret) || strings.Contains(f.Detail, "127.0.0.1") {
 					t.Errorf("it tells too much: %s", f.Detail)
@@ -110,15 +110,15 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 			t.Parallel()
 			var a *testAPI
 			a = serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if a.asked.Load() < maxAttempts {
+				if a.requests.Load() < maxAttempts {
 					answerWith(status, "Retry-After", "0")(w, r)
 					return
 				}
 				text(dated["europepmc"]())(w, r)
 			})
 			found, err := search(t.Context(), "europepmc", a, Query{Text: "x"})
-			if err != nil || len(found.Documents) != 5 || a.asked.Load() != maxAttempts {
-				t.Errorf("%d documents after %d requests, %v", len(found.Documents), a.asked.Load(), err)
+			if err != nil || len(found.Documents) != 5 || a.requests.Load() != maxAttempts {
+				t.Errorf("%d documents after %d requests, %v", len(found.Documents), a.requests.Load(), err)
 			}
 		})
 	}
@@ -171,8 +171,8 @@ func TestConfiguredAddressMustBePublic(t *testing.T) {
 			Query{Text: "x", Limit: 1},
 		)
 		var f *source.Failure
-		if !errors.As(err, &f) || a.asked.Load() != 0 {
-			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
+		if !errors.As(err, &f) || a.requests.Load() != 0 {
+			t.Errorf("%s: a name for this machine: %v, %d requests", kind, err, a.requests.Load())
 		}
 	}
 }

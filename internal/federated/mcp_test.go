@@ -22,14 +22,14 @@ type searchCall struct {
 }
 
 // mcpAPI is a real MCP server whose tools return fixed results.
-func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(searchCall)) *testAPI {
+func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, onCall func(searchCall)) *testAPI {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)
 	for name, result := range tools {
 		mcp.AddTool(server, &mcp.Tool{
 			Name: name,
 		}, func(_ context.Context, _ *mcp.CallToolRequest, in searchCall) (*mcp.CallToolResult, any, error) {
-			asked(in)
+			onCall(in)
 			return result, nil, nil
 		})
 	}
@@ -76,21 +76,21 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 		tool  string
 		q     Query
 		want  []source.Document
-		asked searchCall
+		call  searchCall
 	}{
 		"structured, with bounds": {
 			tools: map[string]*mcp.CallToolResult{"add": textResult("no"), "search": structured},
 			q:     Query{Text: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
-			want:  two, asked: searchCall{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
+			want:  two, call: searchCall{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
 		},
 		"JSON in a text, by name": {
 			tools: map[string]*mcp.CallToolResult{
 				"search": textResult("no"), "lookup": textResult(`{"results":[{"id":"a","title":"A","text":"B"}]}`),
 			},
-			tool:  "lookup",
-			q:     Query{Text: "x", Limit: 5},
-			want:  []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}},
-			asked: searchCall{Query: "x", Limit: 5},
+			tool: "lookup",
+			q:    Query{Text: "x", Limit: 5},
+			want: []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}},
+			call: searchCall{Query: "x", Limit: 5},
 		},
 		"plain text": {
 			tools: map[string]*mcp.CallToolResult{"docs_search": textResult("A title\nand a text")},
@@ -101,7 +101,7 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 					Text: "A title\nand a text",
 				},
 			},
-			asked: searchCall{Query: "x", Limit: 5},
+			call: searchCall{Query: "x", Limit: 5},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 			found, err := catalogue("", "").searchKind(
 				t.Context(), "mcp", Settings{Address: a.URL, Key: secret, Tool: c.tool}, c.q,
 			)
-			if err != nil || !reflect.DeepEqual(found.Documents, c.want) || got != c.asked {
+			if err != nil || !reflect.DeepEqual(found.Documents, c.want) || got != c.call {
 				t.Errorf("%v\ngot  %+v\nwant %+v\nasked %+v", err, found.Documents, c.want, got)
 			}
 		})

@@ -35,8 +35,8 @@ func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 				if _, err := search(ctx, kind, a, Query{Text: "x"}); err == nil {
 					t.Error("a redirect is an answer")
 				}
-				if a.asked.Load() == 0 || elsewhere.Load() != 0 {
-					t.Errorf("asked %d times, and elsewhere %d times", a.asked.Load(), elsewhere.Load())
+				if a.requests.Load() == 0 || elsewhere.Load() != 0 {
+					t.Errorf("%d requests, and %d to other hosts", a.requests.Load(), elsewhere.Load())
 				}
 			})
 		}
@@ -80,7 +80,7 @@ func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 		var failures []error
 		var lookups []int
 		for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-			names, asked := testkit.CountingResolver(t, answers...)
+			names, lookupCount := testkit.CountingResolver(t, answers...)
 			c := New(
 				Options{
 					Client:  outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}),
@@ -90,7 +90,7 @@ func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 			_, err := c.searchKind(
 				t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1},
 			)
-			failures, lookups = append(failures, err), append(lookups, asked())
+			failures, lookups = append(failures, err), append(lookups, lookupCount())
 		}
 		for i := range failures {
 			if failures[i] == nil || failures[i].Error() != failures[0].Error() || lookups[i] != lookups[0] {

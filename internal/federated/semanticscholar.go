@@ -12,7 +12,9 @@ import (
 func semanticScholar(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"query": {q.Text}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(n)},
-		"fields": {"title,abstract,authors,year,venue,externalIds,url,citationCount,openAccessPdf,publicationDate,publicationTypes"},
+		"fields": {
+			"title,abstract,authors,year,venue,externalIds,url,citationCount,openAccessPdf,publicationDate,publicationTypes",
+		},
 	}
 	if q.bounded() {
 		v.Set("year", yearOrOpen(q.FromYear)+"-"+yearOrOpen(q.ToYear))

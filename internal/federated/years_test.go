@@ -89,16 +89,33 @@ func list(around, each, undated string) string {
 // bounds are the parameters of each API for 1970 to 1980, from 1970, and up to 1980. Empty means that the API has no
 // such filter.
 var bounds = map[string][3]string{
-	"openalex":        {"filter=publication_year:1970-1980", "filter=publication_year:1970-3000", "filter=publication_year:1000-1980"},
-	"crossref":        {"filter=from-pub-date:1970,until-pub-date:1980", "filter=from-pub-date:1970", "filter=until-pub-date:1980"},
-	"arxiv":           {"AND submittedDate:[197001010000 TO 198012312359]", "[197001010000 TO 300012312359]", "[100001010000 TO 198012312359]"},
+	"openalex": {
+		"filter=publication_year:1970-1980", "filter=publication_year:1970-3000", "filter=publication_year:1000-1980",
+	},
+	"crossref": {
+		"filter=from-pub-date:1970,until-pub-date:1980", "filter=from-pub-date:1970", "filter=until-pub-date:1980",
+	},
+	"arxiv": {
+		"AND submittedDate:[197001010000 TO 198012312359]", "[197001010000 TO 300012312359]",
+		"[100001010000 TO 198012312359]",
+	},
 	"semanticscholar": {"year=1970-1980", "year=1970-", "year=-1980"},
 	"europepmc":       {"(PUB_YEAR:[1970 TO 1980])", "(PUB_YEAR:[1970 TO 3000])", "(PUB_YEAR:[1000 TO 1980])"},
-	"core":            {"yearPublished>=1970 AND yearPublished<=1980", "AND yearPublished>=1970", "AND yearPublished<=1980"},
-	"searxng":         {},
-	"brave":           {"freshness=1970-01-01to1980-12-31", "freshness=1970-01-01to3000-12-31", "freshness=1000-01-01to1980-12-31"},
-	"tavily":          {`"end_date":"1980-12-31","max_results":10,"query":"x","search_depth":"basic","start_date":"1970-01-01"`, `"start_date":"1970-01-01"`, `"end_date":"1980-12-31"`},
-	"exa":             {`"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"endPublishedDate":"1980-12-31T23:59:59.999Z"`},
+	"core": {
+		"yearPublished>=1970 AND yearPublished<=1980", "AND yearPublished>=1970", "AND yearPublished<=1980",
+	},
+	"searxng": {},
+	"brave": {
+		"freshness=1970-01-01to1980-12-31", "freshness=1970-01-01to3000-12-31", "freshness=1000-01-01to1980-12-31",
+	},
+	"tavily": {
+		`"end_date":"1980-12-31","max_results":10,"query":"x","search_depth":"basic","start_date":"1970-01-01"`,
+		`"start_date":"1970-01-01"`, `"end_date":"1980-12-31"`,
+	},
+	"exa": {
+		`"startPublishedDate":"1970-01-01T00:00:00.000Z"`, `"startPublishedDate":"1970-01-01T00:00:00.000Z"`,
+		`"endPublishedDate":"1980-12-31T23:59:59.999Z"`,
+	},
 }
 
 func TestYearsAreSentToTheAPIAndCheckedAgain(t *testing.T) {

@@ -15,7 +15,8 @@ func BenchmarkJSONL(b *testing.B) {
 	var content bytes.Buffer
 	text := strings.Repeat("A sentence with a \\\"quotation\\\" and an \\u00e9. ", 17)
 	for i := range documents {
-		fmt.Fprintf(&content, `{"id":"doc-%d","title":"The title of number %d","authors":["Ada Lovelace","Alan Turing"],"text":"%s","year":%d,`+
+		fmt.Fprintf(&content, `{"id":"doc-%d","title":"The title of number %d","authors":["Ada Lovelace","Alan `+
+			`Turing"],"text":"%s","year":%d,`+
 			`"url":"https://example.org/%d","doi":"10.1000/%d","venue":"A journal"}`+"\n", i, i, text, 1900+i%120, i, i)
 	}
 	path := filepath.Join(b.TempDir(), "library.jsonl")

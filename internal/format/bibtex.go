@@ -280,14 +280,16 @@ func bibReference(key, kind string, f map[string]string) reference {
 		return ""
 	}
 	r := reference{
-		id: key, title: text("title"), abstract: text("abstract"), url: f["url"], doi: f["doi"],
-		kind:  kindOfReference(kind),
+		id: key, title: text("title"), abstract: text("abstract"),
+		url: texEscapes.Replace(f["url"]), doi: texEscapes.Replace(f["doi"]), kind: kindOfReference(kind),
 		venue: text("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished"),
 		year:  yearOfDate(text("year", "date", "issued")), date: text("date"),
 	}
 	people := firstOf(f["author"], f["editor"])
 	for _, name := range splitAtAnd(people) {
-		r.authors = append(r.authors, turnName(delatex(name)))
+		if name = delatex(name); name != "others" { // "and others" stands for et al.
+			r.authors = append(r.authors, turnName(name))
+		}
 	}
 	if k := text("keywords", "keyword"); k != "" {
 		r.keywords = strings.FieldsFunc(k, func(c rune) bool { return c == ',' || c == ';' })

@@ -259,10 +259,15 @@ func (i cslItem) date() string {
 	return out
 }
 
+// jatsTags renames the JATS elements in Crossref's abstracts to those of HTML, so that paragraphs stay apart.
+var jatsTags = strings.NewReplacer(
+	"<jats:title", "<h2", "</jats:title", "</h2", "<jats:", "<", "</jats:", "</",
+)
+
 // stripTags removes markup from an abstract, which Crossref includes.
 func stripTags(b *budget.Budget, s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
-	return readPage(b, s).text.String()
+	return readPage(b, jatsTags.Replace(s)).text.String()
 }

@@ -10,7 +10,8 @@ import (
 
 // wordProcessor matches placeholder titles that programs write.
 var wordProcessor = regexp.MustCompile(
-	`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`,
+	`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|` +
+		`.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`,
 )
 
 // saysSomething reports whether a title of the metadata is a real one.
@@ -26,19 +27,20 @@ var doiInText = regexp.MustCompile(`(?i)(?:doi\s*[:.]?\s*|doi\.org/)(10\.\d{4,9}
 
 // doiIn finds the DOI printed on a first page. It must be labelled as a DOI, because others belong to references.
 func doiIn(text string) string {
-	m := doiInText.FindStringSubmatch(text[:min(len(text), firstLook)])
-	if m == nil {
-		return ""
+	head := text[:min(len(text), firstLook)]
+	m := doiInText.FindStringSubmatchIndex(head)
+	if m == nil || m[3] == len(head) && len(head) < len(text) {
+		return "" // none, or one that is cut
 	}
-	doi := strings.TrimRight(m[1], ".,;:)]}'")
-	return bareDOI(doi)
+	return bareDOI(strings.TrimRight(head[m[2]:m[3]], ".,;:)]}'"))
 }
 
 var yearInText = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?((?:19|20)\d\d)\b`),
 	regexp.MustCompile(`(?i)\b(?:published|accepted|received|dated?)\b[^.\n]{0,40}?\b((?:19|20)\d\d)\b`),
 	regexp.MustCompile(
-		`(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+(?:\d{1,2},?\s+)?((?:19|20)\d\d)\b`,
+		`(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+` +
+			`(?:\d{1,2},?\s+)?((?:19|20)\d\d)\b`,
 	),
 	regexp.MustCompile(`(?i)arxiv:\S+.{0,30}?\b((?:19|20)\d\d)\b`),
 	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b((?:19|20)\d\d)\b`),
@@ -125,5 +127,7 @@ func namesIn(line string) []string {
 
 // notNames matches capitalized words that occur below titles and are not names.
 var notNames = regexp.MustCompile(
-	`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|abstract|faculty|inc|corp|press|working|technical|report|volume)\b`,
+	`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|` +
+		`proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|` +
+		`abstract|faculty|inc|corp|press|working|technical|report|volume)\b`,
 )

@@ -87,7 +87,8 @@ func TestBibliographiesGiveTheSameReferences(t *testing.T) {
 	}
 	dir := write(t, map[string]string{
 		"a.bib": string(bib), "a.json": string(csl),
-		"a.ris": "TY  - JOUR\r\nID  - codd1970\r\nTI  - A Relational Model of Data for Large\r\nShared Data Banks\r\nAU  - Codd, Edgar F.\r\n" +
+		"a.ris": "TY  - JOUR\r\nID  - codd1970\r\nTI  - A Relational Model of Data for Large\r\nShared Data Banks\r\n" +
+			"AU  - Codd, Edgar F.\r\n" +
 			"JO  - Communications of the ACM\r\nPY  - 1970\r\nDO  - https://doi.org/10.1145/362384.362685\r\nAB  - " +
 			codd.Text + "\r\nER  - \r\n",
 		"a.csv": "Key,Title,Author,Publication Year,DOI,Publication Title,Item Type,Abstract\n" +
@@ -127,7 +128,8 @@ func TestBibliographiesGiveTheSameReferences(t *testing.T) {
 func TestABrokenEntryLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{
-		"a.bib":  "@article{a, title={open\n@article{b, title={B}}\n@article{b, title={again}}\n@article{c, title = }\n@misc{d, title={D}}",
+		"a.bib": "@article{a, title={open\n@article{b, title={B}}\n@article{b, title={again}}\n@article{c, title = }\n" +
+			"@misc{d, title={D}}",
 		"a.ris":  "TY  - JOUR\nTI  - \nER  - \nTY  - JOUR\nTI  - Good\n",
 		"a.json": `[{"id":"a","title":"A"},7,{"id":"a","title":"again"},{"id":"b","title":"B"}]`,
 		"a.csv":  "id,title\n1,One\n1,again\n,\xff\n2,Two\n",
@@ -143,10 +145,14 @@ func TestABrokenEntryLeavesTheOthers(t *testing.T) {
 	}
 }
 
-const message = "From: =?utf-8?q?Ada_L=C3=B6velace?= <ada@example.org>\r\nSubject: =?iso-8859-1?Q?Gr=FC=DFe?=\r\nMessage-ID: <1@example.org>\r\n" +
-	"Date: Fri, 05 Apr 2019 10:00:00 +0200\r\nContent-Type: multipart/mixed; boundary=out\r\n\r\n--out\r\nContent-Type: multipart/alternative; boundary=in\r\n\r\n" +
-	"--in\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6ne Gr=FC=DFe\r\n" +
-	"--in\r\nContent-Type: text/html\r\n\r\n<p>not this\r\n--in--\r\n--out\r\nContent-Type: text/plain\r\nContent-Disposition: attachment\r\n\r\nnor this\r\n--out--\r\n"
+const message = "From: =?utf-8?q?Ada_L=C3=B6velace?= <ada@example.org>\r\nSubject: =?iso-8859-1?Q?Gr=FC=DFe?=\r\n" +
+	"Message-ID: <1@example.org>\r\n" +
+	"Date: Fri, 05 Apr 2019 10:00:00 +0200\r\nContent-Type: multipart/mixed; boundary=out\r\n\r\n--out\r\n" +
+	"Content-Type: multipart/alternative; boundary=in\r\n\r\n" +
+	"--in\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" +
+	"Sch=F6ne Gr=FC=DFe\r\n" +
+	"--in\r\nContent-Type: text/html\r\n\r\n<p>not this\r\n--in--\r\n--out\r\nContent-Type: text/plain\r\n" +
+	"Content-Disposition: attachment\r\n\r\nnor this\r\n--out--\r\n"
 
 func TestMailIsReadFromFilesAndMailboxes(t *testing.T) {
 	t.Parallel()
@@ -227,8 +233,9 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 	archive(t, filepath.Join(dir, "bomb.docx"), map[string]string{"word/document.xml": "<w:p>" + zeros})
 	archive(t, filepath.Join(dir, "bomb.epub"), map[string]string{
 		"META-INF/container.xml": `<container><rootfile full-path="c.opf"/></container>`,
-		"c.opf":                  `<package><item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref idref="a"/></package>`,
-		"a.html":                 zeros,
+		"c.opf": `<package><item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref ` +
+			`idref="a"/></package>`,
+		"a.html": zeros,
 	})
 	archive(t, filepath.Join(dir, "entities.docx"), map[string]string{
 		"word/document.xml": `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><w:p><w:t>&b;</w:t></w:p>`,

@@ -79,7 +79,8 @@ func FuzzMarkdown(f *testing.F) {
 	for _, s := range []string{
 		"# T\n\n*a* **b** `c` [d](e) ![f](g)\n\n- a\n  - b\n\n> c\n\n|a|b|\n|-|-|\n|1|2|\n", "<div>\n\n<!-- x",
 		"[a]: b\n[c][a]",
-		"|a|\n|-|\n|`\\|`|\nb\n|-|\n", "\\\n&#0;&amp;", "```\nx", "- a\n\n      b\n1) c", "~~a~~~", "\t- \t- x", "a\n|-\n|-\n|-", "***a**b*",
+		"|a|\n|-|\n|`\\|`|\nb\n|-|\n", "\\\n&#0;&amp;", "```\nx", "- a\n\n      b\n1) c", "~~a~~~", "\t- \t- x",
+		"a\n|-\n|-\n|-", "***a**b*",
 	} {
 		f.Add([]byte(s))
 	}
@@ -88,8 +89,10 @@ func FuzzMarkdown(f *testing.F) {
 
 func FuzzHTML(f *testing.F) {
 	for _, s := range []string{
-		`<title>T</title><meta name="date" content="2020"><h1>H</h1><p>a<b>b</b><pre>c</pre><nav>d</nav>`, "<", "<h1", "<!--", "&#0;&#xd800;",
-		"<script><!--<script></script>", "<svg><![CDATA[x]]></svg>", "<title>", "</title><header><h1>x</header>", "<plaintext>x", "<textarea><p>",
+		`<title>T</title><meta name="date" content="2020"><h1>H</h1><p>a<b>b</b><pre>c</pre><nav>d</nav>`, "<", "<h1", "<!--",
+		"&#0;&#xd800;",
+		"<script><!--<script></script>", "<svg><![CDATA[x]]></svg>", "<title>", "</title><header><h1>x</header>",
+		"<plaintext>x", "<textarea><p>",
 	} {
 		f.Add([]byte(s))
 	}
@@ -98,8 +101,10 @@ func FuzzHTML(f *testing.F) {
 
 func FuzzFrontMatter(f *testing.F) {
 	for _, s := range []string{
-		"---\ntitle: T\nauthors: [a, 'b, c']\ndate: 2020\n---\ntext", "---\nauthor:\n  - name: a\n    x: y\n---\n", "---\n: x\n- \n---", "---\ntitle: '\n...",
-		"---\nurl: \"\ndoi: ''\ntitle: |\n  x\n  y\n---", "---\n\ta: b\n---\n", "---\na: [\n---\n", "---\ntitle: \"\"\"\n---\n",
+		"---\ntitle: T\nauthors: [a, 'b, c']\ndate: 2020\n---\ntext", "---\nauthor:\n  - name: a\n    x: y\n---\n",
+		"---\n: x\n- \n---", "---\ntitle: '\n...",
+		"---\nurl: \"\ndoi: ''\ntitle: |\n  x\n  y\n---", "---\n\ta: b\n---\n", "---\na: [\n---\n", "---\ntitle: \"\"\"\n" +
+			"---\n",
 	} {
 		f.Add([]byte(s))
 	}
@@ -140,7 +145,8 @@ func fuzzRecords(t *testing.T, read recordReader, content []byte) {
 
 func FuzzBibTeX(f *testing.F) {
 	for _, s := range []string{
-		"@article{a, title={A {B} \\\"o}, author=\"X, Y and Z\", year=1999, journal = j # \" x\"}", "@string{j = {J}}", "@comment{x} @book(b, title={x})",
+		"@article{a, title={A {B} \\\"o}, author=\"X, Y and Z\", year=1999, journal = j # \" x\"}", "@string{j = {J}}",
+		"@comment{x} @book(b, title={x})",
 		"@article{a, title={x\n@book{b, title={y}}", "@a{,}", "@a{b,c}", "@", "@a{\\'{\\i},t={\\", "@x{y,title=\"\\\"{}\"}",
 	} {
 		f.Add([]byte(s))
@@ -149,29 +155,40 @@ func FuzzBibTeX(f *testing.F) {
 }
 
 func FuzzRIS(f *testing.F) {
-	for _, s := range []string{"TY  - JOUR\nTI  - T\nAU  - L, A\nPY  - 1999/01/02\nER  - \n", "ER  - \nTY  - \nTI-", "TY  - X\nmore\nTI  - \xff", "TY  - A\nDO  - 10.1000/x\nDO  -"} {
+	for _, s := range []string{
+		"TY  - JOUR\nTI  - T\nAU  - L, A\nPY  - 1999/01/02\nER  - \n", "ER  - \nTY  - \nTI-", "TY  - X\nmore\nTI  - \xff",
+		"TY  - A\nDO  - 10.1000/x\nDO  -",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readRIS, b) })
 }
 
 func FuzzCSL(f *testing.F) {
-	for _, s := range []string{`[{"id":1,"title":["T"],"issued":{"date-parts":[["1999",1]]},"author":[{"family":"L","given":"A"}]}]`, `{"items":[{}]}`, `{"id":"x"}`, `[1,{"id":{}}]`, `[[[`} {
+	for _, s := range []string{`[{"id":1,"title":["T"],"issued":{"date-parts":[["1999",1]]},"author":[{"family":"L",` +
+		`"given":"A"}]}]`, `{"items":[{}]}`, `{"id":"x"}`, `[1,{"id":{}}]`, `[[[`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readCSL, b) })
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"id,title,text\n1,a,b\n", "title;year\n\"a;b\";1999\n\"", "\xef\xbb\xbftitle\tx\nq\tw\n", "title\n\xff\n", ",\n,", "title,title\na,b,c"} {
+	for _, s := range []string{
+		"id,title,text\n1,a,b\n", "title;year\n\"a;b\";1999\n\"", "\xef\xbb\xbftitle\tx\nq\tw\n", "title\n\xff\n", ",\n,",
+		"title,title\na,b,c",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readCSV, b) })
 }
 
 func FuzzMbox(f *testing.F) {
-	const m = "Subject: =?utf-8?q?x=C3=A4?=\nFrom: A <a@b>\nDate: Mon, 2 Jan 2006 15:04:05 -0700\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=latin1\n\n<p>a\n--x--\n"
-	for _, s := range []string{"From a\n" + m + "\nFrom b\n" + m, "From x\n\n>From y\n", "x", "From ", "From a\nContent-Transfer-Encoding: base64\n\n!!\n"} {
+	const m = "Subject: =?utf-8?q?x=C3=A4?=\nFrom: A <a@b>\nDate: Mon, 2 Jan 2006 15:04:05 -0700\n" +
+		"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=latin1\n\n<p>a\n--x--\n"
+	for _, s := range []string{
+		"From a\n" + m + "\nFrom b\n" + m, "From x\n\n>From y\n", "x", "From ",
+		"From a\nContent-Transfer-Encoding: base64\n\n!!\n",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -181,7 +198,9 @@ func FuzzMbox(f *testing.F) {
 }
 
 func FuzzArchive(f *testing.F) {
-	for _, names := range [][]string{{"a.txt", "b/c.jsonl"}, {"a.txt", "a.txt"}, {"a", "a/b.txt"}, {"../a.txt", "/b.md", "c\\d.txt"}, {"a.zip", ".b.txt"}} {
+	for _, names := range [][]string{
+		{"a.txt", "b/c.jsonl"}, {"a.txt", "a.txt"}, {"a", "a/b.txt"}, {"../a.txt", "/b.md", "c\\d.txt"}, {"a.zip", ".b.txt"},
+	} {
 		var b bytes.Buffer
 		z := zip.NewWriter(&b)
 		for _, name := range names {

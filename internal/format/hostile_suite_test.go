@@ -116,7 +116,8 @@ func TestHostileFilesAreRefusedWithinTheirBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := inChild(t, path)
-			t.Logf("%-55s %8d bytes  CPU %5.2fs  heap %3d MiB  unpacked %4d MiB  steps %5d M (%4.1f ns)  held %3d MiB  %d documents  %.150q", c.Name, len(data), r.CPU.Seconds(),
+			t.Logf("%-55s %8d bytes  CPU %5.2fs  heap %3d MiB  unpacked %4d MiB  steps %5d M (%4.1f ns)  held %3d MiB  %d "+
+				"documents  %.150q", c.Name, len(data), r.CPU.Seconds(),
 				r.Heap>>20, r.Used.Unpacked>>20, r.Used.Work/1e6,
 				float64(r.CPU.Nanoseconds())/float64(r.Used.Work+1), r.Used.Memory>>20, r.Documents, strings.Join(r.Reasons, " | "))
 			if reasons := strings.Join(

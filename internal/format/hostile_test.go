@@ -157,8 +157,9 @@ func TestEntitiesThatGrowAreRefusedInABook(t *testing.T) {
 	bomb += "]>"
 	parts := map[string]string{
 		"META-INF/container.xml": `<container><rootfile full-path="c.opf"/></container>`,
-		"c.opf":                  `<package><dc:title>Book</dc:title><item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref idref="a"/></package>`,
-		"a.html":                 "<p>A page.</p>",
+		"c.opf": `<package><dc:title>Book</dc:title><item id="a" href="a.html" ` +
+			`media-type="application/xhtml+xml"/><itemref idref="a"/></package>`,
+		"a.html": "<p>A page.</p>",
 	}
 	for _, name := range []string{"META-INF/container.xml", "c.opf", "a.html"} {
 		var b bytes.Buffer

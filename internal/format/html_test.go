@@ -16,8 +16,11 @@ func TestHTMLBecomesReadableText(t *testing.T) {
 		{"lists", "<ul><li>a<li>b<ol><li>c</ol></ul>d", "a\nb\n\nc\n\nd"},
 		{"tables", "<table><tr><th>a<th>b<tr><td>1</td> <td>2</td></table>", "a | b\n1 | 2"},
 		{"preformatted", "a<pre>x\n  <b>y</b> z\n\tw</pre>b", "a\n\nx\n  y z\n\tw\n\nb"},
-		{"left out", "<head><title>t</title><style>x</style></head><nav>x</nav><header>x<header>y</header>z</header>a" +
-			"<script>x</script><template><p>x</template><noscript>x</noscript><aside>x</aside><!-- x -->b<footer>x</footer>", "a\n\nb"},
+		{
+			"left out", "<head><title>t</title><style>x</style></head><nav>x</nav><header>x<header>y</header>z</header>a" +
+				"<script>x</script><template><p>x</template><noscript>x</noscript><aside>x</aside><!-- x -->b<footer>x</footer>",
+			"a\n\nb",
+		},
 		{"script that looks like markup", `a<script>"</p><nav>"</script>b`, "ab"},
 		{"end tags of nothing", "</nav></p></pre>a</div>", "a"},
 		{"not closed", "a<nav>b", "a"},
@@ -40,9 +43,11 @@ func TestThePageDescribesItself(t *testing.T) {
 	}{
 		{
 			"a publisher's page",
-			`<title>Site | T</title><meta name="citation_title" content="T &amp; U"><meta name="citation_author" content="Lovelace, Ada">
+			`<title>Site | T</title><meta name="citation_title" content="T &amp; U">
+			<meta name="citation_author" content="Lovelace, Ada">
 			<META NAME="citation_author" CONTENT="Turing, Alan"><meta name="citation_publication_date" content="2021/03/04">
-			<meta name="citation_doi" content="doi:10.1000/x"><meta name="citation_journal_title" content="J"><link rel="canonical" href="https://x.org/a">`,
+			<meta name="citation_doi" content="doi:10.1000/x"><meta name="citation_journal_title" content="J">
+			<link rel="canonical" href="https://x.org/a">`,
 			source.Document{
 				Title: "T & U", Authors: []string{"Lovelace, Ada", "Turing, Alan"}, Year: 2021, DOI: "10.1000/x",
 				Venue: "J", URL: "https://x.org/a",
@@ -50,14 +55,18 @@ func TestThePageDescribesItself(t *testing.T) {
 		},
 		{
 			"Dublin Core",
-			`<meta name="DC.title" content="T"><meta name="DC.Creator" content="A"><meta name="DCTERMS.issued" content="19990102">
-			<meta name="dc.identifier" content="local-5"><meta name="dc.identifier" content="https://doi.org/10.1000/x"><meta name="DC.type" content="Text">`,
+			`<meta name="DC.title" content="T"><meta name="DC.Creator" content="A">
+			<meta name="DCTERMS.issued" content="19990102">
+			<meta name="dc.identifier" content="local-5"><meta name="dc.identifier" content="https://doi.org/10.1000/x">
+			<meta name="DC.type" content="Text">`,
 			source.Document{Title: "T", Authors: []string{"A"}, Year: 1999, DOI: "10.1000/x", Type: "Text"},
 		},
 		{
 			"an article of a newspaper",
-			`<meta property="og:title" content="T"><meta property="article:author" content="https://social/a"><meta name="author" content="A and B">
-			<meta property="article:published_time" content="2020-05-06T07:08:09Z"><meta property="og:url" content="https://x.org">`,
+			`<meta property="og:title" content="T"><meta property="article:author" content="https://social/a">
+			<meta name="author" content="A and B">
+			<meta property="article:published_time" content="2020-05-06T07:08:09Z">
+			<meta property="og:url" content="https://x.org">`,
 			source.Document{Title: "T", Authors: []string{"A", "B"}, Year: 2020, URL: "https://x.org"},
 		},
 		{

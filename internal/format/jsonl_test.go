@@ -31,7 +31,8 @@ func TestAJSONLineBecomesADocument(t *testing.T) {
 		want source.Document
 	}{
 		{
-			`{"id":"a/1","title":"T","authors":["A","B"],"text":"x\n\"y\" \u00e4 \ud83d\ude00","year":1936,"url":"https://x.org/a?b","doi":"10.1000/182","venue":"V","type":"article"}`,
+			`{"id":"a/1","title":"T","authors":["A","B"],"text":"x\n\"y\" \u00e4 \ud83d\ude00","year":1936,` +
+				`"url":"https://x.org/a?b","doi":"10.1000/182","venue":"V","type":"article"}`,
 			source.Document{
 				ExternalID: "a/1", Title: "T", Authors: []string{"A", "B"}, Text: "x\n\"y\" ä 😀", Year: 1936,
 				URL: "https://x.org/a?b", DOI: "10.1000/182", Venue: "V", Type: "article",
@@ -126,27 +127,29 @@ func TestABadJSONLineIsReportedWithItsReason(t *testing.T) {
 	)
 	long := strings.Repeat("😀", 512)
 	for line, want := range map[string]string{
-		`{"id":"1","text":"x"`:                                      "is not valid JSON (it ends too early)",
-		`{"id":"1",text:"x"}`:                                       "is not valid JSON (at byte 11)",
-		`{"id":"1","text":"x"} {}`:                                  "is not valid JSON (at byte 23)",
-		`{"id":"1","text":"a` + "\x01" + `"}`:                       "is not valid JSON (at byte 20)",
-		strings.Repeat("[", 20_000):                                 "is not valid JSON (at byte 10001)",
-		`[{"id":"1"}]`:                                              "is not a JSON object",
-		`"x"`:                                                       "is not a JSON object",
-		`null`:                                                      "is not a JSON object",
-		`{}`:                                                        "has no id",
-		`{"id":"","text":"x"}`:                                      "has no id",
-		`{"id":"  ","text":"x"}`:                                    "has no id",
-		`{"id":null,"text":"x"}`:                                    "has no id",
-		`{"id":true,"text":"x"}`:                                    "has an id that is neither a string nor a number",
-		`{"id":["1"],"text":"x"}`:                                   "has an id that is neither a string nor a number",
-		`{"id":"1"}`:                                                "has neither a title nor a text",
-		`{"id":"1","title":" ","text":"\n"}`:                        "has neither a title nor a text",
-		`{"id":"1","text":5}`:                                       "has a text that is not a string",
-		`{"id":"1","title":{}}`:                                     "has a title that is not a string",
-		`{"id":"1","text":"x","url":false}`:                         "has a url that is not a string",
-		`{"id":"1","text":"x","authors":5}`:                         "has authors that are neither a list of strings nor a string",
-		`{"id":"1","text":"x","authors":[{}]}`:                      "has authors that are neither a list of strings nor a string",
+		`{"id":"1","text":"x"`:                "is not valid JSON (it ends too early)",
+		`{"id":"1",text:"x"}`:                 "is not valid JSON (at byte 11)",
+		`{"id":"1","text":"x"} {}`:            "is not valid JSON (at byte 23)",
+		`{"id":"1","text":"a` + "\x01" + `"}`: "is not valid JSON (at byte 20)",
+		strings.Repeat("[", 20_000):           "is not valid JSON (at byte 10001)",
+		`[{"id":"1"}]`:                        "is not a JSON object",
+		`"x"`:                                 "is not a JSON object",
+		`null`:                                "is not a JSON object",
+		`{}`:                                  "has no id",
+		`{"id":"","text":"x"}`:                "has no id",
+		`{"id":"  ","text":"x"}`:              "has no id",
+		`{"id":null,"text":"x"}`:              "has no id",
+		`{"id":true,"text":"x"}`:              "has an id that is neither a string nor a number",
+		`{"id":["1"],"text":"x"}`:             "has an id that is neither a string nor a number",
+		`{"id":"1"}`:                          "has neither a title nor a text",
+		`{"id":"1","title":" ","text":"\n"}`:  "has neither a title nor a text",
+		`{"id":"1","text":5}`:                 "has a text that is not a string",
+		`{"id":"1","title":{}}`:               "has a title that is not a string",
+		`{"id":"1","text":"x","url":false}`:   "has a url that is not a string",
+		`{"id":"1","text":"x","authors":5}`: "has authors that are neither a list of strings nor " +
+			"a string",
+		`{"id":"1","text":"x","authors":[{}]}`: "has authors that are neither a list of strings nor " +
+			"a string",
 		`{"id":"1","text":"x","year":10000}`:                        "has a year that is not a whole number from 1 to 9999",
 		`{"id":"1","text":"x","year":-1}`:                           "has a year that is not a whole number from 1 to 9999",
 		`{"id":"1","text":"x","year":1.5}`:                          "has a year that is not a whole number from 1 to 9999",

@@ -8,18 +8,23 @@ import (
 
 // texAccents maps accent commands to combining characters.
 var texAccents = map[string]string{
-	"'": "\u0301", "`": "\u0300", "^": "\u0302", `"`: "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307", "u": "\u0306",
-	"v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328", "r": "\u030a", "d": "\u0323", "b": "\u0331",
+	"'": "\u0301", "`": "\u0300", "^": "\u0302", `"`: "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307",
+	"u": "\u0306", "v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328", "r": "\u030a", "d": "\u0323", "b": "\u0331",
 }
 
 // texSymbols maps commands to characters.
 var texSymbols = map[string]string{
-	"ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "aa": "å", "AA": "Å", "i": "i",
-	"j": "j", "dh": "ð", "th": "þ", "DH": "Ð", "TH": "Þ", "ldots": "…", "dots": "…", "textendash": "–", "textemdash": "—",
+	"ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł",
+	"aa": "å", "AA": "Å", "i": "i", "j": "j", "dh": "ð", "th": "þ", "DH": "Ð", "TH": "Þ", "ldots": "…",
+	"dots": "…", "textendash": "–", "textemdash": "—",
 	"textquoteright": "’", "textquoteleft": "‘", "textbackslash": `\`, "textasciitilde": "~", "alpha": "α", "beta": "β",
-	"gamma": "γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "mu": "μ", "pi": "π", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω",
-	"times": "×", "to": "→", "rightarrow": "→", "leq": "≤", "geq": "≥", "infty": "∞", "pm": "±", "textregistered": "®", "S": "§",
+	"gamma": "γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "mu": "μ", "pi": "π", "sigma": "σ", "tau": "τ",
+	"phi": "φ", "omega": "ω", "times": "×", "to": "→", "rightarrow": "→", "leq": "≤", "geq": "≥", "infty": "∞", "pm": "±",
+	"textregistered": "®", "S": "§",
 }
+
+// texSpaces maps the commands for spaces, hyphenation and line breaks to their text.
+var texSpaces = map[string]string{",": " ", ":": " ", ";": " ", "!": "", "-": "", "/": "", "@": "", `\`: " "}
 
 var texDashes = strings.NewReplacer("---", "—", "--", "–", "``", "“", "''", "”")
 
@@ -75,6 +80,9 @@ func texCommand(out *strings.Builder, s string, i int) int {
 		out.WriteString(texSymbols[name])
 		return end
 	}
+	if space, ok := texSpaces[name]; ok {
+		name = space
+	}
 	out.WriteString(name) // \&, \%, \_ and so on
 	return end
 }
@@ -117,5 +125,10 @@ func texArgument(s string, i int) (base string, next int) {
 	}
 	return base, i
 }
+
+// texEscapes removes the escapes of addresses and DOIs, in which other commands don't occur.
+var texEscapes = strings.NewReplacer(
+	`\_`, "_", `\%`, "%", `\&`, "&", `\#`, "#", `\~{}`, "~", `\~`, "~", "{", "", "}", "",
+)
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

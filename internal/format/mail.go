@@ -136,8 +136,10 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 	if len(d.ExternalID) > maxExternalID {
 		d.ExternalID = ""
 	}
-	if at, err := mail.ParseDate(m.Header.Get("Date")); err == nil && at.Year() >= minYear && at.Year() <= maxYear {
-		d.Year, d.PublishedAt = at.UTC().Year(), at.UTC().Format(time.RFC3339)
+	if at, err := mail.ParseDate(m.Header.Get("Date")); err == nil {
+		if at = at.UTC(); at.Year() >= minYear && at.Year() <= maxYear {
+			d.Year, d.PublishedAt = at.Year(), at.Format(time.RFC3339)
+		}
 	}
 	parser := mail.AddressParser{WordDecoder: &words}
 	if from, err := parser.ParseList(cut(m.Header.Get("From"), maxHeader)); err == nil {

@@ -117,11 +117,12 @@ func staircase(steps int) string {
 func TestOrdinaryMarkdownIsNeverTakenForHostile(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
-		"a long list of links":      strings.Repeat("- [name](https://example.org/some/path) says *this*\n", 5000),
-		"a long table":              "|a|b|c|\n|-|-|-|\n" + strings.Repeat("| [x](y) | `b` | c |\n", 5000),
-		"long paragraphs":           strings.Repeat(strings.Repeat("word [1] and `code` ", 200)+"\n\n", 50),
-		"references":                strings.Repeat("[a]: http://x\n", 2000),
-		"rules and numbers":         strings.Repeat("-", 500) + "\n\n" + strings.Repeat("1.5 ", 500) + "\n\n" + strings.Repeat("* ", 40),
+		"a long list of links": strings.Repeat("- [name](https://example.org/some/path) says *this*\n", 5000),
+		"a long table":         "|a|b|c|\n|-|-|-|\n" + strings.Repeat("| [x](y) | `b` | c |\n", 5000),
+		"long paragraphs":      strings.Repeat(strings.Repeat("word [1] and `code` ", 200)+"\n\n", 50),
+		"references":           strings.Repeat("[a]: http://x\n", 2000),
+		"rules and numbers": strings.Repeat("-", 500) + "\n\n" + strings.Repeat("1.5 ", 500) + "\n\n" +
+			strings.Repeat("* ", 40),
 		"blank lines full of space": "a\n" + strings.Repeat(" ", 1000) + "\nb",
 	} {
 		if _, read := markdownTree(testBudget(t), []byte(content), maxWork/2); !read {

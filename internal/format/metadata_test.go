@@ -88,4 +88,5 @@ func TestTheFirstLineOfATextIsItsTitleIfItLooksLikeOne(t *testing.T) {
 	}
 }
 
-const longLine = "This line is a good deal too long to be the title of anything at all, for it goes on and on and on until nobody knows any more"
+const longLine = "This line is a good deal too long to be the title of anything at all, for it goes on and on and " +
+	"on until nobody knows any more"

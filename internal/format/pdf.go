@@ -2,6 +2,7 @@ package format
 
 import (
 	"errors"
+	"strings"
 
 	"carrel/internal/format/budget"
 	"carrel/internal/format/pdf"
@@ -38,7 +39,13 @@ func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, erro
 	}
 	d.DOI = firstOf(bareDOI(t.DOI), doiIn(first))
 	if d.Year = yearIn(first); d.Year == 0 {
-		d.Year = yearOfDate(t.Created)
+		d.Year = yearOfPDFDate(t.Created)
 	}
 	return d, nil
+}
+
+// yearOfPDFDate returns the year of a date such as D:20190405120000+02'00' (ISO 32000-1, section 7.9.4), or 0.
+func yearOfPDFDate(s string) int {
+	s = strings.TrimPrefix(s, "D:")
+	return yearOfDate(s[:min(len(s), len("20190405"))])
 }

@@ -35,6 +35,10 @@ func (r reference) document() source.Document {
 	return d
 }
 
+var nameSuffixes = map[string]bool{
+	"Jr": true, "jr": true, "Sr": true, "sr": true, "I": true, "II": true, "III": true, "IV": true,
+}
+
 // turnName converts "Lovelace, Ada" to "Ada Lovelace". A third part is a suffix such as "Jr."
 func turnName(s string) string {
 	parts := strings.Split(s, ",")
@@ -45,7 +49,7 @@ func turnName(s string) string {
 	case 2:
 		return strings.TrimSpace(parts[1] + " " + parts[0])
 	case 3: // von Last, Jr, First in BibTeX; Last, First, Jr in RIS
-		if strings.HasSuffix(parts[1], ".") && len(parts[1]) <= 4 {
+		if nameSuffixes[strings.TrimSuffix(parts[1], ".")] {
 			return strings.TrimSpace(parts[2] + " " + parts[0] + " " + parts[1])
 		}
 		return strings.TrimSpace(parts[1] + " " + parts[0] + " " + parts[2])

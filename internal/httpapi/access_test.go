@@ -71,7 +71,8 @@ func atTheCap(t *testing.T, w *testServer) {
 		t.Errorf("at the cap: %s", got)
 	}
 	for _, a := range []answer{
-		p.post(p.at("/search"), object{"query": "x"}), p.post(p.at("/threads/"+p.newThread("T")+"/messages"), object{"text": "hi"}),
+		p.post(p.at("/search"), object{"query": "x"}),
+		p.post(p.at("/threads/"+p.newThread("T")+"/messages"), object{"text": "hi"}),
 	} {
 		a.refused(t, 402, "spend_cap_reached")
 		for _, part := range []string{"cap of 0.00 USD", "0.00 USD used", "2025-07-01T00:00:00Z"} {
@@ -93,7 +94,8 @@ func withoutManage(t *testing.T, w *testServer) {
 	if got := p.capabilities(); got != "search chat research memories favourites" {
 		t.Errorf("for agents alone: %s", got)
 	}
-	want := `Bearer error="insufficient_scope", scope="manage", resource_metadata="` + baseURL + `/.well-known/oauth-protected-resource"`
+	want := `Bearer error="insufficient_scope", scope="manage", resource_metadata="` + baseURL +
+		`/.well-known/oauth-protected-resource"`
 	for _, a := range []answer{
 		p.post("/api/agents", object{"name": "x"}), p.send("PATCH", p.at(""), `{"name":"x"}`), p.send("DELETE", p.at(""), ""),
 	} {
@@ -222,7 +224,8 @@ func foreignIDs(t *testing.T, w *testServer) {
 	if got := other.get(other.at("/memories")).ok(t).list("memories", "text"); !slices.Equal(got, []string{"theirs"}) {
 		t.Errorf("the other's memories are %v", got)
 	}
-	if got := other.get(other.at("/favourites")).ok(t).list("favourites", "cardId"); !slices.Equal(got, []string{"theirs"}) {
+	got := other.get(other.at("/favourites")).ok(t).list("favourites", "cardId")
+	if !slices.Equal(got, []string{"theirs"}) {
 		t.Errorf("the other's favourites are %v", got)
 	}
 }
@@ -232,14 +235,16 @@ func sameRefusal(t *testing.T, p *testUser, request [3]string, place string, ids
 	t.Helper()
 	var first answer
 	for i, id := range ids {
-		a := p.send(request[0], strings.Replace(request[1], place, id, 1), request[2], "X-Request-Id", "same").refused(t, 404, "not_found")
+		a := p.send(request[0], strings.Replace(request[1], place, id, 1), request[2],
+			"X-Request-Id", "same").refused(t, 404, "not_found")
 		a.header.Del("Date")
 		if i == 0 {
 			first = a
 			continue
 		}
 		if !bytes.Equal(a.body, first.body) || !maps.EqualFunc(a.header, first.header, slices.Equal) {
-			t.Errorf("%s %s: an unknown id gives\n%v %s\nand %s\n%v %s", request[0], request[1], first.header, first.body, id, a.header, a.body)
+			t.Errorf("%s %s: an unknown id gives\n%v %s\nand %s\n%v %s",
+				request[0], request[1], first.header, first.body, id, a.header, a.body)
 		}
 	}
 }
@@ -265,7 +270,7 @@ func revokedAtOnce(t *testing.T, w *testServer) {
 func TestKeyExpiryAndLastUse(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"AKeyEndsWhenItExpires", func(t *testing.T, w *testServer) {
+		{"KeyFailsAfterItExpires", func(t *testing.T, w *testServer) {
 			p := w.user(t, core.PlanOpen)
 			at := w.clock.Now().Add(time.Hour)
 			short := p.with(p.key(credential.NewKey{Name: "an hour", ExpiresAt: &at}))
@@ -275,7 +280,7 @@ func TestKeyExpiryAndLastUse(t *testing.T) {
 			short.get("/api/agents").refused(t, 401, "invalid_credential")
 			p.get("/api/agents").ok(t)
 		}},
-		{"TheLastUseIsKeptWithoutAWritePerRequest", func(t *testing.T, w *testServer) {
+		{"LastUseIsStoredWithoutAWritePerRequest", func(t *testing.T, w *testServer) {
 			p := w.user(t, core.PlanOpen)
 			before := w.db.Stats().Writes
 			for range 50 {

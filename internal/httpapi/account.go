@@ -16,7 +16,9 @@ func (h handlers) GetAccount(ctx context.Context) (*oas.AccountReply, error) {
 
 // ChangeAccount answers PATCH /api/account.
 func (h handlers) ChangeAccount(ctx context.Context, req *oas.AccountChange) (*oas.AccountReply, error) {
-	u, err := h.Accounts.ChangeProfile(ctx, actor(ctx), account.ProfileChange{Name: pointer(req.Name), Email: pointer(req.Email)})
+	u, err := h.Accounts.ChangeProfile(ctx, actor(ctx), account.ProfileChange{
+		Name: pointer(req.Name), Email: pointer(req.Email),
+	})
 	return accountReply(ctx, u, err)
 }
 

@@ -23,11 +23,11 @@ import (
 func TestSignInMethods(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"Point11AKeyNeverChangesHowOneSignsIn", keysStayOut},
-		{"Point11AProofOpensWhatIsSensitive", proofOpens},
-		{"Point12ANewPasswordEndsOtherSessions", newPassword},
-		{"Point12AnAppIsSetUpAskedForAndRemoved", appLife},
-		{"Point12ACeremonyIsForItsSessionAndOnce", ceremonies},
+		{"KeysCannotChangeSignInMethods", keysCannotChangeSignIn},
+		{"StepUpAllowsSensitiveChanges", stepUpAllowsChanges},
+		{"PasswordChangeEndsOtherSessions", newPassword},
+		{"AuthenticatorAppIsAddedUsedAndRemoved", authenticatorAppLifecycle},
+		{"CeremonyIsBoundToItsSessionAndUsedOnce", ceremonies},
 	})
 }
 
@@ -100,11 +100,14 @@ func signInCalls() map[string][2]string {
 	}
 }
 
-func keysStayOut(t *testing.T, w *testServer) {
+func keysCannotChangeSignIn(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	all, b := p.accountKey(), p.signedIn()
 	b.expireProof()
-	needProof := []string{"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp", "renewCodes"}
+	needProof := []string{
+		"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp",
+		"renewCodes",
+	}
 	for name, c := range signInCalls() {
 		method, path, _ := strings.Cut(c[0], " ")
 		p.send(method, path, c[1]).refused(t, 403, "insufficient_scope")
@@ -115,7 +118,7 @@ func keysStayOut(t *testing.T, w *testServer) {
 	}
 }
 
-func proofOpens(t *testing.T, w *testServer) {
+func stepUpAllowsChanges(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b, other := p.signedIn(), p.signedIn()
 	b.expireProof()
@@ -136,7 +139,8 @@ func proofOpens(t *testing.T, w *testServer) {
 	for _, e := range entries {
 		events = append(events, e.Event)
 	}
-	if want := []audit.Event{audit.PasswordChanged, audit.SteppedUp, audit.StepUpFailed, audit.StepUpFailed}; !slices.Equal(events[:4], want) {
+	want := []audit.Event{audit.PasswordChanged, audit.SteppedUp, audit.StepUpFailed, audit.StepUpFailed}
+	if !slices.Equal(events[:4], want) {
 		t.Errorf("the audit log holds %v", events)
 	}
 }
@@ -150,7 +154,8 @@ func newPassword(t *testing.T, w *testServer) {
 		t.Errorf("the error points elsewhere: %s", a.body)
 	}
 	for _, weak := range []string{"password", "Carrel-2026", p.id} {
-		if got := b.post("/api/account/password", object{"newPassword": weak}).refused(t, 400, "invalid_request").pointers(); !slices.Equal(got, []string{"/newPassword"}) {
+		got := b.post("/api/account/password", object{"newPassword": weak}).refused(t, 400, "invalid_request").pointers()
+		if !slices.Equal(got, []string{"/newPassword"}) {
 			t.Errorf("the problem of a guessable password is in %v", got)
 		}
 	}
@@ -176,19 +181,21 @@ func totp(t *testing.T, key string, now time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
-func appLife(t *testing.T, w *testServer) {
+func authenticatorAppLifecycle(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b := p.signedIn()
 	const path = "/api/account/totp"
 	b.post(path+"/confirm", object{"code": "123456"}).refused(t, 409, "conflict")
 	b.post(path+"/recovery-codes", "").refused(t, 409, "conflict")
 	b.send(http.MethodDelete, path, "").refused(t, 404, "not_found")
-	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"offered":true`) || strings.Contains(string(a.body), "since") {
+	a := b.get(path).ok(t)
+	if !strings.Contains(string(a.body), `"offered":true`) || strings.Contains(string(a.body), "since") {
 		t.Errorf("before: %s", a.body)
 	}
 	begun := b.post(path, "").ok(t)
 	key := begun.str("secret")
-	if uri := begun.str("uri"); !strings.HasPrefix(uri, "otpauth://totp/Carrel:") || !strings.Contains(uri, "secret="+key) {
+	uri := begun.str("uri")
+	if !strings.HasPrefix(uri, "otpauth://totp/Carrel:") || !strings.Contains(uri, "secret="+key) {
 		t.Errorf("the address for apps is %s", uri)
 	}
 	b.post(path+"/confirm", object{"code": "abc"}).refused(t, 400, "invalid_request")
@@ -201,9 +208,12 @@ func appLife(t *testing.T, w *testServer) {
 	b.expireProof()
 	b.post("/api/account/step-up", object{"password": password}).refused(t, 400, "invalid_request")
 	b.post("/api/account/step-up", object{"password": password, "code": "000000"}).refused(t, 400, "invalid_request")
-	b.post("/api/account/step-up", object{"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second))}).ok(t)
+	b.post("/api/account/step-up", object{
+		"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second)),
+	}).ok(t)
 	b.post(path+"/recovery-codes", "").ok(t)
-	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"recoveryCodesLeft":10`) || !strings.Contains(string(a.body), "since") {
+	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"recoveryCodesLeft":10`) ||
+		!strings.Contains(string(a.body), "since") {
 		t.Errorf("with an app: %s", a.body)
 	}
 	b.send(http.MethodDelete, path, "").ok(t)
@@ -216,16 +226,20 @@ func ceremonies(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
 	const path = "/api/account/passkeys"
-	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // there is no passkey
+	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // the user has no passkey
 	begun := b.post(path+"/options", "").ok(t)
-	if id := begun.str("options", "rp", "id"); id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
+	id := begun.str("options", "rp", "id")
+	if id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
 		t.Errorf("the options are %s", begun.body)
 	}
 	body := object{"ceremony": begun.str("ceremony"), "name": "Laptop", "answer": object{"id": "x"}}
 	other.post(path, body).refused(t, 409, "expired")
-	b.post(path, body).refused(t, 409, "expired") // whoever tries uses it up
+	b.post(path, body).refused(t, 409, "expired") // a failed attempt consumes the ceremony
 	body["ceremony"] = b.post(path+"/options", "").ok(t).str("ceremony")
-	b.post("/api/account/step-up", object{"ceremony": body["ceremony"], "answer": object{"id": "x"}}).refused(t, 409, "expired") // of another kind
+	// The ceremony is of another kind.
+	b.post("/api/account/step-up", object{
+		"ceremony": body["ceremony"], "answer": object{"id": "x"},
+	}).refused(t, 409, "expired")
 	b.post(path, body).refused(t, 403, "proof_failed")
 	body["name"] = "  "
 	b.post(path, body).refused(t, 400, "invalid_request")

@@ -23,8 +23,8 @@ func TestAccount(t *testing.T) {
 		{"ConnectionsAreListedRenamedAndRevoked", connectionLife},
 		{"OAuthGrantIsAConnection", grantLife},
 		{"SessionsAreListedAndEnded", sessionLife},
-		{"TheAuditLogIsPaged", auditPages},
-		{"FailedConnectionsAreListed", attemptsTold},
+		{"AuditLogIsPaged", auditPages},
+		{"FailedConnectionsAreListed", attemptsListed},
 		{"ObjectsOfOtherUsersAreNotFound", foreignAccount},
 	})
 }
@@ -40,7 +40,8 @@ func keyLife(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	end := w.clock.Now().Add(time.Hour)
 	a := b.post("/api/account/keys", object{
-		"name": "laptop", "scopes": []string{"agents", "agents"}, "agents": []string{p.agent, p.agent}, "expiresAt": end.Format(time.RFC3339Nano),
+		"name": "laptop", "scopes": []string{"agents", "agents"}, "agents": []string{p.agent, p.agent},
+		"expiresAt": end.Format(time.RFC3339Nano),
 	}).ok(t)
 	token, id := a.str("token"), a.str("key", "id")
 	if a.header.Get("Cache-Control") != "no-store" || !strings.HasSuffix(token, a.str("key", "hint")) {
@@ -57,7 +58,8 @@ func keyLife(t *testing.T, w *testServer) {
 		t.Errorf("listed are %v", got)
 	}
 	for field, want := range map[string]string{
-		"scopes": "[agents]", "agents": "[" + p.agent + "]", "lastAddress": "127.0.0.1", "lastProgram": "curl/8.5.0", "id": id,
+		"scopes": "[agents]", "agents": "[" + p.agent + "]", "lastAddress": "127.0.0.1", "lastProgram": "curl/8.5.0",
+		"id":        id,
 		"expiresAt": end.Format("2006-01-02T15:04:05.000Z"),
 	} {
 		if got := list.list("keys", field)[0]; got != want {
@@ -76,7 +78,8 @@ func keyLife(t *testing.T, w *testServer) {
 	for _, name := range []string{"b", "c", "d"} {
 		p.key(credential.NewKey{Name: name})
 	}
-	if got := slices.Concat(p.accountKey().walk("/api/account/keys", "keys", "name", 2, func(int) {})...); !slices.Equal(got, []string{"account", "d", "c", "b", "test"}) {
+	got := slices.Concat(p.accountKey().walk("/api/account/keys", "keys", "name", 2, func(int) {})...)
+	if !slices.Equal(got, []string{"account", "d", "c", "b", "test"}) {
 		t.Errorf("page by page there are %v", got)
 	}
 }
@@ -87,16 +90,24 @@ func keyBounds(t *testing.T, w *testServer) {
 	full := p.accountKey()
 	full.post("/api/account/keys", object{"name": "x", "scopes": []string{"agents", "manage", "account"}}).ok(t)
 	full.post("/api/account/keys", object{"name": "x", "scopes": []string{"admin"}}).refused(t, 400, "invalid_request")
-	p.signedIn().post("/api/account/keys", object{"name": "x", "scopes": []string{"agents", "admin"}}).refused(t, 400, "invalid_request")
+	p.signedIn().post("/api/account/keys", object{
+		"name": "x", "scopes": []string{"agents", "admin"},
+	}).refused(t, 400, "invalid_request")
 	// A key with the account scope only cannot create keys with other scopes.
 	alone := p.with(p.key(credential.NewKey{Name: "alone", Scopes: []core.Scope{core.ScopeAccount}}))
 	alone.post("/api/account/keys", object{"name": "x"}).refused(t, 400, "invalid_request")
 	alone.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
 	// A key limited to an agent cannot create keys or connect codes, whatever its scopes.
-	limited := p.with(p.key(credential.NewKey{Name: "limited", Scopes: core.RoleMember.Scopes(), Agents: []string{p.agent}}))
+	limited := p.with(p.key(credential.NewKey{
+		Name: "limited", Scopes: core.RoleMember.Scopes(), Agents: []string{p.agent},
+	}))
 	limited.post("/api/account/keys", object{"name": "x"}).refused(t, 403, "limited_to_agents")
-	limited.post("/api/account/keys", object{"name": "x", "agents": []string{p.agent}}).refused(t, 403, "limited_to_agents")
-	limited.post("/api/account/keys", object{"name": "x", "agents": []string{p.agent, second}}).refused(t, 403, "limited_to_agents")
+	limited.post("/api/account/keys", object{
+		"name": "x", "agents": []string{p.agent},
+	}).refused(t, 403, "limited_to_agents")
+	limited.post("/api/account/keys", object{
+		"name": "x", "agents": []string{p.agent, second},
+	}).refused(t, 403, "limited_to_agents")
 	limited.post("/api/account/connect-codes", "").refused(t, 403, "limited_to_agents")
 	// An administrator may create keys with the admin scope.
 	admin := w.user(t, core.PlanOpen)
@@ -127,7 +138,8 @@ func badKeys(t *testing.T, w *testServer) {
 		"two wrong things":       {object{"name": "", "agents": []string{"junk"}}, []string{"/name", "/agents/0"}},
 		"agents of another type": {object{"name": "x", "agents": []int{1}}, []string{"/agents"}},
 	} {
-		if got := b.post("/api/account/keys", c.body).refused(t, 400, "invalid_request").pointers(); !slices.Equal(got, c.pointers) {
+		got := b.post("/api/account/keys", c.body).refused(t, 400, "invalid_request").pointers()
+		if !slices.Equal(got, c.pointers) {
 			t.Errorf("%s: the problem is in %v", name, got)
 		}
 	}
@@ -137,7 +149,8 @@ func repeatedSecret(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
 	for path, body := range map[string]string{
-		"/api/account/keys": `{"name":"x"}`, "/api/account/connect-codes": "", "/api/account/webhooks": `{"url":"https://hooks.example"}`,
+		"/api/account/keys": `{"name":"x"}`, "/api/account/connect-codes": "",
+		"/api/account/webhooks": `{"url":"https://hooks.example"}`,
 	} {
 		first := b.send("POST", path, body, "Idempotency-Key", path).ok(t)
 		again := b.send("POST", path, body, "Idempotency-Key", path).ok(t)
@@ -155,24 +168,30 @@ func codeLife(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	made := b.post("/api/account/connect-codes", "").ok(t)
 	one := "/api/account/connect-codes/" + made.str("connectCode", "id")
-	if a := b.get(one).ok(t); a.str("connectCode", "state") != "waiting" || a.value("connectCode", "connectionId") != nil || strings.Contains(string(a.body), made.str("code")) {
+	if a := b.get(one).ok(t); a.str("connectCode", "state") != "waiting" ||
+		a.value("connectCode", "connectionId") != nil || strings.Contains(string(a.body), made.str("code")) {
 		t.Errorf("while it waits it is %s", a.body)
 	}
 	p.with("").post("/api/connect/exchange", object{"code": made.str("code"), "client": "editor"}).ok(t)
 	a := b.get(one).ok(t)
-	if a.str("connectCode", "state") != "claimed" || a.str("connectCode", "clientName") != "editor" || a.str("connectCode", "claimedAt") == "" {
+	if a.str("connectCode", "state") != "claimed" || a.str("connectCode", "clientName") != "editor" ||
+		a.str("connectCode", "claimedAt") == "" {
 		t.Errorf("claimed it is %s", a.body)
 	}
-	if got := b.get("/api/account/connections").ok(t).list("connections", "id"); !slices.Equal(got, []string{a.str("connectCode", "connectionId")}) {
+	got := b.get("/api/account/connections").ok(t).list("connections", "id")
+	if !slices.Equal(got, []string{a.str("connectCode", "connectionId")}) {
 		t.Errorf("the connections are %v", got)
 	}
 	b.send("DELETE", one, "").refused(t, 409, "conflict")
 	second := b.post("/api/account/connect-codes", "").ok(t)
 	b.send("DELETE", "/api/account/connect-codes/"+second.str("connectCode", "id"), "").ok(t)
 	b.send("DELETE", "/api/account/connect-codes/"+second.str("connectCode", "id"), "").refused(t, 404, "not_found")
-	p.with("").post("/api/connect/exchange", object{"code": second.str("code"), "client": "editor"}).refused(t, 400, "invalid_code")
-	if got := b.get("/api/account/connect-codes").ok(t).list("connectCodes", "state"); !slices.Equal(got, []string{"claimed"}) {
-		t.Errorf("listed are %v", got)
+	p.with("").post("/api/connect/exchange", object{
+		"code": second.str("code"), "client": "editor",
+	}).refused(t, 400, "invalid_code")
+	states := b.get("/api/account/connect-codes").ok(t).list("connectCodes", "state")
+	if !slices.Equal(states, []string{"claimed"}) {
+		t.Errorf("listed are %v", states)
 	}
 }
 
@@ -219,7 +238,8 @@ func connectionLife(t *testing.T, w *testServer) {
 	// An API key is not a connection.
 	keys := b.get("/api/account/keys").ok(t).list("keys", "id")
 	b.send("DELETE", "/api/account/connections/"+keys[0], "").refused(t, 404, "not_found")
-	b.send("DELETE", "/api/account/keys/"+b.get("/api/account/connections").ok(t).list("connections", "id")[0], "").refused(t, 404, "not_found")
+	connection := b.get("/api/account/connections").ok(t).list("connections", "id")[0]
+	b.send("DELETE", "/api/account/keys/"+connection, "").refused(t, 404, "not_found")
 }
 
 func (b *browser) walkConnections(limit int) []string {
@@ -230,13 +250,17 @@ func (b *browser) walkConnections(limit int) []string {
 // granted issues an OAuth grant, as the consent page does, and returns the user with its token.
 func (p *testUser) granted() (program *testUser, grantID string) {
 	p.t.Helper()
-	client := p.with("").post("/api/auth/mcp/register", object{"client_name": "App", "redirect_uris": []string{"https://app.example/cb"}, "token_endpoint_auth_method": "none"})
+	client := p.with("").post("/api/auth/mcp/register", object{
+		"client_name": "App", "redirect_uris": []string{"https://app.example/cb"}, "token_endpoint_auth_method": "none",
+	})
 	if client.status != http.StatusCreated {
 		p.t.Fatalf("register: %d %s", client.status, client.body)
 	}
 	code := oauth.Code{
-		GrantID: core.NewID(core.PrefixGrant), UserID: p.id, ClientID: client.str("client_id"), RedirectURI: "https://app.example/cb", Challenge: "c",
-		Scopes: []string{"openid", "agents", "manage", "offline_access"}, Resources: []string{baseURL}, AuthTime: p.w.clock.Now(), ExpiresAt: p.w.clock.Now().Add(time.Hour),
+		GrantID: core.NewID(core.PrefixGrant), UserID: p.id, ClientID: client.str("client_id"),
+		RedirectURI: "https://app.example/cb", Challenge: "c",
+		Scopes: []string{"openid", "agents", "manage", "offline_access"}, Resources: []string{baseURL},
+		AuthTime: p.w.clock.Now(), ExpiresAt: p.w.clock.Now().Add(time.Hour),
 	}
 	access, hash := credential.NewSecret(p.w.tokens.Access), []byte(core.NewSeed())
 	if err := p.w.db.InsertAuthCode(p.t.Context(), code, hash); err != nil {
@@ -259,14 +283,17 @@ func grantLife(t *testing.T, w *testServer) {
 	app, id := p.granted()
 	app.get("/api/agents").ok(t)
 	list := b.get("/api/account/connections").ok(t)
-	for field, want := range map[string]string{"id": id, "kind": "oauth", "name": "App", "clientName": "App", "scopes": "[agents manage]", "agents": "[]"} {
+	for field, want := range map[string]string{
+		"id": id, "kind": "oauth", "name": "App", "clientName": "App", "scopes": "[agents manage]", "agents": "[]",
+	} {
 		if got := list.list("connections", field)[0]; got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
 	one := "/api/account/connections/" + id
 	b.send("PATCH", one, `{"name":"Desktop"}`).ok(t)
-	if got := b.get("/api/account/connections").ok(t).list("connections", "name"); !slices.Equal(got, []string{"Desktop"}) {
+	got := b.get("/api/account/connections").ok(t).list("connections", "name")
+	if !slices.Equal(got, []string{"Desktop"}) {
 		t.Errorf("renamed it is %v", got)
 	}
 	b.send("DELETE", one, "").ok(t)
@@ -293,7 +320,8 @@ func sessionLife(t *testing.T, w *testServer) {
 	b.send("DELETE", "/api/account/sessions", "").ok(t)
 	other.get("/api/account").refused(t, 401, "invalid_credential")
 	b.get("/api/account").ok(t)
-	if got := b.get("/api/account/audit").ok(t).list("events", "event"); !slices.Equal(got[:2], []string{"session_ended", "session_ended"}) {
+	got := b.get("/api/account/audit").ok(t).list("events", "event")
+	if !slices.Equal(got[:2], []string{"session_ended", "session_ended"}) {
 		t.Errorf("the log says %v", got)
 	}
 	// A key has no session of its own, so it ends all sessions. A session may end itself.
@@ -322,21 +350,25 @@ func auditPages(t *testing.T, w *testServer) {
 	if !slices.Equal(paged, all.list("events", "detail")) {
 		t.Errorf("page by page it is %v", paged)
 	}
-	for _, cursor := range []string{"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("audit", "x"), core.EncodeCursor("keys", "1")} {
+	for _, cursor := range []string{
+		"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("audit", "x"),
+		core.EncodeCursor("keys", "1"),
+	} {
 		account.get("/api/account/audit?cursor="+cursor).refused(t, 400, "invalid_request")
 	}
 }
 
-func attemptsTold(t *testing.T, w *testServer) {
+func attemptsListed(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	err := w.db.RecordAttempt(t.Context(), oauth.Attempt{
-		ID: core.NewID("try"), UserID: p.id, Stage: oauth.StageAuthorize, Problem: "access_denied", Count: 1, FirstAt: w.clock.Now(), LastAt: w.clock.Now(),
+		ID: core.NewID("try"), UserID: p.id, Stage: oauth.StageAuthorize, Problem: "access_denied", Count: 1,
+		FirstAt: w.clock.Now(), LastAt: w.clock.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := p.signedIn().get("/api/account/connections/attempts").ok(t)
-	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You said no."}) {
+	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You denied access."}) {
 		t.Errorf("the attempts are %s", a.body)
 	}
 }

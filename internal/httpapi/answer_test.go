@@ -32,7 +32,8 @@ func codd() source.Document {
 	return source.Document{
 		ExternalID: "codd-1970", Title: "A Relational Model of Data", Authors: []string{"Edgar F. Codd"},
 		Text: "Users must be protected. A relational model is proposed.", Year: 1970, PublishedAt: "1970-06-01",
-		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Venue: "Communications of the ACM", Type: "article",
+		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Venue: "Communications of the ACM",
+		Type:          "article",
 		CitationCount: &cited, OpenAccessURL: "https://example.org/codd.pdf",
 	}
 }
@@ -62,7 +63,7 @@ func citing(d source.Document) thread.Answer {
 		}},
 		Checks: []thread.Check{
 			{Start: 0, End: 21, State: thread.Supported},
-			{Start: 22, End: 34, State: thread.Unsupported, Reason: "1971 is not in what is cited."},
+			{Start: 22, End: 34, State: thread.Unsupported, Reason: "The quotes it cites do not contain 1971."},
 		},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_x", Text: "I read German."}},
 		Usage:        &thread.Usage{Model: "m", InputTokens: 10, OutputTokens: 2, CostMicros: 7, Estimated: true},
@@ -72,7 +73,9 @@ func citing(d source.Document) thread.Answer {
 // ask scripts an answer and sends its question in a new thread.
 func (p *testUser) ask(text string, a thread.Answer) (threadID string, sent answer) {
 	p.t.Helper()
-	p.w.answerer.scripts.Store(text, answering(func(context.Context, *task.Run, thread.Question) (thread.Answer, error) { return a, nil }))
+	p.w.answerer.scripts.Store(text, answering(func(context.Context, *task.Run, thread.Question) (thread.Answer, error) {
+		return a, nil
+	}))
 	threadID = p.newThread("")
 	return threadID, p.post(p.at("/threads/"+threadID+"/messages"), object{"text": text}).ok(p.t)
 }
@@ -84,9 +87,10 @@ func citedReply(t *testing.T, w *testServer) {
 	extra := fmt.Sprintf(`"partial":true,"citations":[{"n":1,"cardId":%q,"documentId":%q,"sourceId":%q,`+
 		`"title":"A Relational Model of Data","authors":["Edgar F. Codd"],"year":1970,"url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","quote":"A relational model is proposed.","start":25,"end":56,"page":2}],`+
-		`"checks":[{"start":0,"end":21,"state":"supported"},{"start":22,"end":34,"state":"unsupported","reason":"1971 is not in what is cited."}],`+
+		`"checks":[{"start":0,"end":21,"state":"supported"},{"start":22,"end":34,"state":"unsupported","reason":"The quotes it cites do not contain 1971."}],`+
 		`"followUps":["When?"],"query":"codd proposed","memoriesUsed":[{"id":"mem_x","text":"I read German."}],`+
-		`"usage":{"model":"m","inputTokens":10,"outputTokens":2,"costMicros":7,"estimated":true}`, d.CardID(), d.ID, d.SourceID)
+		`"usage":{"model":"m","inputTokens":10,"outputTokens":2,"costMicros":7,"estimated":true}`,
+		d.CardID(), d.ID, d.SourceID)
 	read := p.get(p.at("/threads/" + id + "/messages")).ok(t)
 	for name, body := range map[string][]byte{"the reply": sent.body, "the message": read.body} {
 		if !strings.Contains(string(body), extra) {
@@ -94,7 +98,9 @@ func citedReply(t *testing.T, w *testServer) {
 		}
 	}
 	first, _ := read.value("messages").([]any)[0].(object)
-	for _, field := range []string{"partial", "citations", "checks", "followUps", "query", "memoriesUsed", "usage", "feedback", "error"} {
+	for _, field := range []string{
+		"partial", "citations", "checks", "followUps", "query", "memoriesUsed", "usage", "feedback", "error",
+	} {
 		if v, there := first[field]; there {
 			t.Errorf("the question has %s: %v", field, v)
 		}
@@ -110,19 +116,23 @@ func researchTurn(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	asked := make(chan bool, 3)
 	text := "research " + p.id
-	w.answerer.scripts.Store(text, answering(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
-		asked <- q.Research
-		return thread.Answer{Text: "done"}, nil
-	}))
+	w.answerer.scripts.Store(text,
+		answering(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
+			asked <- q.Research
+			return thread.Answer{Text: "done"}, nil
+		}))
 	path := p.at("/threads/" + p.newThread("") + "/messages")
-	for body, want := range map[string]bool{`{"text":%q,"research":true}`: true, `{"text":%q,"research":false}`: false, `{"text":%q}`: false} {
+	for body, want := range map[string]bool{
+		`{"text":%q,"research":true}`: true, `{"text":%q,"research":false}`: false, `{"text":%q}`: false,
+	} {
 		p.post(path, fmt.Sprintf(body, text)).ok(t)
 		if got := <-asked; got != want {
 			t.Errorf("%s asks for research: %t", body, got)
 		}
 	}
 	poor := w.user(t, core.PlanNone)
-	poor.post(poor.at("/threads/"+poor.newThread("")+"/messages"), `{"text":"x","research":true}`).refused(t, 402, "no_subscription")
+	poor.post(poor.at("/threads/"+poor.newThread("")+"/messages"),
+		`{"text":"x","research":true}`).refused(t, 402, "no_subscription")
 }
 
 func readDocument(t *testing.T, w *testServer) {
@@ -143,7 +153,8 @@ func readDocument(t *testing.T, w *testServer) {
 		p.loaded(changed)
 	})
 	bare := p.loaded(source.Document{ExternalID: "bare", Title: "Bare"})
-	if got := p.get(p.at("/documents/" + bare.ID)).ok(t); strings.Contains(string(got.body), "null") || got.str("document", "text") != "" {
+	got := p.get(p.at("/documents/" + bare.ID)).ok(t)
+	if strings.Contains(string(got.body), "null") || got.str("document", "text") != "" {
 		t.Errorf("one with little is %s", got.body)
 	}
 	// It is not found below another agent of the same user.
@@ -169,7 +180,8 @@ func exportedThread(t *testing.T, w *testServer) {
 	id, _ := p.ask(text, a)
 	p.send("PATCH", p.at("/threads/"+id), `{"title":"Origins #\n[x](y)"}`).ok(t)
 	got := p.get(p.at("/threads/"+id+"/export?format=markdown"), "Accept", "text/markdown").ok(t)
-	if ct, name := got.header.Get("Content-Type"), got.header.Get("Content-Disposition"); ct != "text/markdown; charset=utf-8" || name != `attachment; filename="thread.md"` {
+	ct, name := got.header.Get("Content-Type"), got.header.Get("Content-Disposition")
+	if ct != "text/markdown; charset=utf-8" || name != `attachment; filename="thread.md"` {
 		t.Errorf("it is %s, %s", ct, name)
 	}
 	at := w.clock.Now().UTC().Format("2006-01-02 15:04 UTC")
@@ -195,7 +207,7 @@ Quotes:
 
 Not supported by the cited quotes:
 
-- “In 1971 \[1\].”: 1971 is not in what is cited.
+- “In 1971 \[1\].”: The quotes it cites do not contain 1971.
 
 ## Bibliography
 
@@ -209,8 +221,9 @@ Not supported by the cited quotes:
 	if string(empty.body) != "# Untitled\n" {
 		t.Errorf("an empty thread is %q", empty.body)
 	}
-	if a := p.post(p.at("/threads/"+id+"/export?format=markdown"), "{}").refused(t, 405, "method_not_allowed"); a.header.Get("Allow") != "GET" {
-		t.Errorf("POST allows %s", a.header.Get("Allow"))
+	refused := p.post(p.at("/threads/"+id+"/export?format=markdown"), "{}").refused(t, 405, "method_not_allowed")
+	if got := refused.header.Get("Allow"); got != "GET" {
+		t.Errorf("POST allows %s", got)
 	}
 }
 
@@ -258,29 +271,34 @@ func proposedMemories(t *testing.T, w *testServer) {
 	if got := fmt.Sprint(proposed.list("memories", "text")); got != "[I like green. I read German.]" {
 		t.Errorf("proposed %s", got)
 	}
-	if got := fmt.Sprint(list("").list("memories", "text"), list("?status=active").list("memories", "text")); got != "[My own] [My own]" {
+	got := fmt.Sprint(list("").list("memories", "text"), list("?status=active").list("memories", "text"))
+	if got != "[My own] [My own]" {
 		t.Errorf("active %s", got)
 	}
 	first, _ := proposed.value("memories").([]any)[0].(object)
-	if first["status"] != "proposed" || first["origin"] != "agent" || first["pinned"] != false || first["threadId"] != thread || first["messageId"] != sent.str("messageId") {
+	if first["status"] != "proposed" || first["origin"] != "agent" || first["pinned"] != false ||
+		first["threadId"] != thread || first["messageId"] != sent.str("messageId") {
 		t.Errorf("a proposal is %v", first)
 	}
 	page := p.get(p.at("/memories?status=proposed&limit=1")).ok(t).str("nextCursor")
-	if got := list("?status=proposed&limit=1&cursor=" + page); got.value("nextCursor") != nil || len(got.list("memories", "id")) != 1 {
+	if got := list("?status=proposed&limit=1&cursor=" + page); got.value("nextCursor") != nil ||
+		len(got.list("memories", "id")) != 1 {
 		t.Errorf("the second page is %s", got.body)
 	}
 	p.get(p.at("/memories?cursor="+page)).refused(t, 400, "invalid_request")
 	ids := proposed.list("memories", "id")
 	w.clock.Advance(time.Millisecond)
 	confirmed := p.post(p.at("/memories/"+ids[0]+"/confirm"), "").ok(t)
-	if confirmed.str("memory", "status") != string(memory.StatusActive) || confirmed.str("memory", "text") != "I like green." {
+	if confirmed.str("memory", "status") != string(memory.StatusActive) ||
+		confirmed.str("memory", "text") != "I like green." {
 		t.Errorf("confirmed %s", confirmed.body)
 	}
 	if again := p.post(p.at("/memories/"+ids[0]+"/confirm"), "").ok(t); string(again.body) != string(confirmed.body) {
 		t.Errorf("confirmed again %s", again.body)
 	}
-	if got := p.post(p.at("/memories/"+ids[1]+"/dismiss"), "not JSON, not read").ok(t); string(got.body) != `{"dismissed":true}` {
-		t.Errorf("dismissing answers %s", got.body)
+	dismissed := p.post(p.at("/memories/"+ids[1]+"/dismiss"), "not JSON, not read").ok(t)
+	if string(dismissed.body) != `{"dismissed":true}` {
+		t.Errorf("dismissing answers %s", dismissed.body)
 	}
 	for _, id := range ids {
 		p.post(p.at("/memories/"+id+"/dismiss"), "").refused(t, 404, "not_found")

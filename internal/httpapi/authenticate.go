@@ -48,7 +48,8 @@ func (a *API) session(r *http.Request) (core.Actor, error) {
 	}
 	if err := a.browsers.sameOrigin.Check(r); err != nil {
 		return core.Actor{}, core.Forbidden("cross_origin",
-			"This request comes from a page of another site. Only pages of this server may use its session cookie to make changes; programs send a bearer token.")
+			"This request comes from a page of another site. Only pages of this server may use its session cookie to make "+
+				"changes; programs send a bearer token.")
 	}
 	return a.Sessions.Authenticate(r.Context(), token)
 }

@@ -27,7 +27,7 @@ type bad struct {
 	headers  []string
 	status   int
 	code     string
-	pointers []string // nil: not looked at
+	pointers []string // not checked if nil
 }
 
 // operation is an operation with a body, and a text field of that body.
@@ -118,7 +118,9 @@ func badBodies() []bad {
 			if strings.TrimSpace(template) == "" && strings.HasSuffix(op.path, "/threads") {
 				continue // a thread may be started without a body
 			}
-			out = append(out, bad{name: name, method: op.method, path: op.path, body: body(template), status: 400, code: "malformed_json"})
+			out = append(out, bad{
+				name: name, method: op.method, path: op.path, body: body(template), status: 400, code: "malformed_json",
+			})
 		}
 		for name, nul := range map[string]struct{ body, pointer string }{
 			"a NUL":            {`{"FIELD":"xyzzy\u0000"}`, "/" + op.field},
@@ -171,7 +173,8 @@ func badFields() []bad {
 	const agent = "/api/agents/{agent}"
 	add("POST", "/api/agents", `{"name":VALUE}`, "/name", text(100))
 	add("POST", "/api/agents", `{"name":"xyzzy","description":VALUE}`, "/description", append(noText[:5:5], long(2001)))
-	add("POST", "/api/agents", `{"name":"xyzzy","instructions":VALUE}`, "/instructions", append(noText[:5:5], astral(8001)))
+	add("POST", "/api/agents", `{"name":"xyzzy","instructions":VALUE}`, "/instructions",
+		append(noText[:5:5], astral(8001)))
 	add("POST", "/api/agents", `{"name":"xyzzy","model":VALUE}`, "/model", append(noText[:5:5], long(201)))
 	add("PATCH", agent, `{"name":VALUE}`, "/name", text(100))
 	add("PATCH", agent, `{"instructions":VALUE}`, "/instructions", append(noText[:5:5], combining(8001)))
@@ -202,8 +205,10 @@ func badFields() []bad {
 	for _, name := range []string{"url", "openAccessUrl"} {
 		add("POST", agent+"/favourites", `{"card":{"title":"xyzzy","`+name+`":VALUE}}`, "/card/"+name,
 			[]string{
-				`"javascript:xyzzy()"`, `"JaVaScRiPt:xyzzy()"`, `" javascript:xyzzy()"`, `"java\tscript:xyzzy()"`, `"data:text/html,xyzzy"`, `"&#106;avascript:xyzzy()"`,
-				`"vbscript:xyzzy"`, `"file:///xyzzy"`, `"blob:https://example.org/xyzzy"`, `"//example.org/xyzzy"`, `["javascript:xyzzy()"]`, `7`,
+				`"javascript:xyzzy()"`, `"JaVaScRiPt:xyzzy()"`, `" javascript:xyzzy()"`, `"java\tscript:xyzzy()"`,
+				`"data:text/html,xyzzy"`, `"&#106;avascript:xyzzy()"`,
+				`"vbscript:xyzzy"`, `"file:///xyzzy"`, `"blob:https://example.org/xyzzy"`, `"//example.org/xyzzy"`,
+				`["javascript:xyzzy()"]`, `7`,
 			})
 	}
 	add("POST", agent+"/favourites", `{"card":{"title":"xyzzy"},"threadId":VALUE}`, "/threadId",
@@ -229,7 +234,8 @@ func badFields() []bad {
 	}
 	return append(out, bad{
 		name: "many wrong fields", method: "POST", path: agent + "/search", status: 400, code: "invalid_request",
-		body: `{"query":" ","numResults":500,"fromYear":0,"toYear":10000}`, pointers: []string{"/numResults", "/fromYear", "/toYear"},
+		body:     `{"query":" ","numResults":500,"fromYear":0,"toYear":10000}`,
+		pointers: []string{"/numResults", "/fromYear", "/toYear"},
 	})
 }
 
@@ -239,14 +245,27 @@ func badParameters() []bad {
 	long := strings.Repeat("a", 600)
 	var out []bad
 	for _, query := range []string{"status=dismissed", "status=", "status=xyzzy", "status=ACTIVE"} {
-		out = append(out, bad{name: query, method: "GET", path: agent + "/memories?" + query, status: 400, code: "invalid_request", pointers: []string{"status"}})
+		out = append(out, bad{
+			name: query, method: "GET", path: agent + "/memories?" + query, status: 400, code: "invalid_request",
+			pointers: []string{"status"},
+		})
 	}
 	for _, query := range []string{"", "?format=", "?format=xyzzy", "?format=csv"} {
-		out = append(out, bad{name: "format", method: "GET", path: agent + "/threads/{thread}/export" + query, status: 400, code: "invalid_request", pointers: []string{"format"}})
+		out = append(out, bad{
+			name: "format", method: "GET", path: agent + "/threads/{thread}/export" + query, status: 400,
+			code: "invalid_request", pointers: []string{"format"},
+		})
 	}
-	for _, list := range []string{"/api/agents", agent + "/memories", agent + "/favourites", agent + "/threads", agent + "/threads/{thread}/messages"} {
-		for _, limit := range []string{"0", "-1", "201", "1.5", "1e1", "xyzzy", "", "0x10", "99999999999999999999", "%20", "5xyzzy"} {
-			out = append(out, bad{name: "limit=" + limit, method: "GET", path: list + "?limit=" + limit, status: 400, code: "invalid_request", pointers: []string{"limit"}})
+	for _, list := range []string{
+		"/api/agents", agent + "/memories", agent + "/favourites", agent + "/threads", agent + "/threads/{thread}/messages",
+	} {
+		for _, limit := range []string{
+			"0", "-1", "201", "1.5", "1e1", "xyzzy", "", "0x10", "99999999999999999999", "%20", "5xyzzy",
+		} {
+			out = append(out, bad{
+				name: "limit=" + limit, method: "GET", path: list + "?limit=" + limit, status: 400, code: "invalid_request",
+				pointers: []string{"limit"},
+			})
 		}
 		cursors := map[string]string{
 			"garbage": marker, "not base64": "***", "padding": "W10=", "far too long": strings.Repeat("A", 3000),
@@ -259,46 +278,75 @@ func badParameters() []bad {
 			}
 		}
 		for name, cursor := range cursors {
-			out = append(out, bad{name: "a cursor " + name, method: "GET", path: list + "?cursor=" + cursor, status: 400, code: "invalid_request", pointers: []string{"cursor"}})
+			out = append(out, bad{
+				name: "a cursor " + name, method: "GET", path: list + "?cursor=" + cursor, status: 400, code: "invalid_request",
+				pointers: []string{"cursor"},
+			})
 		}
 	}
 	for name, path := range map[string]string{
-		"a cursor with no time":                     agent + "/threads?cursor=" + core.EncodeCursor("threads", marker, "x"),
-		"a favourites cursor with no time":          agent + "/favourites?cursor=" + core.EncodeCursor("favourites", marker, "x"),
-		"a cursor with no number":                   agent + "/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", marker),
-		"a cursor of number 0":                      agent + "/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "0"),
-		"a cursor past 32 bits":                     agent + "/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "99999999999"),
-		"a cursor past 64 bits":                     agent + "/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "99999999999999999999"),
-		"a search's cursor without words":           agent + "/favourites?cursor=" + core.EncodeCursor("favourites.q", "1", "1", "x"),
-		"a list's cursor with words":                agent + "/favourites?q=xyzzy&cursor=" + core.EncodeCursor("favourites", "1", "x"),
-		"a search's cursor with no score":           agent + "/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", marker, "1", "x"),
-		"a search's cursor with no time":            agent + "/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", "1", marker, "x"),
+		"a cursor with no time": agent + "/threads?cursor=" + core.EncodeCursor("threads", marker, "x"),
+		"a favourites cursor with no time": agent +
+			"/favourites?cursor=" + core.EncodeCursor("favourites", marker, "x"),
+		"a cursor with no number": agent +
+			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", marker),
+		"a cursor of number 0": agent +
+			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "0"),
+		"a cursor past 32 bits": agent +
+			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "99999999999"),
+		"a cursor past 64 bits": agent +
+			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "99999999999999999999"),
+		"a search's cursor without words": agent +
+			"/favourites?cursor=" + core.EncodeCursor("favourites.q", "1", "1", "x"),
+		"a list's cursor with words": agent +
+			"/favourites?q=xyzzy&cursor=" + core.EncodeCursor("favourites", "1", "x"),
+		"a search's cursor with no score": agent +
+			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", marker, "1", "x"),
+		"a search's cursor with no time": agent +
+			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", "1", marker, "x"),
 		"a cursor with both a good and a bad limit": agent + "/threads?limit=5&limit=xyzzy",
 	} {
 		out = append(out, bad{name: name, method: "GET", path: path, status: 400, code: "invalid_request"})
 	}
-	for name, q := range map[string]string{"NUL": "xyzzy%00", "no UTF-8": "xyzzy%FF", "501 characters": marker + long[:496]} {
-		out = append(out, bad{name: "q with " + name, method: "GET", path: agent + "/favourites?q=" + q, status: 400, code: "invalid_request", pointers: []string{"q"}})
-	}
-	for name, query := range map[string]string{"no": "", "an empty": "?format=", "an unknown": "?format=xyzzy", "a long": "?format=" + long} {
-		out = append(out, bad{name: name + " format", method: "GET", path: agent + "/favourites/export" + query, status: 400, code: "invalid_request", pointers: []string{"format"}})
+	for name, q := range map[string]string{
+		"NUL": "xyzzy%00", "no UTF-8": "xyzzy%FF", "501 characters": marker + long[:496],
+	} {
+		out = append(out, bad{
+			name: "q with " + name, method: "GET", path: agent + "/favourites?q=" + q, status: 400, code: "invalid_request",
+			pointers: []string{"q"},
+		})
 	}
 	for name, query := range map[string]string{
-		"half an escape": "xyzzy=%", "a bad escape": "xyzzy=%zz", "a semicolon": "limit=5;xyzzy=1", "9000 characters": strings.Repeat("xyzzy", 1800),
+		"no": "", "an empty": "?format=", "an unknown": "?format=xyzzy", "a long": "?format=" + long,
 	} {
-		out = append(out, bad{name: "a query with " + name, method: "GET", path: "/api/agents?" + query, status: 400, code: "invalid_request"})
+		out = append(out, bad{
+			name: name + " format", method: "GET", path: agent + "/favourites/export" + query, status: 400,
+			code: "invalid_request", pointers: []string{"format"},
+		})
+	}
+	for name, query := range map[string]string{
+		"half an escape": "xyzzy=%", "a bad escape": "xyzzy=%zz", "a semicolon": "limit=5;xyzzy=1",
+		"9000 characters": strings.Repeat("xyzzy", 1800),
+	} {
+		out = append(out, bad{
+			name: "a query with " + name, method: "GET", path: "/api/agents?" + query, status: 400, code: "invalid_request",
+		})
 	}
 	for name, key := range map[string]string{
-		"that is empty": "", "of white space": "  ", "too long": strings.Repeat("k", 256), "with é": "xyzzy é", "with a tab": "xyz\tzy", "with a high byte": "xyzzy\xff",
+		"that is empty": "", "of white space": "  ", "too long": strings.Repeat("k", 256), "with é": "xyzzy é",
+		"with a tab": "xyz\tzy", "with a high byte": "xyzzy\xff",
 	} {
 		out = append(out, bad{
 			name: "an Idempotency-Key " + name, method: "POST", path: agent + "/memories", body: `{"text":"xyzzy"}`,
-			headers: []string{"Idempotency-Key", key}, status: 400, code: "invalid_request", pointers: []string{"Idempotency-Key"},
+			headers: []string{"Idempotency-Key", key}, status: 400, code: "invalid_request",
+			pointers: []string{"Idempotency-Key"},
 		})
 	}
 	for _, accept := range []string{
-		"text/html", "text/*", "image/png, text/html;q=0.9", "application/json;q=0", "*/*;q=0", "*/*;q=0.000", "application/*; q=0",
-		"application/json;q=0, */*", "application/*;q=0, */*", "application/xml", "xyzzy", "application/jsonx", "application/problem+json",
+		"text/html", "text/*", "image/png, text/html;q=0.9", "application/json;q=0", "*/*;q=0", "*/*;q=0.000",
+		"application/*; q=0",
+		"application/json;q=0, */*", "application/*;q=0, */*", "application/xml", "xyzzy", "application/jsonx",
+		"application/problem+json",
 	} {
 		for _, op := range []operation{{"GET", "/api/agents", ""}, {"POST", agent + "/memories", ""}} {
 			body := ""
@@ -320,14 +368,19 @@ func badPaths() []bad {
 	var out []bad
 	for path, status := range map[string]int{
 		"/api": 404, "/api/": 404, "/api/xyzzy": 404, "/api/agents/": 404, agent + "/": 404, agent + "/xyzzy": 404,
-		agent + "/threads/": 404, agent + "/threads/{thread}/": 404, agent + "/threads/{thread}/messages/": 404, "/xyzzy": 404,
-		"/api/agents/..%2f..%2fxyzzy": 404, "/api/agents/%2e%2e": 404, "/api/agents/%2E%2E/agents": 404, "/api/agents/%2e": 404,
+		agent + "/threads/": 404, agent + "/threads/{thread}/": 404, agent + "/threads/{thread}/messages/": 404,
+		"/xyzzy":                      404,
+		"/api/agents/..%2f..%2fxyzzy": 404, "/api/agents/%2e%2e": 404, "/api/agents/%2E%2E/agents": 404,
+		"/api/agents/%2e":                404,
 		"/api/agents/{agent}%2Fmemories": 404, "/api/agents/{agent}%2fmemories": 404, "/api/agents//memories": 404,
 		"/api//agents": 404, "//api/agents": 404, "/api/agents/../agents": 404, "/api/agents/./{agent}": 404,
 		"/api/agents/xyzzy%00": 400, "/api/agents/{agent}%00": 400, "/api/agents/xyzzy%0A": 400, "/api/agents/%ff": 400,
-		"/api/agents/xyzzy%7f": 400, "/api/agents/" + strings.Repeat("a", 5000): 404, "/api/agents/" + strings.Repeat("a", 9000): 400,
-		"/api/agents/%252e%252e": 404, "/api/agents/xyzzy'--": 404, "/api/agents/{agent}%20": 404, "/api/agents/{AGENT}": 404,
-		"/api/agents/*": 404, "/api/agents/%25": 404, agent + "/threads/%2e%2e/messages": 404, agent + "/threads/xyzzy/messages": 404,
+		"/api/agents/xyzzy%7f": 400, "/api/agents/" + strings.Repeat("a", 5000): 404,
+		"/api/agents/" + strings.Repeat("a", 9000): 400,
+		"/api/agents/%252e%252e":                   404, "/api/agents/xyzzy'--": 404, "/api/agents/{agent}%20": 404,
+		"/api/agents/{AGENT}": 404,
+		"/api/agents/*":       404, "/api/agents/%25": 404, agent + "/threads/%2e%2e/messages": 404,
+		agent + "/threads/xyzzy/messages":   404,
 		agent + "/threads/{agent}/messages": 404, "/API/agents": 404,
 	} {
 		code := "not_found"
@@ -337,14 +390,24 @@ func badPaths() []bad {
 		out = append(out, bad{name: "a path", method: "GET", path: path, status: status, code: code})
 	}
 	for _, id := range []string{
-		"%2e%2e", ".", "..", strings.Repeat("%2F", 201), strings.Repeat("a", 201), strings.Repeat("%F0%9F%98%80", 201), "%C2%85", "xyzzy%2F../xyzzy",
+		"%2e%2e", ".", "..", strings.Repeat("%2F", 201), strings.Repeat("a", 201), strings.Repeat("%F0%9F%98%80", 201),
+		"%C2%85", "xyzzy%2F../xyzzy",
 	} {
-		out = append(out, bad{name: "a card", method: "DELETE", path: agent + "/favourites/" + id, status: 404, code: "not_found"})
+		out = append(out, bad{
+			name: "a card", method: "DELETE", path: agent + "/favourites/" + id, status: 404, code: "not_found",
+		})
 	}
-	for _, path := range []string{"/api/agents", agent, agent + "/search", agent + "/memories/{memory}", agent + "/threads/{thread}/messages", agent + "/favourites/xyzzy", "/api/connect/exchange"} {
+	for _, path := range []string{
+		"/api/agents", agent, agent + "/search", agent + "/memories/{memory}", agent + "/threads/{thread}/messages",
+		agent + "/favourites/xyzzy", "/api/connect/exchange",
+	} {
 		for _, method := range []string{"PUT", "OPTIONS", "TRACE", "XYZZY", "get"} {
-			out = append(out, bad{name: "a method", method: method, path: path, body: "", status: 405, code: "method_not_allowed"})
-			out = append(out, bad{name: "a method with a body", method: method, path: path, body: "xyzzy", status: 405, code: "method_not_allowed"})
+			out = append(out, bad{
+				name: "a method", method: method, path: path, body: "", status: 405, code: "method_not_allowed",
+			})
+			out = append(out, bad{
+				name: "a method with a body", method: method, path: path, body: "xyzzy", status: 405, code: "method_not_allowed",
+			})
 		}
 	}
 	return append(out,
@@ -382,7 +445,8 @@ func badCredentials(t *testing.T, w *testServer, p *testUser) []bad {
 	}
 	unknown := credential.NewService(credential.Deps{
 		Store: w.db, Clock: w.clock, Audit: w.audit, HashKey: []byte("another secret"), Agents: w.agents, Grants: w.oauth,
-		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"}, OAuth: credential.TokenDeps{Store: w.db, Audience: []string{baseURL}},
+		Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
+		OAuth:    credential.TokenDeps{Store: w.db, Audience: []string{baseURL}},
 	})
 	_, elsewhere, err := unknown.CreateKey(t.Context(), core.Operator(p.id), credential.NewKey{Name: "elsewhere"})
 	if err != nil {
@@ -421,12 +485,20 @@ func badCredentials(t *testing.T, w *testServer, p *testUser) []bad {
 		if headers[1] == "-" {
 			want = "missing_credential"
 		}
-		for _, op := range append([]operation{{"GET", "/api/agents", ""}, {"GET", "/api/xyzzy", ""}, {"GET", "/api/agents/{agent}/favourites/export?format=csv", ""}}, withBody[:2]...) {
+		operations := append([]operation{
+			{"GET", "/api/agents", ""},
+			{"GET", "/api/xyzzy", ""},
+			{"GET", "/api/agents/{agent}/favourites/export?format=csv", ""},
+		}, withBody[:2]...)
+		for _, op := range operations {
 			body := ""
 			if op.method != "GET" {
 				body = `{"name":"xyzzy"}`
 			}
-			out = append(out, bad{name: "a credential: " + name, method: op.method, path: op.path, body: body, headers: headers, status: 401, code: want})
+			out = append(out, bad{
+				name: "a credential: " + name, method: op.method, path: op.path, body: body, headers: headers, status: 401,
+				code: want,
+			})
 		}
 	}
 	inQuery := func(method, path, name string) {
@@ -438,7 +510,9 @@ func badCredentials(t *testing.T, w *testServer, p *testUser) []bad {
 		}
 	}
 	for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"} {
-		for _, path := range []string{"/api/agents", "/api/connect/exchange", "/api/xyzzy", "/mcp", "/api/agents/{agent}/favourites/export"} {
+		for _, path := range []string{
+			"/api/agents", "/api/connect/exchange", "/api/xyzzy", "/mcp", "/api/agents/{agent}/favourites/export",
+		} {
 			inQuery(method, path, "access_token")
 		}
 	}
@@ -519,7 +593,8 @@ func wantChallenge(headers []string) string {
 	if strings.HasPrefix(headers[1]+" ", "Bearer ") {
 		failed = `error="invalid_token", `
 	}
-	return `Bearer ` + failed + `scope="agents manage offline_access", resource_metadata="` + baseURL + `/.well-known/oauth-protected-resource"`
+	return `Bearer ` + failed + `scope="agents manage offline_access", resource_metadata="` + baseURL +
+		`/.well-known/oauth-protected-resource"`
 }
 
 // checkLog checks that the log does not contain the marker. Unknown paths and methods may be logged, because
@@ -540,7 +615,8 @@ func checkLog(t *testing.T, log string, rows []bad, token string) {
 		if strings.Contains(line, token) {
 			t.Errorf("the log holds a key: %s", line)
 		}
-		if sent := rows[i].path + strings.ToLower(rows[i].method); strings.Contains(line, marker) && !strings.Contains(sent, marker) {
+		sent := rows[i].path + strings.ToLower(rows[i].method)
+		if strings.Contains(line, marker) && !strings.Contains(sent, marker) {
 			t.Errorf("%s: the log repeats input: %s", rows[i].name, line)
 		}
 	}

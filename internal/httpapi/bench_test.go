@@ -35,7 +35,8 @@ func BenchmarkRequests(b *testing.B) {
 	a, err := w.agents.Create(ctx, actor, agent.Change{Name: &name})
 	must(err)
 	for i := range 200 {
-		_, err := w.memories.Add(ctx, actor, a.ID, fmt.Sprintf("Fact %d, as long as facts tend to be when people write them down.", i))
+		_, err := w.memories.Add(ctx, actor, a.ID,
+			fmt.Sprintf("Fact %d, as long as facts tend to be when people write them down.", i))
 		must(err)
 	}
 	t, err := w.threads.Create(ctx, actor, a.ID, "Bench")

@@ -28,7 +28,7 @@ func TestConnecting(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"CodeIsExchangedOnce", exchanged},
-		{"InvalidCodesGetTheSameReply", uselessCodes},
+		{"InvalidCodesGetTheSameReply", invalidCodes},
 		{"InvalidNameLeavesTheCodeUsable", badNames},
 		{"OfAThousandExchangesOneSucceeds", thousand},
 	})
@@ -66,7 +66,8 @@ func exchanged(t *testing.T, w *testServer) {
 	// The same name twice creates two clients, which are revoked separately.
 	second := p.with(nobody.post(exchange, object{"code": p.code(), "client": "my editor ✎"}).ok(t).str("token"))
 	keys, err := w.credentials.Keys(t.Context(), core.Operator(p.id))
-	if err != nil || len(keys) != 3 || keys[0].Name != "my editor ✎" || keys[1].Name != "my editor ✎" || keys[0].Kind != core.CredentialMinted {
+	if err != nil || len(keys) != 3 || keys[0].Name != "my editor ✎" || keys[1].Name != "my editor ✎" ||
+		keys[0].Kind != core.CredentialMinted {
 		t.Fatalf("the keys are %+v, %v", keys, err)
 	}
 	if err := w.credentials.RevokeKey(t.Context(), core.Operator(p.id), keys[1].ID); err != nil {
@@ -79,7 +80,7 @@ func exchanged(t *testing.T, w *testServer) {
 	}
 }
 
-func uselessCodes(t *testing.T, w *testServer) {
+func invalidCodes(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	used := p.code()
@@ -92,7 +93,8 @@ func uselessCodes(t *testing.T, w *testServer) {
 	good := p.code()
 	var first string
 	for _, code := range []string{
-		used, disabled, p.token, "junk", "", " ", good + " ", " " + good, strings.ToUpper(good), good[:len(good)-1] + "!", "crlc_" + strings.Repeat("0", 38),
+		used, disabled, p.token, "junk", "", " ", good + " ", " " + good, strings.ToUpper(good), good[:len(good)-1] + "!",
+		"crlc_" + strings.Repeat("0", 38),
 		strings.Repeat("a", 100_000), "crlc_", "💥",
 	} {
 		a := nobody.send("POST", exchange, encode(t, object{"code": code, "client": "c"}), "X-Request-Id", "same")
@@ -113,7 +115,9 @@ func badNames(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	code := p.code()
-	for _, name := range []string{"", " ", "\t", "a\nb", "\u200b", strings.Repeat("a", 65), strings.Repeat("😀", 65), "\u202ebackwards"} {
+	for _, name := range []string{
+		"", " ", "\t", "a\nb", "\u200b", strings.Repeat("a", 65), strings.Repeat("😀", 65), "\u202ebackwards",
+	} {
 		nobody.post(exchange, object{"code": code, "client": name}).refused(t, 400, "invalid_request")
 	}
 	nobody.post(exchange, object{"code": code}).refused(t, 400, "invalid_request")

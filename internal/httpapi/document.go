@@ -13,7 +13,8 @@ import (
 )
 
 // pageCSP allows the documentation page its own style sheet and nothing else. The page has no scripts.
-const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
+	"form-action 'none'"
 
 // DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
 // baseURL.
@@ -26,9 +27,15 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	page := func(h http.Header) { h.Set("Content-Security-Policy", pageCSP) }
 
 	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, func() ([]byte, error) { return api.Document, nil }))
-	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) { return docs.JSON(api.Document) }))
-	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) { return docs.Page(api.Document, baseURL) }))
-	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) { return docs.Style, nil }))
+	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) {
+		return docs.JSON(api.Document)
+	}))
+	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) {
+		return docs.Page(api.Document, baseURL)
+	}))
+	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) {
+		return docs.Style, nil
+	}))
 }
 
 // staticFile is a file that does not change while the program runs. It is built on the first request, because rendering

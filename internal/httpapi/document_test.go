@@ -117,7 +117,8 @@ func TestPlainRoutesAreThePlainOperationsOfTheContract(t *testing.T) {
 			continue
 		}
 		contracted[traits.Method+" "+traits.Path] = true
-		if path, _ := a.plain.match(sampleURL(traits.Path)); path != nil && path.pattern == traits.Path && path.handler(traits.Method) != nil {
+		path, _ := a.plain.match(sampleURL(traits.Path))
+		if path != nil && path.pattern == traits.Path && path.handler(traits.Method) != nil {
 			continue
 		}
 		r := &http.Request{Method: traits.Method, URL: sampleURL(traits.Path)}
@@ -209,7 +210,9 @@ func TestJSONFormEqualsTheYAML(t *testing.T) {
 	}
 	body := w.Body.String()
 	last := -1
-	for _, key := range []string{`"openapi"`, `"info"`, `"title"`, `"version"`, `"servers"`, `"paths"`, `"/api/agents"`, `"components"`} {
+	for _, key := range []string{
+		`"openapi"`, `"info"`, `"title"`, `"version"`, `"servers"`, `"paths"`, `"/api/agents"`, `"components"`,
+	} {
 		at := strings.Index(body, key)
 		if at < last {
 			t.Errorf("%s is out of order", key)

@@ -113,7 +113,8 @@ func overfullBody(t *testing.T, w *testServer) {
 		"in chunks":             fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body),
 		"behind another type":   "Content-Type: text/plain\r\nContent-Length: 2000000\r\n\r\n",
 	} {
-		a := p.raw("POST " + p.at("/memories") + " HTTP/1.1\r\nHost: carrel.test\r\nAuthorization: Bearer " + p.token + "\r\n" + request)
+		a := p.raw("POST " + p.at("/memories") + " HTTP/1.1\r\nHost: carrel.test\r\nAuthorization: Bearer " + p.token +
+			"\r\n" + request)
 		if a.status != 413 || a.str("code") != "body_too_large" {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 			continue
@@ -154,7 +155,8 @@ func cutOff(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, _ = io.WriteString(conn, "POST "+p.at("/memories")+" HTTP/1.1\r\nHost: carrel.test\r\nAuthorization: Bearer "+p.token+
+	_, _ = io.WriteString(conn, "POST "+p.at("/memories")+
+		" HTTP/1.1\r\nHost: carrel.test\r\nAuthorization: Bearer "+p.token+
 		"\r\nContent-Length: 16\r\n\r\n"+`{"text":"cut"}`)
 	_ = conn.(*net.TCPConn).CloseWrite()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -189,7 +191,8 @@ func fullNumbers(t *testing.T, w *testServer) {
 	for _, fields := range []string{
 		`"numResults":1`, `"numResults":100`, `"fromYear":1`, `"toYear":9999`, `"fromYear":1,"toYear":1`, `"fromYear":9999`,
 		`"fromYear":1970,"toYear":1970`, `"facets":false`,
-		`"numResults":10.0`, `"numResults":1e1`, `"numResults":1.0E+2`, `"numResults":1000e-1`, `"fromYear":1970.000,"toYear":1.97e3`,
+		`"numResults":10.0`, `"numResults":1e1`, `"numResults":1.0E+2`, `"numResults":1000e-1`,
+		`"fromYear":1970.000,"toYear":1.97e3`,
 	} {
 		p.post(p.at("/search"), `{"query":"q",`+fields+`}`).ok(t)
 	}
@@ -202,7 +205,8 @@ func fullNumbers(t *testing.T, w *testServer) {
 func contentTypes(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
-		"-", "", "application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8", "application/json ; x=y",
+		"-", "", "application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8",
+		"application/json ; x=y",
 		"application/json;",
 	} {
 		a := p.post(p.at("/memories"), `{"text":"typed"}`, "Content-Type", value)
@@ -218,8 +222,10 @@ func contentTypes(t *testing.T, w *testServer) {
 func accepts(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
-		"-", "", "*/*", "application/*", "application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;q=0.001",
-		"text/html, application/xhtml+xml, */*;q=0.8", "text/html;q=0, application/json", "*/*;q=0, application/json", "text/html,*/*;q=0.1",
+		"-", "", "*/*", "application/*", "application/json", "APPLICATION/JSON", "application/json; charset=utf-8",
+		"application/json;q=0.001",
+		"text/html, application/xhtml+xml, */*;q=0.8", "text/html;q=0, application/json", "*/*;q=0, application/json",
+		"text/html,*/*;q=0.1",
 		"application/json;q=1.000", " , */*", "application/json;q=nonsense",
 	} {
 		if a := p.get("/api/agents", "Accept", value); a.status != http.StatusOK {
@@ -232,7 +238,8 @@ func accepts(t *testing.T, w *testServer) {
 func spellings(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
-		"Bearer " + p.token, "bearer " + p.token, "BEARER " + p.token, "Bearer " + p.token + "  ", "Bearer   " + p.token, "Bearer \t" + p.token,
+		"Bearer " + p.token, "bearer " + p.token, "BEARER " + p.token, "Bearer " + p.token + "  ", "Bearer   " + p.token,
+		"Bearer \t" + p.token,
 	} {
 		if a := p.get("/api/agents", "Authorization", value); a.status != http.StatusOK {
 			t.Errorf("%q: %d %s", value, a.status, a.body)
@@ -285,7 +292,8 @@ func heads(t *testing.T, w *testServer) {
 func (p *testUser) everyGet(thread string) []string {
 	return []string{
 		"/api/agents", p.at(""), p.at("/memories"), p.at("/favourites"), p.at("/favourites?q=relational"),
-		p.at("/favourites/export?format=csv"), p.at("/threads"), p.at("/threads/" + thread), p.at("/threads/" + thread + "/messages"),
+		p.at("/favourites/export?format=csv"), p.at("/threads"), p.at("/threads/" + thread),
+		p.at("/threads/" + thread + "/messages"),
 		p.at("/memories?status=proposed"), p.at("/threads/" + thread + "/export?format=markdown"),
 	}
 }
@@ -293,22 +301,29 @@ func (p *testUser) everyGet(thread string) []string {
 func oddCardIDs(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for id, escaped := range map[string]string{
-		"a b": "a%20b", "100%": "100%25", "%2e": "%252e", "a?b#c": "a%3Fb%23c", "ü😀": "%C3%BC%F0%9F%98%80", "a+b;c=d,e&f": "a+b;c=d,e&f",
-		"export": "export", "...": "...", " ": "%20", `"quoted"\`: "%22quoted%22%5C", "doi:10.1145,362384": "doi%3a10.1145,362384",
+		"a b": "a%20b", "100%": "100%25", "%2e": "%252e", "a?b#c": "a%3Fb%23c", "ü😀": "%C3%BC%F0%9F%98%80",
+		"a+b;c=d,e&f": "a+b;c=d,e&f",
+		"export":      "export", "...": "...", " ": "%20", `"quoted"\`: "%22quoted%22%5C",
+		"doi:10.1145,362384":     "doi%3a10.1145,362384",
 		strings.Repeat("é", 200): strings.Repeat("%C3%A9", 200),
-		"10.1145/359340.359342":  "10.1145%2F359340.359342", "10.1145/359340": "10.1145%2f359340", "/": "%2F", "//": "%2F%2F", "a/": "a%2F", "/a": "%2Fa",
-		"a/../b": "a%2F..%2Fb", "../..": "..%2F..", "./": ".%2F", "a%2Fb/c": "a%252Fb%2Fc", "a/b?c#d e/é😀": "a%2Fb%3Fc%23d%20e%2F%C3%A9%F0%9F%98%80",
-		"x/export": "x%2Fexport", "favourites/export": "favourites%2Fexport", "x/events": "x%2Fevents", "sources/x/files": "sources%2Fx%2Ffiles",
+		"10.1145/359340.359342":  "10.1145%2F359340.359342", "10.1145/359340": "10.1145%2f359340", "/": "%2F", "//": "%2F%2F",
+		"a/": "a%2F", "/a": "%2Fa",
+		"a/../b": "a%2F..%2Fb", "../..": "..%2F..", "./": ".%2F", "a%2Fb/c": "a%252Fb%2Fc",
+		"a/b?c#d e/é😀": "a%2Fb%3Fc%23d%20e%2F%C3%A9%F0%9F%98%80",
+		"x/export":     "x%2Fexport", "favourites/export": "favourites%2Fexport", "x/events": "x%2Fevents",
+		"sources/x/files":  "sources%2Fx%2Ffiles",
 		"threads/t/export": "threads%2Ft%2Fexport",
 	} {
-		if got := p.post(p.at("/favourites"), object{"card": object{"cardId": id}}).ok(t).str("favourite", "cardId"); got != id {
+		got := p.post(p.at("/favourites"), object{"card": object{"cardId": id}}).ok(t).str("favourite", "cardId")
+		if got != id {
 			t.Errorf("the card %q is saved as %q", id, got)
 		}
 		if a := p.send("DELETE", p.at("/favourites/"+escaped), ""); a.status != 200 || string(a.body) != `{"deleted":true}` {
 			t.Errorf("deleting %q by %s: %d %s", id, escaped, a.status, a.body)
 		}
 		p.send("DELETE", p.at("/favourites/"+escaped), "").refused(t, 404, "not_found")
-		if a := p.send("PUT", p.at("/favourites/"+escaped), ""); id != "export" && (a.status != 405 || a.header.Get("Allow") != "DELETE") {
+		a := p.send("PUT", p.at("/favourites/"+escaped), "")
+		if id != "export" && (a.status != 405 || a.header.Get("Allow") != "DELETE") {
 			t.Errorf("%s has the methods %s (%d)", escaped, a.header.Get("Allow"), a.status)
 		}
 	}

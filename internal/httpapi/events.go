@@ -86,7 +86,10 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 	if r.Method == http.MethodHead {
 		return
 	}
-	s := &stream{w: w, flush: http.NewResponseController(w), request: r, source: source, cancel: func() { cancel(errStreamEnds) }}
+	s := &stream{
+		w: w, flush: http.NewResponseController(w), request: r, source: source,
+		cancel: func() { cancel(errStreamEnds) },
+	}
 	credential := r.Header.Get("Authorization") + "\n" + r.Header.Get("Cookie")
 	a.open.Join(credential, s)
 	defer a.open.Leave(credential, s)
@@ -125,7 +128,8 @@ func (a *API) recheckStreams(_ string, open []*stream) {
 			checked[path] = s.source.check(ctx, who)
 		}
 		refusal := cmp.Or(err, checked[path])
-		if core.IsKind(refusal, core.KindUnauthenticated) || core.IsKind(refusal, core.KindForbidden) || core.IsKind(refusal, core.KindNotFound) {
+		if core.IsKind(refusal, core.KindUnauthenticated) || core.IsKind(refusal, core.KindForbidden) ||
+			core.IsKind(refusal, core.KindNotFound) {
 			s.cancel()
 		}
 	}

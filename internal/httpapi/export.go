@@ -99,7 +99,9 @@ type exportFavouritesParams struct {
 // serveFavouritesExport answers GET …/favourites/export.
 func (a *API) serveFavouritesExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportFavourites, func(ctx context.Context) (*File, error) {
-		return a.exportFavourites(ctx, exportFavouritesParams{AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format")})
+		return a.exportFavourites(ctx, exportFavouritesParams{
+			AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format"),
+		})
 	})
 }
 

@@ -44,7 +44,8 @@ func usageFlow(t *testing.T, w *testServer) {
 		t.Errorf("the reply is %s", sent.body)
 	}
 	read := p.get(path).ok(t)
-	if got := read.list("messages", "text"); !slices.Equal(got, []string{"Who proposed the relational model?", sent.str("text")}) {
+	got := read.list("messages", "text")
+	if !slices.Equal(got, []string{"Who proposed the relational model?", sent.str("text")}) {
 		t.Errorf("the messages are %v", got)
 	}
 	if got := read.list("messages", "id"); got[1] != sent.str("messageId") || !core.IsID(core.PrefixMessage, got[0]) {
@@ -67,12 +68,14 @@ func agentLife(t *testing.T, w *testServer) {
 		t.Fatalf("it has the sources %v", sources)
 	}
 	library, _ := sources[0].(object)
-	if library["name"] != "Library" || library["default"] != true || library["id"] != made.str("agent", "defaultSourceId") || library["documents"] != 0.0 {
+	if library["name"] != "Library" || library["default"] != true ||
+		library["id"] != made.str("agent", "defaultSourceId") || library["documents"] != 0.0 {
 		t.Errorf("its library is %v", library)
 	}
 	w.clock.Advance(time.Millisecond)
 	changed := p.send("PATCH", "/api/agents/"+id, `{"instructions":"","description":"new"}`).ok(t)
-	if changed.str("agent", "name") != "Named" || changed.str("agent", "instructions") != "" || changed.str("agent", "description") != "new" ||
+	if changed.str("agent", "name") != "Named" || changed.str("agent", "instructions") != "" ||
+		changed.str("agent", "description") != "new" ||
 		changed.str("agent", "model") != "m" || changed.str("agent", "updatedAt") <= made.str("agent", "updatedAt") {
 		t.Errorf("changed to %s", changed.body)
 	}
@@ -184,7 +187,9 @@ func memories(t *testing.T, w *testServer) {
 		t.Errorf("kept %s", first.body)
 	}
 	w.clock.Advance(time.Millisecond)
-	for _, again := range []string{"I prefer primary sources.", "i PREFER\tprimary\n\n sources.", "Ｉ prefer primary sources."} {
+	for _, again := range []string{
+		"I prefer primary sources.", "i PREFER\tprimary\n\n sources.", "Ｉ prefer primary sources.",
+	} {
 		if a := p.post(p.at("/memories"), object{"text": again}).ok(t); string(a.body) != string(first.body) {
 			t.Errorf("%q makes %s of %s", again, a.body, first.body)
 		}
@@ -192,7 +197,9 @@ func memories(t *testing.T, w *testServer) {
 	// Memories are separate for each agent and user.
 	elsewhere := *p
 	elsewhere.agent = p.newAgent("Elsewhere")
-	if elsewhere.post(elsewhere.at("/memories"), object{"text": "I prefer primary sources."}).ok(t).str("memory", "id") == first.str("memory", "id") {
+	if elsewhere.post(elsewhere.at("/memories"), object{
+		"text": "I prefer primary sources.",
+	}).ok(t).str("memory", "id") == first.str("memory", "id") {
 		t.Error("two agents share a memory")
 	}
 	second := p.post(p.at("/memories"), object{"text": "Second"}).ok(t).str("memory", "id")
@@ -222,8 +229,10 @@ func favourites(t *testing.T, w *testServer) {
 	}
 	w.clock.Advance(time.Millisecond)
 	again := p.post(p.at("/favourites"), `{"card":{"cardId":"c1","title":"New"}}`).ok(t)
-	if again.str("favourite", "card", "title") != "New" || again.str("favourite", "createdAt") != first.str("favourite", "createdAt") ||
-		again.str("favourite", "updatedAt") <= first.str("favourite", "updatedAt") || again.str("favourite", "threadId") != thread {
+	if again.str("favourite", "card", "title") != "New" ||
+		again.str("favourite", "createdAt") != first.str("favourite", "createdAt") ||
+		again.str("favourite", "updatedAt") <= first.str("favourite", "updatedAt") ||
+		again.str("favourite", "threadId") != thread {
 		t.Errorf("saved again as %s", again.body)
 	}
 	// Cards without an id are equal if their content is equal.
@@ -241,7 +250,9 @@ func favourites(t *testing.T, w *testServer) {
 
 func exports(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
-	p.post(p.at("/favourites"), object{"card": object{"id": "codd", "title": "A Relational Model", "authors": []string{"Edgar F. Codd"}, "year": 1970}}).ok(t)
+	p.post(p.at("/favourites"), object{
+		"card": object{"id": "codd", "title": "A Relational Model", "authors": []string{"Edgar F. Codd"}, "year": 1970},
+	}).ok(t)
 	for format, want := range map[string][2]string{
 		"bibtex":   {"application/x-bibtex", "Relational"},
 		"ris":      {"application/x-research-info-systems", "A Relational Model"},
@@ -250,7 +261,8 @@ func exports(t *testing.T, w *testServer) {
 		"markdown": {"text/markdown", "A Relational Model"},
 	} {
 		a := p.get(p.at("/favourites/export?format="+format), "Accept", "text/html").ok(t)
-		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, want[0]) || !strings.Contains(string(a.body), want[1]) {
+		got := a.header.Get("Content-Type")
+		if !strings.HasPrefix(got, want[0]) || !strings.Contains(string(a.body), want[1]) {
 			t.Errorf("%s is %s: %s", format, got, a.body)
 		}
 		if got := a.header.Get("Content-Disposition"); !strings.HasPrefix(got, `attachment; filename="`) {
@@ -264,36 +276,43 @@ func searches(t *testing.T, w *testServer) {
 	var docs []source.Document
 	for year := 1968; year <= 1972; year++ {
 		docs = append(docs, source.Document{
-			ExternalID: strconv.Itoa(year), Title: fmt.Sprintf("Relational work of %d", year), Text: "The relational model of data.",
+			ExternalID: strconv.Itoa(year), Title: fmt.Sprintf("Relational work of %d", year),
+			Text:    "The relational model of data.",
 			Authors: []string{"Codd"}, Year: year, URL: "https://example.org", DOI: "10.1/x", Venue: "CACM", Type: "article",
 		})
 	}
-	docs = append(docs, source.Document{ExternalID: "undated", Title: "Relational thoughts", Text: "A relational 😀 model."})
+	docs = append(docs, source.Document{
+		ExternalID: "undated", Title: "Relational thoughts", Text: "A relational 😀 model.",
+	})
 	src := p.load(p.agent, docs...)
 
 	a := p.post(p.at("/search"), object{"query": "relational model", "fromYear": 1969, "toYear": 1971}).ok(t)
 	got := a.list("results", "externalId")
 	slices.Sort(got)
-	if !slices.Equal(got, []string{"1969", "1970", "1971"}) || a.value("total") != 3.0 || a.value("undatedExcluded") != 1.0 || a.str("sourceId") != src {
+	if !slices.Equal(got, []string{"1969", "1970", "1971"}) || a.value("total") != 3.0 ||
+		a.value("undatedExcluded") != 1.0 || a.str("sourceId") != src {
 		t.Errorf("found %s", a.body)
 	}
 	if years := a.list("years", "year"); !slices.Equal(years, []string{"1969", "1970", "1971"}) {
 		t.Errorf("the years are %v", years)
 	}
 	card := a.value("results").([]any)[0].(object)
-	if card["title"] == "" || card["venue"] != "CACM" || card["doi"] != "10.1/x" || card["sourceId"] != src || len(card["highlights"].([]any)) == 0 {
+	if card["title"] == "" || card["venue"] != "CACM" || card["doi"] != "10.1/x" || card["sourceId"] != src ||
+		len(card["highlights"].([]any)) == 0 {
 		t.Errorf("a card is %v", card)
 	}
 	// The same document has the same card id, also as a favourite.
 	saved := p.post(p.at("/favourites"), object{"card": card}).ok(t).str("favourite", "cardId")
-	if saved != card["cardId"] || p.post(p.at("/search"), object{"query": "relational"}).ok(t).list("results", "cardId") == nil {
+	if saved != card["cardId"] ||
+		p.post(p.at("/search"), object{"query": "relational"}).ok(t).list("results", "cardId") == nil {
 		t.Errorf("the card %v is saved as %s", card["cardId"], saved)
 	}
 	plain := p.post(p.at("/search"), object{"query": "relational", "facets": false, "numResults": 2}).ok(t)
 	if plain.value("total") != nil || plain.value("years") != nil || len(plain.list("results", "cardId")) != 2 {
 		t.Errorf("without facets: %s", plain.body)
 	}
-	if a := p.post(p.at("/search"), object{"query": "zebra"}).ok(t); len(a.value("results").([]any)) != 0 || a.value("total") != 0.0 {
+	if a := p.post(p.at("/search"), object{"query": "zebra"}).ok(t); len(a.value("results").([]any)) != 0 ||
+		a.value("total") != 0.0 {
 		t.Errorf("nothing is %s", a.body)
 	}
 	// Another source is searched if the request names it, or if it is the default.
@@ -302,7 +321,9 @@ func searches(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	p.importInto(other, source.Document{ExternalID: "elsewhere", Title: "Relational elsewhere", Text: "x"})
-	if got := p.post(p.at("/search"), object{"query": "relational", "sourceId": other.ID}).ok(t).list("results", "externalId"); !slices.Equal(got, []string{"elsewhere"}) {
+	if got := p.post(p.at("/search"), object{
+		"query": "relational", "sourceId": other.ID,
+	}).ok(t).list("results", "externalId"); !slices.Equal(got, []string{"elsewhere"}) {
 		t.Errorf("the named source finds %v", got)
 	}
 	if err := w.db.SetDefaultSource(t.Context(), p.agent, other.ID); err != nil {
@@ -316,12 +337,18 @@ func searches(t *testing.T, w *testServer) {
 func wholeCards(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	cited := 0
-	pages := []string{strings.Repeat("First page. ", 150), strings.Repeat("Second page. ", 150), "## 1.2 Models\n\nA relational model. " + strings.Repeat("The end. ", 50)}
+	pages := []string{
+		strings.Repeat("First page. ", 150), strings.Repeat("Second page. ", 150),
+		"## 1.2 Models\n\nA relational model. " + strings.Repeat("The end. ", 50),
+	}
 	p.load(p.agent, source.Document{
-		ExternalID: "whole-" + p.id, Title: "Relational", PublishedAt: "1970-06-01", CitationCount: &cited, OpenAccessURL: "https://example.org/free.pdf",
-		Text: strings.Join(pages, "\f"),
+		ExternalID: "whole-" + p.id, Title: "Relational", PublishedAt: "1970-06-01", CitationCount: &cited,
+		OpenAccessURL: "https://example.org/free.pdf",
+		Text:          strings.Join(pages, "\f"),
 	}, source.Document{ExternalID: "bare-" + p.id, Title: "Relational relational"})
-	w.engine.overrides.Store("relatoinal "+p.id, func(r *search.Result) { r.Corrected, r.EmbeddingFailed = "relational", true })
+	w.engine.overrides.Store("relatoinal "+p.id, func(r *search.Result) {
+		r.Corrected, r.EmbeddingFailed = "relational", true
+	})
 	a := p.post(p.at("/search"), object{"query": "relational"}).ok(t)
 	cards := map[any]object{}
 	for _, c := range a.value("results").([]any) {
@@ -348,7 +375,8 @@ func wholeCards(t *testing.T, w *testServer) {
 	}
 	a = p.post(p.at("/search"), object{"query": "relatoinal " + p.id}).ok(t)
 	warnings := []any{object{
-		"code": "embeddings_unavailable", "detail": "The embeddings endpoint did not answer; results are ranked by words alone.",
+		"code":   "embeddings_unavailable",
+		"detail": "The embeddings endpoint did not answer; results are ranked by words alone.",
 	}}
 	if a.value("query", "corrected") != "relational" || !reflect.DeepEqual(a.value("warnings"), any(warnings)) {
 		t.Errorf("corrected: %s", a.body)
@@ -364,7 +392,9 @@ func partialIndex(t *testing.T, w *testServer) {
 	}
 	w.engine.indexed.Store(src, 1)
 	a := p.post(p.at("/search"), object{"query": "one"}).ok(t)
-	want := []any{object{"sourceId": src, "code": "index_incomplete", "detail": "1 of 2 documents are indexed so far; results are partial."}}
+	want := []any{object{
+		"sourceId": src, "code": "index_incomplete", "detail": "1 of 2 documents are indexed so far; results are partial.",
+	}}
 	if got := state(); got != "indexing 1 of 2" || !reflect.DeepEqual(a.value("warnings"), any(want)) {
 		t.Errorf("half way the source is %s, and a search answers %s", got, a.body)
 	}

@@ -35,7 +35,9 @@ import (
 type Idempotency interface {
 	// ClaimIdempotency claims the key for this request until lockUntil. If the key is finished, or another request holds
 	// it, it returns mine = false and the existing record. An expired claim is taken over with its seed.
-	ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, mine bool, err error)
+	ClaimIdempotency(
+		ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+	) (rec core.IdempotencyRecord, mine bool, err error)
 	FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error
 	ReleaseIdempotency(ctx context.Context, userID, key string) error
 }

@@ -45,7 +45,7 @@ func (c creation) each() int {
 	return 1
 }
 
-func TestARequestWithAnIdempotencyKeyIsCarriedOutOnce(t *testing.T) {
+func TestRequestWithAnIdempotencyKeyRunsOnce(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"RetryReplaysTheReply", replayed},
@@ -135,7 +135,8 @@ func inProgress(t *testing.T, w *testServer) {
 	p.post(p.at("/threads"), `{"title":"x"}`, "Idempotency-Key", "slow "+p.id).refused(t, 422, "idempotency_mismatch")
 	close(goOn)
 	made := (<-first).ok(t)
-	if again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).ok(t); !bytes.Equal(again.body, made.body) {
+	again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).ok(t)
+	if !bytes.Equal(again.body, made.body) {
 		t.Errorf("the first was answered %s, the next %s", made.body, again.body)
 	}
 }
@@ -224,7 +225,8 @@ func ignoredKeys(t *testing.T, w *testServer) {
 	// An empty or repeated header is refused, because it would protect from nothing.
 	for _, headers := range [][]string{{"Idempotency-Key", ""}, {"Idempotency-Key", "k", "+Idempotency-Key", "k"}} {
 		for path, body := range map[string]string{
-			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`, "/favourites": `{"card":{}}`,
+			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`,
+			"/favourites": `{"card":{}}`,
 		} {
 			a := p.post(p.at(path), body, headers...).refused(t, 400, "invalid_request")
 			if got := a.pointers(); !slices.Equal(got, []string{"Idempotency-Key"}) {
@@ -241,7 +243,7 @@ var errCrash = errors.New("the machine went away")
 func TestIdempotencyKeyExpiry(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"ACrashAfterTheWorkMakesNothingTwice", func(t *testing.T, w *testServer) {
+		{"RetryAfterACrashCreatesNothingTwice", func(t *testing.T, w *testServer) {
 			crashed(t, w, &w.claims.beforeFinish)
 		}},
 		{"KeyExpiresAfterADay", forgotten},
@@ -254,7 +256,7 @@ func crashed(t *testing.T, w *testServer, at *map[string]func() error) {
 	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
-			continue // its turn is the record; see AMessageIsItsTurn
+			continue // its turn is the record; see MessagesWithAnIdempotencyKey
 		}
 		before := c.count(p)
 		w.claims.hook(at, c.name, func() error { return errCrash })
@@ -299,7 +301,7 @@ func taken(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
-			continue // it need not wait for the lock; see AMessageIsItsTurn
+			continue // it need not wait for the lock; see MessagesWithAnIdempotencyKey
 		}
 		before := c.count(p)
 		w.claims.hook(&w.claims.afterClaim, c.name, func() error { return errCrash })
@@ -324,7 +326,8 @@ func forgotten(t *testing.T, w *testServer) {
 		t.Errorf("within a day another thread %s was made", again)
 	}
 	w.clock.Advance(time.Millisecond)
-	if later := p.post(p.at("/threads"), `{"title":"new"}`, "Idempotency-Key", "day").ok(t).str("thread", "id"); later == first {
+	later := p.post(p.at("/threads"), `{"title":"new"}`, "Idempotency-Key", "day").ok(t).str("thread", "id")
+	if later == first {
 		t.Error("after a day the key is still taken")
 	}
 }

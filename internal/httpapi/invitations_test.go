@@ -15,10 +15,11 @@ func TestSharing(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"AgentIsShared", agentShared},
-		{"InvitedAgentIsInvisibleUntilAccepted", invitedNowhere},
+		{"InvitedAgentIsInvisibleUntilAccepted", invitedAgentInvisible},
 		{"InvitationIsAnsweredWithASessionOnly", answeredBySession},
-		{"GrantsDoNotRevealAccounts", grantsDoNotTell},
+		{"GrantsDoNotRevealAccounts", grantsHideAccounts},
 		{"OnlyAdministratorsShareWithEverybody", everybodyByAdmins},
+		{"SharesAreInTheAuditListsOfBothAccounts", sharesAreAudited},
 	})
 }
 
@@ -28,6 +29,45 @@ const invitations = "/api/account/invitations"
 func (p *testUser) accept(agentID string) {
 	p.t.Helper()
 	p.signedIn().send("POST", invitations+"/"+agentID+"/accept", "").ok(p.t)
+}
+
+// auditEvents returns the events of the account's audit list, oldest first.
+func (p *testUser) auditEvents(of ...string) []string {
+	p.t.Helper()
+	events := p.accountKey().get("/api/account/audit?limit=200").ok(p.t).list("events", "event")
+	events = slices.DeleteFunc(events, func(e string) bool { return !slices.Contains(of, e) })
+	slices.Reverse(events)
+	return events
+}
+
+func sharesAreAudited(t *testing.T, w *testServer) {
+	owner, other, decliner := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
+	const shared, unshared = "agent_shared", "agent_unshared"
+	check := func(step string, p *testUser, want ...string) {
+		t.Helper()
+		if got := p.auditEvents(shared, unshared); !slices.Equal(got, want) {
+			t.Errorf("%s: events %v, want %v", step, got, want)
+		}
+	}
+	share := owner.at("/grants/" + other.id)
+	owner.send("PUT", share, `{"grant": "viewer"}`).ok(t)
+	check("owner after the invitation", owner, shared)
+	check("recipient after the invitation", other)
+	other.accept(owner.agent)
+	check("owner after the acceptance", owner, shared, shared)
+	check("recipient after the acceptance", other, shared)
+	owner.send("DELETE", share, "").ok(t)
+	check("owner after the revocation", owner, shared, shared, unshared)
+	check("recipient after the revocation", other, shared, unshared)
+	owner.send("PUT", share, `{"grant": "user"}`).ok(t)
+	other.accept(owner.agent)
+	other.signedIn().send("DELETE", invitations+"/"+owner.agent, "").ok(t)
+	check("owner after the recipient left", owner, shared, shared, unshared, shared, shared, unshared)
+	check("recipient after they left", other, shared, unshared, shared, unshared)
+	owner.send("PUT", owner.at("/grants/"+decliner.id), `{"grant": "user"}`).ok(t)
+	decliner.signedIn().send("DELETE", invitations+"/"+owner.agent, "").ok(t)
+	check("owner after a decline", owner, shared, shared, unshared, shared, shared, unshared, shared)
+	check("recipient after a decline", decliner)
 }
 
 func agentShared(t *testing.T, w *testServer) {
@@ -70,12 +110,13 @@ func agentShared(t *testing.T, w *testServer) {
 	other.get(other.at("")).ok(t)
 	owner.send("DELETE", byAddress, "").ok(t)
 	other.get(other.at("")).refused(t, 404, "not_found")
-	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"), `{"grant": "viewer"}`).refused(t, 400, "invalid_request")
+	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"),
+		`{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }
 
-// invitedNowhere sends every operation on an agent to which the caller is invited. The replies must equal those for
+// invitedAgentInvisible sends every operation on an agent to which the caller is invited. The replies must equal those for
 // an agent that does not exist.
-func invitedNowhere(t *testing.T, w *testServer) {
+func invitedAgentInvisible(t *testing.T, w *testServer) {
 	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	own := other.agent
 	thread := owner.newThread("T")
@@ -139,9 +180,9 @@ func answeredBySession(t *testing.T, w *testServer) {
 	other.signedIn().send("POST", one+"/accept", "").refused(t, 404, "not_found")
 }
 
-// grantsDoNotTell compares complete replies for invitees in every state. They must equal the reply for an address
+// grantsHideAccounts compares complete replies for invitees in every state. They must equal the reply for an address
 // without an account.
-func grantsDoNotTell(t *testing.T, w *testServer) {
+func grantsHideAccounts(t *testing.T, w *testServer) {
 	owner := w.user(t, core.PlanOpen)
 	member, disabled, decliner := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	if err := w.db.DisableUser(t.Context(), disabled.id, w.clock.Now()); err != nil {

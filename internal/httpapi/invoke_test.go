@@ -78,7 +78,8 @@ func invokeAndREST(t *testing.T, w *testServer) {
 			for _, f := range e.Fields {
 				fields[f.Pointer] = f.Detail
 			}
-			if want.status < 400 || want.str("code") != e.Code || want.str("detail") != e.Detail || len(fields) != len(want.list("errors", "pointer")) {
+			if want.status < 400 || want.str("code") != e.Code || want.str("detail") != e.Detail ||
+				len(fields) != len(want.list("errors", "pointer")) {
 				t.Errorf("%s %v: %s %s %v, REST says %d %s", c.op, c.args, e.Code, e.Detail, fields, want.status, want.body)
 			}
 			continue
@@ -125,7 +126,9 @@ func (p *testUser) rest(op core.Operation, args object) answer {
 func TestInvokeNeedsTheParametersOfThePath(t *testing.T) {
 	t.Parallel()
 	var a httpapi.API
-	for _, args := range []httpapi.Arguments{nil, {}, {"agentId": json.RawMessage("7")}, {"agentId": json.RawMessage(`""`)}, {"agentId": json.RawMessage("null")}} {
+	for _, args := range []httpapi.Arguments{
+		nil, {}, {"agentId": json.RawMessage("7")}, {"agentId": json.RawMessage(`""`)}, {"agentId": json.RawMessage("null")},
+	} {
 		_, err := a.Invoke(t.Context(), core.Actor{}, core.OpListMemories, args)
 		if e := core.AsError(err); e.Code != "invalid_request" || len(e.Fields) != 1 || e.Fields[0].Pointer != "/agentId" {
 			t.Errorf("%s: %+v", args, e)

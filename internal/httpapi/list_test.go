@@ -45,8 +45,10 @@ func (p *testUser) growingLists() []growing {
 	return []growing{
 		{"/api/agents", "agents", "name", add("/api/agents", `{"name":"row N"}`)},
 		{p.at("/memories"), "memories", "text", add(p.at("/memories"), `{"text":"row N"}`)},
-		{p.at("/favourites"), "favourites", "cardId", add(p.at("/favourites"), `{"card":{"cardId":"row N","title":"Relational N"}}`)},
-		{p.at("/favourites?q=relat"), "favourites", "cardId", add(p.at("/favourites"), `{"card":{"cardId":"found N","title":"Relational N"}}`)},
+		{p.at("/favourites"), "favourites", "cardId", add(p.at("/favourites"),
+			`{"card":{"cardId":"row N","title":"Relational N"}}`)},
+		{p.at("/favourites?q=relat"), "favourites", "cardId", add(p.at("/favourites"),
+			`{"card":{"cardId":"found N","title":"Relational N"}}`)},
 		{p.at("/threads"), "threads", "title", add(p.at("/threads"), `{"title":"row N"}`)},
 	}
 }
@@ -89,7 +91,8 @@ func paging(t *testing.T, w *testServer) {
 		if l.list != "agents" && len(before) != rows || len(before) < rows {
 			t.Fatalf("%s has %d rows", l.path, len(before))
 		}
-		if descending := slices.IsSortedFunc(before[:rows], func(a, b string) int { return strings.Compare(b, a) }); !descending {
+		descending := slices.IsSortedFunc(before[:rows], func(a, b string) int { return strings.Compare(b, a) })
+		if !descending {
 			t.Errorf("%s is not newest first: %v", l.path, before)
 		}
 		for _, limit := range []int{1, 4, 5, len(before), len(before) - 1} {
@@ -113,7 +116,7 @@ func paging(t *testing.T, w *testServer) {
 func defaultPages(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
-	for i := range 51 { // a message brings its reply along
+	for i := range 51 { // each message has a reply
 		p.post(p.at("/memories"), object{"text": strconv.Itoa(i)}).ok(t)
 		p.post(p.at("/threads/"+thread+"/messages"), object{"text": strconv.Itoa(i)}).ok(t)
 	}
@@ -147,7 +150,7 @@ func messagePages(t *testing.T, w *testServer) {
 			}
 		})
 		var got []string
-		for _, page := range slices.Backward(pages) { // each page leads to an older one
+		for _, page := range slices.Backward(pages) { // oldest page first
 			got = append(got, page...)
 		}
 		if !slices.Equal(got[:18], want) {
@@ -204,11 +207,16 @@ func threadOrder(t *testing.T, w *testServer) {
 
 func favouriteSearch(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
-	for id, title := range map[string]string{"1": "The relational model", "2": "A model of memory", "3": "Relations", "4": "Något helt annat"} {
-		p.post(p.at("/favourites"), object{"card": object{"cardId": id, "title": title, "authors": []string{"Ada Codd"}}}).ok(t)
+	for id, title := range map[string]string{
+		"1": "The relational model", "2": "A model of memory", "3": "Relations", "4": "Något helt annat",
+	} {
+		p.post(p.at("/favourites"), object{
+			"card": object{"cardId": id, "title": title, "authors": []string{"Ada Codd"}},
+		}).ok(t)
 	}
 	for q, want := range map[string]string{
-		"relational model": "1", "MODEL": "12", "rela": "13", "model rel": "1", "codd": "1234", "nagot": "4", "Något": "4", "nothing": "", "model nothing": "",
+		"relational model": "1", "MODEL": "12", "rela": "13", "model rel": "1", "codd": "1234", "nagot": "4", "Något": "4",
+		"nothing": "", "model nothing": "",
 		"": "1234", "  ": "1234", "\"%_'": "1234",
 	} {
 		a := p.get(p.at("/favourites?q=" + url.QueryEscape(q))).ok(t)
@@ -219,9 +227,12 @@ func favouriteSearch(t *testing.T, w *testServer) {
 		}
 	}
 	// A match in the title ranks higher.
-	p.post(p.at("/favourites"), object{"card": object{"cardId": "5", "title": "Elsewhere", "note": "the relational model"}}).ok(t)
-	if got := p.get(p.at("/favourites?q=relational%20model")).ok(t).list("favourites", "cardId"); !slices.Equal(got, []string{"1", "5"}) {
-		t.Errorf("the order is %v", got)
+	p.post(p.at("/favourites"), object{
+		"card": object{"cardId": "5", "title": "Elsewhere", "note": "the relational model"},
+	}).ok(t)
+	found := p.get(p.at("/favourites?q=relational%20model")).ok(t).list("favourites", "cardId")
+	if !slices.Equal(found, []string{"1", "5"}) {
+		t.Errorf("the order is %v", found)
 	}
 }
 
@@ -257,10 +268,11 @@ func emptyLists(t *testing.T, w *testServer) {
 		p.at("/favourites"):     `{"favourites":[]}`,
 		p.at("/favourites?q=x"): `{"favourites":[]}`,
 		p.at("/threads"):        `{"threads":[]}`,
-		p.at("/threads/" + p.post("/api/agents/"+p.agent+"/threads", "").ok(t).str("thread", "id") + "/messages"): `{"messages":[],"status":"complete"}`,
+		p.at("/threads/" + p.post("/api/agents/"+p.agent+"/threads", "").ok(t).str("thread", "id") +
+			"/messages"): `{"messages":[],"status":"complete"}`,
 	} {
 		if strings.HasSuffix(path, "/threads") {
-			continue // one was just made
+			continue // the user has an agent
 		}
 		if got := string(p.get(path).ok(t).body); got != want {
 			t.Errorf("%s is %s", path, got)
@@ -282,11 +294,15 @@ func TestETags(t *testing.T) {
 			p.at("/favourites/export?format=csv"): func() {
 				p.post(p.at("/favourites"), object{"card": object{"title": "Relational three"}}).ok(t)
 			},
-			p.at("/threads"):                         func() { p.newThread("U") },
-			p.at("/threads/" + thread):               func() { p.send("PATCH", p.at("/threads/"+thread), `{"title":"V"}`).ok(t) },
-			p.at("/threads/" + thread + "/messages"): func() { p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t) },
-			p.at(""):                                 func() { p.send("PATCH", p.at(""), `{"name":"N"}`).ok(t) },
-			"/api/agents":                            func() { p.newAgent("Second") },
+			p.at("/threads"): func() { p.newThread("U") },
+			p.at("/threads/" + thread): func() {
+				p.send("PATCH", p.at("/threads/"+thread), `{"title":"V"}`).ok(t)
+			},
+			p.at("/threads/" + thread + "/messages"): func() {
+				p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
+			},
+			p.at(""):      func() { p.send("PATCH", p.at(""), `{"name":"N"}`).ok(t) },
+			"/api/agents": func() { p.newAgent("Second") },
 			p.at("/memories?status=proposed"): func() {
 				if err := w.memories.Propose(t.Context(), p.id, p.agent, "", "", "I like green."); err != nil {
 					t.Fatal(err)
@@ -322,12 +338,16 @@ func checkETag(t *testing.T, p *testUser, path string, change func()) {
 	if got := p.get(path).ok(t).header.Get("ETag"); got != tag {
 		t.Errorf("%s unchanged has the tag %s, then %s", path, tag, got)
 	}
-	for _, value := range []string{tag, "W/" + tag, "*", `"other", ` + tag, `"other",W/` + tag + `,"third"`, " " + tag + " "} {
+	for _, value := range []string{
+		tag, "W/" + tag, "*", `"other", ` + tag, `"other",W/` + tag + `,"third"`, " " + tag + " ",
+	} {
 		a := p.get(path, "If-None-Match", value)
-		if a.status != http.StatusNotModified || len(a.body) != 0 || a.header.Get("ETag") != tag || a.header.Get("Content-Type") != "" {
+		if a.status != http.StatusNotModified || len(a.body) != 0 || a.header.Get("ETag") != tag ||
+			a.header.Get("Content-Type") != "" {
 			t.Errorf("%s with If-None-Match: %s is %d %q %s", path, value, a.status, a.header, a.body)
 		}
-		if a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "private, no-cache" || a.header.Get("Vary") != "Authorization, Cookie" {
+		if a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "private, no-cache" ||
+			a.header.Get("Vary") != "Authorization, Cookie" {
 			t.Errorf("%s: 304 has the headers %v", path, a.header)
 		}
 	}

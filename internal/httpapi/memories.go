@@ -9,7 +9,8 @@ import (
 
 // ListMemories answers GET …/memories.
 func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*oas.MemoryList, error) {
-	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, memory.Status(p.Status.Or(oas.ListMemoriesStatusActive)), page(p.Limit, p.Cursor))
+	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId,
+		memory.Status(p.Status.Or(oas.ListMemoriesStatusActive)), page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,8 @@ func usageOf(a thread.Answer) oas.OptUsage {
 func (h handlers) GiveFeedback(
 	ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams,
 ) (*oas.FeedbackReply, error) {
-	f, err := h.Threads.GiveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId, thread.Thumb(req.Thumb), req.Note.Value)
+	f, err := h.Threads.GiveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId, thread.Thumb(req.Thumb),
+		req.Note.Value)
 	if err != nil {
 		return nil, err
 	}

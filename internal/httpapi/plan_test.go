@@ -15,7 +15,7 @@ func TestPlans(t *testing.T) {
 	onBothDatabases(t, []test{
 		{"MissingCapabilityIsRefusedAndHidden", capabilityDisabled},
 		{"SubscriptionHasAnEnd", subscriptionForATime},
-		{"UsageShowsTheRemainingSpend", usageTold},
+		{"UsageShowsTheRemainingSpend", remainingSpendShown},
 		{"KeyAtItsCapCannotStartATurn", credentialCapped},
 		{"OnlyAdminsManageAccounts", adminManages},
 	})
@@ -34,7 +34,8 @@ func capabilityDisabled(t *testing.T, w *testServer) {
 	admin, p := w.admin(t), w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	name := "p" + strings.ToLower(p.id[4:20])
-	admin.send("PUT", "/api/admin/plans/"+name, `{"capabilities": ["search", "favourites"], "spendCapMicros": 5000000}`).ok(t)
+	admin.send("PUT", "/api/admin/plans/"+name,
+		`{"capabilities": ["search", "favourites"], "spendCapMicros": 5000000}`).ok(t)
 	admin.send("PATCH", "/api/admin/users/"+p.id, `{"plan": "`+name+`"}`).ok(t)
 	if got := p.capabilities(); got != "search favourites" {
 		t.Errorf("capabilities: %s", got)
@@ -68,7 +69,7 @@ func subscriptionForATime(t *testing.T, w *testServer) {
 	admin.send("PUT", path, `{"plan": "open", "endsAt": "tomorrow"}`).refused(t, 400, "invalid_request")
 }
 
-func usageTold(t *testing.T, w *testServer) {
+func remainingSpendShown(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	mine := p.accountKey()
 	limit := int64(1_000_000)
@@ -76,17 +77,21 @@ func usageTold(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	err := w.db.ReserveSpend(t.Context(), billing.Reservation{
-		ID: core.NewID(core.PrefixSpend), UserID: p.id, CredentialID: "crd_x", AgentID: p.agent, Kind: billing.MeteredSearch, Model: "=paid", Micros: 250_000, At: w.clock.Now(),
+		ID: core.NewID(core.PrefixSpend), UserID: p.id, CredentialID: "crd_x", AgentID: p.agent, Kind: billing.MeteredSearch,
+		Model: "=paid", Micros: 250_000, At: w.clock.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for by, name := range map[string]string{"day": core.Day(w.clock.Now()), "agent": p.agent, "credential": "crd_x", "model": "=paid"} {
+	for by, name := range map[string]string{
+		"day": core.Day(w.clock.Now()), "agent": p.agent, "credential": "crd_x", "model": "=paid",
+	} {
 		got := mine.get("/api/account/usage?by=" + by).ok(t)
 		if names := got.list("usage", "name"); len(names) != 1 || names[0] != name {
 			t.Errorf("by %s: %s", by, got.body)
 		}
-		if got.value("spend", "leftMicros") != float64(750_000) || got.str("spend", "resetsAt") != core.MonthEnd(w.clock.Now()).Format("2006-01-02T15:04:05.000Z") {
+		if got.value("spend", "leftMicros") != float64(750_000) ||
+			got.str("spend", "resetsAt") != core.MonthEnd(w.clock.Now()).Format("2006-01-02T15:04:05.000Z") {
 			t.Errorf("left is %s", got.body)
 		}
 	}
@@ -99,10 +104,11 @@ func usageTold(t *testing.T, w *testServer) {
 	p.get("/api/account/usage").refused(t, 403, "insufficient_scope")
 	key := "/api/account/spend-caps/" + mine.get("/api/account/keys").ok(t).list("keys", "id")[0]
 	mine.send("PUT", key, `{"capMicros": 300000}`).ok(t)
-	if caps := mine.get("/api/account/spend-caps").ok(t); !strings.Contains(string(caps.body), `"capMicros":300000,"usedMicros":0,"leftMicros":300000`) {
+	caps := mine.get("/api/account/spend-caps").ok(t)
+	if !strings.Contains(string(caps.body), `"capMicros":300000,"usedMicros":0,"leftMicros":300000`) {
 		t.Errorf("the caps are %s", caps.body)
 	}
-	mine.send("PUT", key, `{"capMicros": null}`).refused(t, 403, "forbidden") // it would lift its own
+	mine.send("PUT", key, `{"capMicros": null}`).refused(t, 403, "forbidden") // a key cannot remove its own cap
 	p.signedIn().send("PUT", key, `{"capMicros": null}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
 }
@@ -133,16 +139,22 @@ func adminManages(t *testing.T, w *testServer) {
 	p.get("/api/agents").refused(t, 401, "invalid_credential")
 	admin.send("PATCH", "/api/admin/users/"+p.id, `{"spendCapMicros": null, "disabled": false}`).ok(t)
 	p.get("/api/agents").ok(t)
-	admin.signedIn().send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden") // the owner's to do
+	// Only the owner appoints administrators.
+	admin.signedIn().send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden")
 	admin.send("PATCH", "/api/admin/users/"+admin.id, `{"disabled": true}`).refused(t, 409, "conflict")
-	if found := admin.get("/api/admin/users?q="+strings.ToUpper(p.id)).ok(t).list("users", "id"); len(found) != 1 || found[0] != p.id {
+	found := admin.get("/api/admin/users?q="+strings.ToUpper(p.id)).ok(t).list("users", "id")
+	if len(found) != 1 || found[0] != p.id {
 		t.Errorf("found by address: %v", found)
 	}
 	admin.get("/api/admin/users/usr_none").refused(t, 404, "not_found")
-	if events := admin.get("/api/admin/audit?userId="+p.id).ok(t).list("events", "event"); !strings.Contains(strings.Join(events, " "), "user_enabled") {
+	events := admin.get("/api/admin/audit?userId="+p.id).ok(t).list("events", "event")
+	if !strings.Contains(strings.Join(events, " "), "user_enabled") {
 		t.Errorf("the log has %v", events)
 	}
-	for _, path := range []string{"/api/admin/users", "/api/admin/plans", "/api/admin/usage?by=user", "/api/admin/spend-check", "/api/admin/tasks", "/api/admin/audit"} {
+	for _, path := range []string{
+		"/api/admin/users", "/api/admin/plans", "/api/admin/usage?by=user", "/api/admin/spend-check", "/api/admin/tasks",
+		"/api/admin/audit",
+	} {
 		admin.get(path).ok(t)
 		p.accountKey().get(path).refused(t, 403, "insufficient_scope")
 	}

@@ -42,7 +42,8 @@ func nothingNew(t *testing.T, w *testServer) {
 	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 	sent := time.Now()
 	a := soon(t, c.polling(tag, "1"))
-	if took := time.Since(sent); a.status != http.StatusNotModified || took < time.Second || len(a.body) != 0 || a.header.Get("ETag") != tag {
+	took := time.Since(sent)
+	if a.status != http.StatusNotModified || took < time.Second || len(a.body) != 0 || a.header.Get("ETag") != tag {
 		t.Errorf("after %v: %d %s", took, a.status, a.body)
 	}
 }
@@ -152,7 +153,8 @@ func refusedPoll(t *testing.T, w *testServer) {
 	for _, path := range []string{"/threads/thr_00000000000000000000000000/messages", "/threads/x/messages"} {
 		c.get(c.at(path), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusNotFound, "not_found")
 	}
-	c.get(c.path("/messages?limit=0"), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusBadRequest, "invalid_request")
+	c.get(c.path("/messages?limit=0"), "If-None-Match", `"x"`,
+		"Prefer", "wait=60").refused(t, http.StatusBadRequest, "invalid_request")
 }
 
 func TestPollEndsAtShutdown(t *testing.T) {
@@ -164,7 +166,7 @@ func TestPollEndsAtShutdown(t *testing.T) {
 			c := w.talk(t)
 			tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 			polled := c.polling(tag, "60")
-			time.Sleep(100 * time.Millisecond) // to let it wait; else it does not begin to
+			time.Sleep(100 * time.Millisecond) // so that the request is waiting
 			close(w.draining)
 			if a := soon(t, polled); a.status != http.StatusNotModified {
 				t.Errorf("got %d %s", a.status, a.body)

@@ -53,7 +53,9 @@ func TestPreferHeaderIsParsed(t *testing.T) {
 
 // FuzzParsePrefer checks that every header gives a valid wait.
 func FuzzParsePrefer(f *testing.F) {
-	for _, seed := range []string{"", "wait=1", "respond-async, wait=1", `a="b, wait=2"`, `"`, `"\`, "wait=99999999999999999999"} {
+	for _, seed := range []string{
+		"", "wait=1", "respond-async, wait=1", `a="b, wait=2"`, `"`, `"\`, "wait=99999999999999999999",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

@@ -11,7 +11,7 @@ import (
 // Every kind of credential requests an operation of every area.
 func TestAreasOfEachCredential(t *testing.T) {
 	t.Parallel()
-	onBothDatabases(t, []test{{"CellByCell", everyCell}})
+	onBothDatabases(t, []test{{"EveryOperationWithEveryCredential", everyCell}})
 }
 
 func everyCell(t *testing.T, w *testServer) {

@@ -43,14 +43,16 @@ var sensitivities = map[string]sensitivity{
 	"acceptInvitation": anySession, "declineInvitation": anySession,
 	"createKey": minting, "createConnectCode": minting,
 	"changeUser": proved, "deleteUser": proved,
-	"changeAccount": ordinary, "createExport": ordinary, "deleteExport": ordinary, "endOtherSessions": ordinary, "endSession": ordinary,
-	"deleteKey": ordinary, "cancelConnectCode": ordinary, "renameConnection": ordinary, "revokeConnection": ordinary,
+	"changeAccount": ordinary, "createExport": ordinary, "deleteExport": ordinary, "endOtherSessions": ordinary,
+	"endSession": ordinary,
+	"deleteKey":  ordinary, "cancelConnectCode": ordinary, "renameConnection": ordinary, "revokeConnection": ordinary,
 	"startCheckout": ordinary, "openPortal": ordinary, "setCredentialCap": ordinary,
 	"createWebhook": ordinary, "deleteWebhook": ordinary, "testWebhook": ordinary,
-	"putSubscription": ordinary, "cancelSubscription": ordinary, "putPlan": ordinary, "deletePlan": ordinary, "cancelTask": ordinary,
+	"putSubscription": ordinary, "cancelSubscription": ordinary, "putPlan": ordinary, "deletePlan": ordinary,
+	"cancelTask": ordinary,
 }
 
-func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
+func TestEveryAccountOperationHasACredentialRule(t *testing.T) {
 	t.Parallel()
 	var document struct {
 		Paths map[string]map[string]yaml.Node
@@ -61,7 +63,8 @@ func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
 	known := 0
 	for path, item := range document.Paths {
 		for method, node := range item {
-			if method == "parameters" || method == "get" || !strings.HasPrefix(path, "/api/account") && !strings.HasPrefix(path, "/api/admin") {
+			if method == "parameters" || method == "get" ||
+				!strings.HasPrefix(path, "/api/account") && !strings.HasPrefix(path, "/api/admin") {
 				continue
 			}
 			var operation struct {
@@ -82,10 +85,10 @@ func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
 }
 
 // Every sensitive operation is sent with every kind of credential.
-func TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo(t *testing.T) {
+func TestSignInMethodsChangeOnlyWithAFreshSession(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"CellByCell", sensitiveCells},
+		{"EveryOperationWithEveryCredential", everyOperationWithEveryCredential},
 		{"KeysCreatedByKeysAreLimited", madeByKeys},
 	})
 }
@@ -93,7 +96,9 @@ func TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo(t *testing.T) {
 // ownerAndMember returns the owner of the installation, and a member.
 func (w *testServer) ownerAndMember(t *testing.T) (*testUser, *testUser) {
 	t.Helper()
-	u := account.User{ID: core.NewID(core.PrefixUser), Name: "O", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID: core.NewID(core.PrefixUser), Name: "O", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	}
 	u.Email = u.ID + "@example.org"
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
@@ -130,7 +135,7 @@ func sensitiveCalls(owner, member *testUser) map[string]sensitiveCall {
 	return calls
 }
 
-func sensitiveCells(t *testing.T, w *testServer) {
+func everyOperationWithEveryCredential(t *testing.T, w *testServer) {
 	owner, member := w.ownerAndMember(t)
 	fresh, stale := owner.signedIn(), owner.signedIn()
 	stale.expireProof()
@@ -143,7 +148,9 @@ func sensitiveCells(t *testing.T, w *testServer) {
 	by := func(p *testUser) func(sensitiveCall) answer {
 		return func(c sensitiveCall) answer { return p.send(c.method, c.path, c.body) }
 	}
-	account, admin, everything := key(core.RoleMember.Scopes()...), key(core.ScopeAgents, core.ScopeAdmin), key(core.RoleOwner.Scopes()...)
+	account := key(core.RoleMember.Scopes()...)
+	admin := key(core.ScopeAgents, core.ScopeAdmin)
+	everything := key(core.RoleOwner.Scopes()...)
 	calls := sensitiveCalls(owner, member)
 	before := w.state(t, owner, member)
 	for name, level := range sensitivities {
@@ -170,7 +177,9 @@ func sensitiveCells(t *testing.T, w *testServer) {
 			send func(sensitiveCall) answer
 			code string
 		}{
-			"a stale session":            {func(c sensitiveCall) answer { return stale.send(c.method, c.path, c.body) }, byStale},
+			"a stale session": {func(c sensitiveCall) answer {
+				return stale.send(c.method, c.path, c.body)
+			}, byStale},
 			"a key for the account":      {account, byAccountKey},
 			"a key with all scopes":      {everything, byKey},
 			"a key from a connect code":  {by(minted), "insufficient_scope"},
@@ -234,10 +243,14 @@ func madeByKeys(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	end := w.clock.Now().Add(time.Hour)
 	at := func(after time.Duration) string { return end.Add(after).Format(time.RFC3339Nano) }
-	made := b.post("/api/account/keys", object{"name": "maker", "scopes": []string{"agents", "manage", "account"}, "expiresAt": at(0)}).ok(t)
+	made := b.post("/api/account/keys", object{
+		"name": "maker", "scopes": []string{"agents", "manage", "account"}, "expiresAt": at(0),
+	}).ok(t)
 	maker := p.with(made.str("token"))
 	maker.post("/api/account/keys", object{"name": "x", "scopes": []string{"admin"}}).refused(t, 400, "invalid_request")
-	later := maker.post("/api/account/keys", object{"name": "x", "expiresAt": at(time.Millisecond)}).refused(t, 400, "invalid_request")
+	later := maker.post("/api/account/keys", object{
+		"name": "x", "expiresAt": at(time.Millisecond),
+	}).refused(t, 400, "invalid_request")
 	if got := later.pointers(); len(got) != 1 || got[0] != "/expiresAt" {
 		t.Errorf("the problem of a later end is in %v", got)
 	}
@@ -246,12 +259,17 @@ func madeByKeys(t *testing.T, w *testServer) {
 		if expires != nil {
 			body["expiresAt"] = expires
 		}
-		if got := maker.post("/api/account/keys", body).ok(t).str("key", "expiresAt"); got != end.Format("2006-01-02T15:04:05.000Z") {
+		got := maker.post("/api/account/keys", body).ok(t).str("key", "expiresAt")
+		if got != end.Format("2006-01-02T15:04:05.000Z") {
 			t.Errorf("%s ends %s", name, got)
 		}
 	}
-	child := p.with(maker.post("/api/account/keys", object{"name": "child", "scopes": []string{"agents", "manage", "account"}}).ok(t).str("token"))
-	grandchild := p.with(child.post("/api/account/keys", object{"name": "grandchild", "scopes": []string{"agents"}}).ok(t).str("token"))
+	child := p.with(maker.post("/api/account/keys", object{
+		"name": "child", "scopes": []string{"agents", "manage", "account"},
+	}).ok(t).str("token"))
+	grandchild := p.with(child.post("/api/account/keys", object{
+		"name": "grandchild", "scopes": []string{"agents"},
+	}).ok(t).str("token"))
 	code := child.post("/api/account/connect-codes", "").ok(t).str("code")
 	waiting := child.post("/api/account/connect-codes", "").ok(t).str("code")
 	minted := p.with(p.with("").post("/api/connect/exchange", object{"code": code, "client": "editor"}).ok(t).str("token"))
@@ -271,7 +289,9 @@ func madeByKeys(t *testing.T, w *testServer) {
 	p.with("").post("/api/connect/exchange", object{"code": waiting, "client": "editor"}).refused(t, 400, "invalid_code")
 	own.get("/api/agents").ok(t)
 	// A key with a spend cap can neither remove it nor create a key without one.
-	capped := b.post("/api/account/keys", object{"name": "capped", "scopes": []string{"agents", "manage", "account"}}).ok(t)
+	capped := b.post("/api/account/keys", object{
+		"name": "capped", "scopes": []string{"agents", "manage", "account"},
+	}).ok(t)
 	limit := "/api/account/spend-caps/" + capped.str("key", "id")
 	b.send("PUT", limit, `{"capMicros": 5}`).ok(t)
 	with := p.with(capped.str("token"))

@@ -197,7 +197,9 @@ func acceptsJSON(r *http.Request) error {
 	if accepted {
 		return nil
 	}
-	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON. Accept application/json."}
+	return &core.Error{
+		Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON. Accept application/json.",
+	}
 }
 
 // refused reports whether a media range has weight 0.

@@ -10,7 +10,8 @@ import (
 // everything has no effect, and the order of ranges does not matter.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{
-		"", "*/*", "text/html", "application/json;q=0, */*", "text/html, application/*;q=0.5", " , ,", ";q=0", "application/json;q=0.0;x=y", "*/*;Q=0",
+		"", "*/*", "text/html", "application/json;q=0, */*", "text/html, application/*;q=0.5", " , ,", ";q=0",
+		"application/json;q=0.0;x=y", "*/*;Q=0",
 		"application/json; charset=\"a,b\"",
 	} {
 		f.Add(seed)

@@ -143,7 +143,7 @@ type testServer struct {
 	draining    chan struct{}
 	url         string
 	client      *http.Client
-	stop        func() // waits for requests, after which the log is whole
+	stop        func() // waits for requests, so that the log is complete
 	// admitted, if set, is called after the credential of a request was accepted and before the request is served.
 	admitted atomic.Pointer[func(core.Actor)]
 }
@@ -167,7 +167,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
 	w.audit = audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
 	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret})
-	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
 	w.oauth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, Issuer: baseURL, Prefixes: w.tokens,
@@ -184,15 +184,18 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 		},
 	})
 	w.engine = &engine{Engine: indexed.Open(t, db)}
-	w.sources = source.NewService(db, w.agents, w.engine, w.clock, source.Options{})
+	w.sources = source.NewService(source.Deps{Store: db, Agents: w.agents, Engine: w.engine, Clock: w.clock})
 	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
-	w.threads = thread.NewService(thread.Deps{Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer})
+	w.threads = thread.NewService(thread.Deps{
+		Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer,
+	})
 	tasks.Register(w.threads.Kind())
 	box, err := secretbox.New([]byte("a secret of the installation"), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhooks := webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{Private: cfg.OutboundPrivate})
+	webhooks := webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock},
+		webhook.Options{Private: cfg.OutboundPrivate})
 	tasks.Register(webhooks.Kind())
 	w.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: tasks, Clock: w.clock, Log: log})
 	tasks.Register(w.deletions.Kind())
@@ -225,7 +228,7 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	srv := server.New(cfg, log, obs.NewMetrics("test"), server.Options{
 		Routes: func(mux *http.ServeMux) {
 			api.Routes(mux)
-			w.oauth.Routes(mux, nil) // nobody opens its pages here
+			w.oauth.Routes(mux, nil) // its pages are not requested in these tests
 		},
 		Problem: problems.Write, Ready: db.Ping,
 	})
@@ -247,7 +250,7 @@ func (w *testServer) admit(ctx context.Context, who core.Actor) error {
 // answerer echoes messages unless a test has set a script for the question.
 type answerer struct {
 	echo.Answerer
-	scripts sync.Map // of a question's text to a script
+	scripts sync.Map // question text to script
 }
 
 // script runs a turn and returns the text of its reply.
@@ -299,7 +302,9 @@ func (c *claims) take(at map[string]func() error, key string) func() error {
 }
 
 // ClaimIdempotency claims the key and then runs the test's hook.
-func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
+func (c *claims) ClaimIdempotency(
+	ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+) (core.IdempotencyRecord, bool, error) {
 	rec, mine, err := c.DB.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
 	if err == nil && mine {
 		err = c.take(c.afterClaim, key)()
@@ -308,7 +313,9 @@ func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash 
 }
 
 // FinishIdempotency runs the test's hook and then stores the reply.
-func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
+func (c *claims) FinishIdempotency(
+	ctx context.Context, userID, key string, status int, body []byte, now time.Time,
+) error {
 	if err := c.take(c.beforeFinish, key)(); err != nil {
 		return err
 	}
@@ -328,7 +335,10 @@ type testUser struct {
 func (w *testServer) user(t *testing.T, plan string) *testUser {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan,
+		CreatedAt: w.clock.Now(),
+	}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +352,9 @@ func (w *testServer) user(t *testing.T, plan string) *testUser {
 func (w *testServer) makeAdmin(t *testing.T, p *testUser) {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
@@ -525,7 +537,7 @@ func (a answer) checkProblem(t testing.TB) {
 // pointers returns the pointers of a problem's errors, in order.
 func (a answer) pointers() []string {
 	var p struct{ Errors []struct{ Pointer string } }
-	_ = json.Unmarshal(a.body, &p) // what is no problem has none
+	_ = json.Unmarshal(a.body, &p) // other replies have no pointers
 	out := []string{}
 	for _, e := range p.Errors {
 		out = append(out, e.Pointer)
@@ -536,7 +548,7 @@ func (a answer) pointers() []string {
 // value returns the value at a path of keys, or nil.
 func (a answer) value(path ...string) any {
 	var v any
-	_ = json.Unmarshal(a.body, &v) // what is no JSON has no values
+	_ = json.Unmarshal(a.body, &v) // other replies have no values
 	for _, key := range path {
 		o, _ := v.(object)
 		v = o[key]

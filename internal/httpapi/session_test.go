@@ -46,7 +46,8 @@ type browser struct {
 
 func (b *browser) send(method, path, body string, headers ...string) answer {
 	b.t.Helper()
-	return b.testUser.send(method, path, body, append([]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-origin"}, headers...)...)
+	return b.testUser.send(method, path, body,
+		append([]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-origin"}, headers...)...)
 }
 
 func (b *browser) get(path string, headers ...string) answer {
@@ -70,7 +71,8 @@ func sessionActs(t *testing.T, w *testServer) {
 	thread := b.post(p.at("/threads"), object{"title": "T"}).ok(t).str("thread", "id")
 	b.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
 	a := b.get("/api/account").ok(t)
-	if a.str("account", "id") != p.id || a.str("credential", "kind") != "session" || a.str("credential", "id") != b.session.ID {
+	if a.str("account", "id") != p.id || a.str("credential", "kind") != "session" ||
+		a.str("credential", "id") != b.session.ID {
 		t.Errorf("the account is %s", a.body)
 	}
 	if until := a.str("credential", "provedUntil"); until == "" {
@@ -94,7 +96,8 @@ func bearerFirst(t *testing.T, w *testServer) {
 	_, secret, _ := strings.Cut(b.cookie, "=")
 	p.with(secret).get("/api/account").refused(t, 401, "invalid_credential")
 	// A key is not a session.
-	p.with("").get("/api/account", "Cookie", credential.SessionCookie(true)+"="+p.token).refused(t, 401, "invalid_credential")
+	p.with("").get("/api/account", "Cookie",
+		credential.SessionCookie(true)+"="+p.token).refused(t, 401, "invalid_credential")
 }
 
 func crossOrigin(t *testing.T, w *testServer) {
@@ -109,7 +112,10 @@ func crossOrigin(t *testing.T, w *testServer) {
 		"our host over plain HTTP": {"Sec-Fetch-Site", "-", "Origin", "http://carrel.test"},
 	} {
 		for _, r := range [][3]string{
-			{"PATCH", p.at(""), change}, {"POST", "/api/agents", change}, {"DELETE", p.at(""), ""}, {"PATCH", "/api/account", change},
+			{"PATCH", p.at(""), change},
+			{"POST", "/api/agents", change},
+			{"DELETE", p.at(""), ""},
+			{"PATCH", "/api/account", change},
 		} {
 			if a := b.send(r[0], r[1], r[2], headers...); a.status != 403 || a.str("code") != "cross_origin" {
 				t.Errorf("%s: %s %s: %d %s", name, r[0], r[1], a.status, a.body)
@@ -138,7 +144,7 @@ func badCookies(t *testing.T, w *testServer) {
 	b := p.signedIn()
 	name, secret, _ := strings.Cut(b.cookie, "=")
 	for cookie, code := range map[string]string{
-		"carrel=" + secret:                       "missing_credential", // the name of plain HTTP, which another host may set
+		"carrel=" + secret:                       "missing_credential", // the cookie name of plain HTTP, which another host may set
 		name + "=":                               "missing_credential",
 		b.cookie + "; " + b.cookie:               "missing_credential",
 		b.cookie + "; " + name + "=x":            "missing_credential",
@@ -177,13 +183,14 @@ func sessionAtTheCap(t *testing.T, w *testServer) {
 	p.signedIn().post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 }
 
-// profile uses an administrator, whose address changes at once. pendingAddress tests that of a member.
+// profile uses an administrator, whose address changes at once. For members see pendingAddress.
 func profile(t *testing.T, w *testServer) {
 	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	w.makeAdmin(t, p)
 	b := p.signedIn()
 	a := b.send("PATCH", "/api/account", `{"name":"  Ada King ","email":"`+strings.ToUpper(p.id)+`@new.example"}`).ok(t)
-	if a.str("account", "name") != "Ada King" || a.str("account", "email") != p.id+"@new.example" || a.value("account", "pendingEmail") != nil {
+	if a.str("account", "name") != "Ada King" || a.str("account", "email") != p.id+"@new.example" ||
+		a.value("account", "pendingEmail") != nil {
 		t.Errorf("it is now %s", a.body)
 	}
 	if got := b.get("/api/account").ok(t).str("account", "email"); got != p.id+"@new.example" {
@@ -197,7 +204,8 @@ func profile(t *testing.T, w *testServer) {
 		`{"email":"Ada <ada@example.org>"}`: "/email",
 		`{"email":"` + strings.Repeat("x", 250) + `@x.org"}`: "/email",
 	} {
-		if got := b.send("PATCH", "/api/account", body).refused(t, 400, "invalid_request").pointers(); !slices.Equal(got, []string{pointer}) {
+		got := b.send("PATCH", "/api/account", body).refused(t, 400, "invalid_request").pointers()
+		if !slices.Equal(got, []string{pointer}) {
 			t.Errorf("%s: the problem is in %v", body, got)
 		}
 	}
@@ -267,7 +275,8 @@ func pendingAddress(t *testing.T, w *testServer) {
 	}
 	office.send("PATCH", user, `{"email":"`+taken+`"}`).refused(t, 409, "conflict")
 	office.send("PATCH", user, `{"email":"nobody"}`).refused(t, 400, "invalid_request")
-	if a := office.send("PATCH", user, `{"email":"`+free+`"}`).ok(t); a.str("user", "email") != free || a.value("user", "pendingEmail") != nil {
+	if a := office.send("PATCH", user, `{"email":"`+free+`"}`).ok(t); a.str("user", "email") != free ||
+		a.value("user", "pendingEmail") != nil {
 		t.Errorf("set by the administrator it is %s", a.body)
 	}
 	office.send("PATCH", "/api/admin/users/"+admin.id, `{"email":"x@example.org"}`).refused(t, 409, "conflict")
@@ -299,9 +308,10 @@ func TestStepUp(t *testing.T) {
 		key.send("PATCH", "/api/account", email("c")).refused(t, 403, "session_required")
 		key.send("PATCH", "/api/account", `{"name":"Also harmless"}`).ok(t)
 		key.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
-		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has nothing to give
+		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has no scope to pass on
 		p.accountKey().post("/api/account/connect-codes", "").ok(t)
-		if a := key.get("/api/account").ok(t); a.str("credential", "kind") != "key" || a.value("credential", "provedUntil") != nil {
+		a := key.get("/api/account").ok(t)
+		if a.str("credential", "kind") != "key" || a.value("credential", "provedUntil") != nil {
 			t.Errorf("the key is %s", a.body)
 		}
 		if err := w.sessions.StepUp(t.Context(), b.session.ID); err != nil {

@@ -59,7 +59,9 @@ func (h handlers) ChangeSource(
 	if req.Default.Set && !req.Default.Value {
 		return nil, core.InvalidField("/default", "Can only be true. Make another source the default instead.")
 	}
-	c := source.Change{Name: pointer(req.Name), Language: pointer(req.Language), Default: req.Default.Value, Secret: pointer(req.Secret)}
+	c := source.Change{
+		Name: pointer(req.Name), Language: pointer(req.Language), Default: req.Default.Value, Secret: pointer(req.Secret),
+	}
 	if req.Settings.Set {
 		set := settingsOf(req.Settings.Value)
 		c.Settings = &set
@@ -180,7 +182,8 @@ func importOf(i importer.Import) oas.Import {
 		EtaSeconds: positive(i.ETASeconds),
 		Files:      oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)},
 		Documents: oas.ImportDocuments(i.Documents),
-		Errors:    make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
+		Errors:    make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt),
+		UpdatedAt: timestamp(i.UpdatedAt),
 	}
 	for n, e := range i.Errors {
 		out.Errors[n] = oas.ImportError{File: e.File, Reason: e.Reason}

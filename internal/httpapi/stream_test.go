@@ -149,10 +149,10 @@ func TestThreadEvents(t *testing.T) {
 		{"WireFormat", onTheWire},
 		{"IDsIncrease", growingIDs},
 		{"IdleThread", idleThread},
-		{"ThreadWithoutTurns", neverAsked},
+		{"ThreadWithoutTurns", threadWithoutTurns},
 		{"EndedTurnIsReplayed", endedTurn},
 		{"RunningTurnIsReplayedFromItsStart", workingTurn},
-		{"DoneEventHasAReason", toldEnds},
+		{"DoneEventHasAReason", doneReasons},
 		{"BadRequestIsAProblem", badStreams},
 		{"RevokedKeyEndsTheStream", revokedStream},
 		{"DisabledUserEndsTheStream", disabledStream},
@@ -211,7 +211,8 @@ func growingIDs(t *testing.T, w *testServer) {
 	last := task.Position{}
 	for i, e := range f.take(12) {
 		at, err := task.ParsePosition(e.id)
-		if err != nil || at.Number < last.Number || at.Number == last.Number && at.Seq <= last.Seq || at.Number != int64(i/4+1) {
+		if err != nil || at.Number < last.Number || at.Number == last.Number && at.Seq <= last.Seq ||
+			at.Number != int64(i/4+1) {
 			t.Errorf("event %d is %v, after %v (%v)", i, e, last, err)
 		}
 		if want := []string{"step", "delta", "step", "done"}[i%4]; e.kind != want {
@@ -238,8 +239,8 @@ func idleThread(t *testing.T, w *testServer) {
 	f.ends()
 }
 
-// neverAsked follows a thread without a turn.
-func neverAsked(t *testing.T, w *testServer) {
+// threadWithoutTurns follows a thread without a turn.
+func threadWithoutTurns(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow("?", "until=done")
 	c.say("first").ok(t)
@@ -301,13 +302,14 @@ func workingTurn(t *testing.T, w *testServer) {
 	}
 	s.goOn()
 	got = f.take(3)
-	if got[0].data != `{"text":"and no further."}` || !strings.Contains(got[1].data, `"finished"`) || got[2].kind != "done" {
+	if got[0].data != `{"text":"and no further."}` || !strings.Contains(got[1].data, `"finished"`) ||
+		got[2].kind != "done" {
 		t.Errorf("it goes on with %v", got)
 	}
 	f.ends()
 }
 
-func toldEnds(t *testing.T, w *testServer) {
+func doneReasons(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	text := "fails " + c.id
 	w.script(text, func(context.Context, *task.Run, thread.Question) (string, error) {
@@ -338,7 +340,9 @@ func toldEnds(t *testing.T, w *testServer) {
 
 func badStreams(t *testing.T, w *testServer) {
 	c := w.talk(t)
-	for _, id := range []string{"x", "1", "1.", ".1", "1.x", "-1.2", "1.-2", "01.2", "1.2.3", "1 .2", "9223372036854775808.1", "+1.1"} {
+	for _, id := range []string{
+		"x", "1", "1.", ".1", "1.x", "-1.2", "1.-2", "01.2", "1.2.3", "1 .2", "9223372036854775808.1", "+1.1",
+	} {
 		a := c.get(c.path("/events"), "Last-Event-ID", id).refused(t, http.StatusBadRequest, "invalid_request")
 		if got := a.pointers(); !slices.Equal(got, []string{"Last-Event-ID"}) {
 			t.Errorf("%q: the problem is in %v", id, got)
@@ -360,7 +364,8 @@ func badStreams(t *testing.T, w *testServer) {
 
 func revokedStream(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
-	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id), credential.NewKey{Name: "stream"})
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id),
+		credential.NewKey{Name: "stream"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +378,7 @@ func revokedStream(t *testing.T, w *testServer) {
 		t.Fatal(err)
 	}
 	f.ends()
-	if took := time.Since(revoked); took > 3*time.Second { // a second, on a machine that is not this busy
+	if took := time.Since(revoked); took > 3*time.Second { // usually a second; more on a busy machine
 		t.Errorf("it went on for %v", took)
 	}
 	s.goOn()
@@ -435,7 +440,7 @@ func (w *testServer) busy(c talk) string {
 					piece := fmt.Sprint(n, ".", i, " ")
 					all.WriteString(piece)
 					r.Delta(piece)
-					r.Emit("note", fmt.Appendf(nil, `{"i":%d}`, i)) // parts the pieces
+					r.Emit("note", fmt.Appendf(nil, `{"i":%d}`, i)) // separates the deltas
 					time.Sleep(time.Millisecond)
 				}
 				return nil, nil

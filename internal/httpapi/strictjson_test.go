@@ -54,10 +54,14 @@ func TestHostileJSONIsRefusedInLinearTime(t *testing.T) {
 // body, with the same result, and every unambiguous body must be accepted.
 func FuzzCheckJSON(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, ` {"a": [1, -0.5e+3, true, null, "x"]} `, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`, `[]`, `{"a":"\ud83d\ude00"}`,
-		`{"a":"\ud83d"}`, `{"a":"\ude00\ud83d"}`, `{"a":"\u0000"}`, "{\"a\":\"\xff\"}", `{"a":01}`, `{"a":1.}`, `{"a":tru}`, `{"a":"\/\b\f\n\r\t\"\\"}`,
-		`{"a":"\u00e9","b":"é"}`, `{"":0}`, `{"a":1}x`, "\ufeff{}", `{"a":-}`, `{"a":1e5,"b":1E-5}`, "{\"\ufffd\":\"\ufffd\"}", "{\"a\"\v:1}",
-		`{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, `{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`,
+		`{}`, ` {"a": [1, -0.5e+3, true, null, "x"]} `, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`, `[]`,
+		`{"a":"\ud83d\ude00"}`,
+		`{"a":"\ud83d"}`, `{"a":"\ude00\ud83d"}`, `{"a":"\u0000"}`, "{\"a\":\"\xff\"}", `{"a":01}`, `{"a":1.}`, `{"a":tru}`,
+		`{"a":"\/\b\f\n\r\t\"\\"}`,
+		`{"a":"\u00e9","b":"é"}`, `{"":0}`, `{"a":1}x`, "\ufeff{}", `{"a":-}`, `{"a":1e5,"b":1E-5}`,
+		"{\"\ufffd\":\"\ufffd\"}", "{\"a\"\v:1}",
+		`{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`,
+		`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`,
 	} {
 		f.Add([]byte(seed))
 	}

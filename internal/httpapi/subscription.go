@@ -29,7 +29,9 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 		return nil, err
 	}
 	plan, subscription := h.entitlementOf(e)
-	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Storage: storageOf(storage), Billing: offer}, nil
+	return &oas.SubscriptionReply{
+		Plan: plan, Subscription: subscription, Spend: spendOf(spend), Storage: storageOf(storage), Billing: offer,
+	}, nil
 }
 
 // storageOf converts the used and available storage.
@@ -49,7 +51,9 @@ func (h handlers) ListCredentialCaps(ctx context.Context) (*oas.CapList, error) 
 	}
 	out := &oas.CapList{Caps: make([]oas.CredentialCap, len(caps))}
 	for i, c := range caps {
-		out.Caps[i] = oas.CredentialCap{CredentialId: c.CredentialID, CapMicros: c.Cap, UsedMicros: c.Used, LeftMicros: max(0, c.Cap-c.Used)}
+		out.Caps[i] = oas.CredentialCap{
+			CredentialId: c.CredentialID, CapMicros: c.Cap, UsedMicros: c.Used, LeftMicros: max(0, c.Cap-c.Used),
+		}
 	}
 	return out, nil
 }

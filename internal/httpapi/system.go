@@ -49,8 +49,12 @@ func (h handlers) GetSystem(ctx context.Context) (*oas.SystemReply, error) {
 		Version: s.Version, StartedAt: timestamp(s.StartedAt),
 		Database: oas.SystemDatabase{Kind: s.Database, Bytes: s.DatabaseBytes},
 		Nodes:    make([]oas.SystemNode, len(s.Nodes)),
-		Index:    oas.SystemIndex{Documents: s.Index.Documents, Segments: s.Index.Segments, Bytes: s.Index.Bytes, Rebuilding: s.Index.Rebuilding},
-		Tasks:    oas.SystemTasks{Queued: s.Tasks.Queued, Running: s.Tasks.Running, OldestSeconds: int64(s.Tasks.Oldest.Seconds())},
+		Index: oas.SystemIndex{
+			Documents: s.Index.Documents, Segments: s.Index.Segments, Bytes: s.Index.Bytes, Rebuilding: s.Index.Rebuilding,
+		},
+		Tasks: oas.SystemTasks{
+			Queued: s.Tasks.Queued, Running: s.Tasks.Running, OldestSeconds: int64(s.Tasks.Oldest.Seconds()),
+		},
 	}
 	for i, n := range s.Nodes {
 		out.Nodes[i] = oas.SystemNode{ID: n.ID, Version: n.Version, JoinedAt: timestamp(n.JoinedAt)}

@@ -93,7 +93,7 @@ type lengthCase struct {
 	// as is the credential: "session", "admin", or a key by default.
 	as   string
 	path string
-	// body contains VALUE in place of the text.
+	// body contains VALUE where the text goes.
 	body string
 	// make returns a valid value of n characters; nil means any text.
 	make func(n int) string
@@ -106,20 +106,20 @@ type lengthCase struct {
 	refusals bool
 }
 
-// untried are the bounded texts that the test cannot send, with the reason.
-var untried = map[string]string{
-	"DELETE /api/account /email":                                           "only the account's own address is good; any other is 400 at every length",
-	"POST /api/account/subscription/checkout /plan":                        "a name that the settings declare, which has at most 50 of a-z, 0-9, _ and -",
-	"PATCH /api/admin/users/{userId} /email":                               "checked as that of PATCH /api/account, which is tried",
+// untestedTexts are the bounded texts without a lengthCase, with the reason.
+var untestedTexts = map[string]string{
+	"DELETE /api/account /email":                                           "any other address than the account's own is 400 at every length",
+	"POST /api/account/subscription/checkout /plan":                        "must be a plan name from the settings",
+	"PATCH /api/admin/users/{userId} /email":                               "same check as PATCH /api/account",
 	"PATCH /api/admin/users/{userId} /plan":                                "as above",
 	"PUT /api/admin/users/{userId}/subscription /plan":                     "as above",
 	"PUT /api/admin/plans/{planName} /stripePrice":                         "a list of ids of at most 100 characters each",
-	"POST /api/auth/mcp/register /client_name":                             "the authorization server's suite has it",
-	"POST /api/agents/{agentId}/sources /settings/bucket":                  "a name of 3 to 63 characters that S3 has rules for",
-	"POST /api/agents/{agentId}/sources /settings/prefix":                  "part of the key of an object: white space counts, and the limit of S3 is in bytes",
-	"POST /api/agents/{agentId}/sources /settings/region":                  "a name that S3 has rules for",
-	"POST /api/agents/{agentId}/sources /settings/accessKeyId":             "a name that S3 has rules for",
-	"POST /api/agents/{agentId}/sources /secret":                           "a secret of the kinds that ask somebody else; counted in bytes, as it is sent",
+	"POST /api/auth/mcp/register /client_name":                             "tested in package oauth",
+	"POST /api/agents/{agentId}/sources /settings/bucket":                  "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /settings/prefix":                  "S3 counts bytes, and white space counts",
+	"POST /api/agents/{agentId}/sources /settings/region":                  "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /settings/accessKeyId":             "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /secret":                           "counted in bytes",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/bucket":      "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/prefix":      "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":      "as above",
@@ -149,7 +149,8 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	address := func(n int) string { return "https://example.org/" + strings.Repeat("a", n-len("https://example.org/")) }
 	mail := func(n int) string {
 		const at = "@example.org"
-		return strings.Repeat("a", 60) + "@" + strings.Repeat("b.", (n-61-len(at)+1)/2) + strings.Repeat("c", (n-61-len(at)+1)%2) + "example.org"
+		return strings.Repeat("a", 60) +
+			"@" + strings.Repeat("b.", (n-61-len(at)+1)/2) + strings.Repeat("c", (n-61-len(at)+1)%2) + "example.org"
 	}
 	wrong := func(n int) string { return strings.Repeat("x", n) }
 	const agents, one, account = "/api/agents", "/api/agents/{agentId}", "/api/account"
@@ -275,7 +276,7 @@ func TestNoBodyTakesAnEmptyID(t *testing.T) {
 }
 
 // Every text of the contract is counted in code points, without leading and trailing white space.
-func TestLengthsAreCountedAlike(t *testing.T) {
+func TestTextLengthsAreCountedInCharacters(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{{"AllTexts", countedTexts}})
 }
@@ -288,17 +289,17 @@ func countedTexts(t *testing.T, w *testServer) {
 	w.makeAdmin(t, admin)
 	cases := lengthCases(p, b)
 	for _, field := range texts {
-		c, tried := cases[field.field]
-		if why := untried[field.field]; tried == (why != "") {
-			t.Errorf("%s has a length in the contract, and must be tried here or have a reason not to be", field.field)
+		c, tested := cases[field.field]
+		if why := untestedTexts[field.field]; tested == (why != "") {
+			t.Errorf("%s has a length in the contract; add it to lengthCases or untestedTexts", field.field)
 		}
-		if tried {
-			w.tryLength(t, field, c, p, b, admin.signedIn())
+		if tested {
+			w.testLength(t, field, c, p, b, admin.signedIn())
 		}
 	}
 }
 
-func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p *testUser, b, admin *browser) {
+func (w *testServer) testLength(t *testing.T, field boundedText, c lengthCase, p *testUser, b, admin *browser) {
 	t.Helper()
 	if c.make == nil {
 		c.make = func(n int) string { return strings.Repeat("é", n) }
@@ -310,7 +311,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, body := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1), strings.Replace(c.body, "VALUE", string(encoded), 1)
+		path := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1)
+		body := strings.Replace(c.body, "VALUE", string(encoded), 1)
 		switch c.as {
 		case "session":
 			return b.send(method, path, body)
@@ -323,7 +325,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 	full := []string{c.make(field.max), padded(field.max)}
 	over := []string{c.make(field.max + 1), padded(field.max + 1)}
 	if c.verbatim {
-		full, over = []string{c.make(field.max), " " + c.make(field.max-2) + " "}, []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
+		full = []string{c.make(field.max), " " + c.make(field.max-2) + " "}
+		over = []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
 	}
 	if field.min > 0 && !c.verbatim {
 		over = append(over, "", " \t\n\u00a0")
@@ -338,7 +341,8 @@ func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p 
 			a.status = http.StatusOK // a turn that takes longer than the wait
 		}
 		if a.status != want || a.status == http.StatusBadRequest && slices.Contains(a.pointers(), pointer) {
-			t.Errorf("%s: text %d of %s characters: %d %s, want %d", field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
+			t.Errorf("%s: text %d of %s characters: %d %s, want %d",
+				field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
 		}
 	}
 	for i, value := range over {

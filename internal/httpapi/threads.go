@@ -89,7 +89,8 @@ func (h handlers) SendMessage(
 ) (oas.SendMessageRes, error) {
 	waiting, cancel := h.waitContext(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
-	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
+	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId,
+		thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
 	outcomeOf(ctx).turn = turn.ID
 	if err != nil {
 		return nil, err

@@ -32,7 +32,10 @@ const said, whole = "So far ", "So far and no further."
 
 // scene scripts a turn with a question that no other test uses.
 func (w *testServer) scene(t *testing.T) *scene {
-	s := &scene{text: "Q " + core.NewID(core.PrefixTurn), began: make(chan struct{}), cue: make(chan struct{}), stopped: make(chan struct{})}
+	s := &scene{
+		text: "Q " + core.NewID(core.PrefixTurn), began: make(chan struct{}), cue: make(chan struct{}),
+		stopped: make(chan struct{}),
+	}
 	s.begin, s.goOn = sync.OnceFunc(func() { close(s.began) }), sync.OnceFunc(func() { close(s.cue) })
 	var once sync.Once
 	w.script(s.text, func(ctx context.Context, r *task.Run, _ thread.Question) (string, error) {
@@ -84,7 +87,8 @@ func (c talk) say(text string, headers ...string) answer {
 func (c talk) saying(text string, headers ...string) <-chan answer {
 	out := make(chan answer, 1)
 	go func() {
-		a, err := c.try(http.MethodPost, c.path("/messages"), strings.NewReader(encode(c.t, object{"text": text})), headers...)
+		a, err := c.try(http.MethodPost, c.path("/messages"),
+			strings.NewReader(encode(c.t, object{"text": text})), headers...)
 		if err != nil && c.t.Context().Err() == nil {
 			c.t.Error(err)
 		}
@@ -180,7 +184,8 @@ func quickTurn(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	a := c.say("Hello").ok(t)
 	read := c.get(c.path("/messages")).ok(t)
-	if m := read.last(); read.str("status") != "complete" || m["text"] != a.str("text") || m["id"] != a.str("messageId") || m["turnId"] != a.str("turnId") {
+	if m := read.last(); read.str("status") != "complete" || m["text"] != a.str("text") || m["id"] != a.str("messageId") ||
+		m["turnId"] != a.str("turnId") {
 		t.Errorf("answered %s, then read %s", a.body, read.body)
 	}
 }
@@ -196,7 +201,8 @@ func slowTurn(t *testing.T, w *testServer) {
 		if a.header.Get("Location") != c.path("/messages") {
 			t.Errorf("%s: Location is %s", prefer, a.header.Get("Location"))
 		}
-		if got := c.get(a.header.Get("Location")).ok(t); got.str("status") != "working" || got.str("turn", "id") != a.str("turnId") {
+		got := c.get(a.header.Get("Location")).ok(t)
+		if got.str("status") != "working" || got.str("turn", "id") != a.str("turnId") {
 			t.Errorf("%s: read %s", prefer, got.body)
 		}
 		s.goOn()
@@ -227,7 +233,7 @@ func sameText(t *testing.T, w *testServer) {
 		}
 	}
 	waiting := c.saying(s.text, "Prefer", "wait=20")
-	time.Sleep(200 * time.Millisecond) // to get there before the end; what comes later is a new question
+	time.Sleep(200 * time.Millisecond) // so that the requests arrive before the turn ends
 	s.goOn()
 	along := soon(t, waiting).ok(t)
 	if along.str("text") != whole {
@@ -309,7 +315,8 @@ func manyTexts(t *testing.T, w *testServer) {
 func hangUp(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	ctx, leave := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+c.path("/messages"), strings.NewReader(encode(t, object{"text": s.text})))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+c.path("/messages"),
+		strings.NewReader(encode(t, object{"text": s.text})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,9 @@ func failedTurn(t *testing.T, w *testServer) {
 			func(_ context.Context, r *task.Run, _ thread.Question) (string, error) {
 				r.Delta("Half")
 				return "Half a reply", refused
-			}, http.StatusBadGateway, "model_failed", object{"code": "model_failed", "detail": "The model refused."}, "Half a reply",
+			}, http.StatusBadGateway, "model_failed",
+			object{"code": "model_failed", "detail": "The model refused."},
+			"Half a reply",
 		},
 		"another error that may be told": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
@@ -53,24 +55,32 @@ func failedTurn(t *testing.T, w *testServer) {
 					return nil, refused
 				})
 				return "", err
-			}, http.StatusBadGateway, "model_failed", object{"code": "model_failed", "detail": "The model refused."}, "In a step",
+			}, http.StatusBadGateway, "model_failed",
+			object{"code": "model_failed", "detail": "The model refused."},
+			"In a step",
 		},
 		"an error of ours": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
 				return "Some", errors.New("secret 4711")
-			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Try again."}, "Some",
+			}, http.StatusInternalServerError, "internal",
+			object{"code": "internal", "detail": "Something went wrong on our side. Try again."},
+			"Some",
 		},
 		"a panic": {
 			func(_ context.Context, r *task.Run, _ thread.Question) (string, error) {
 				r.Delta("Before it ")
 				r.Delta("broke")
 				panic("secret 4712")
-			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Try again."}, "Before it broke",
+			}, http.StatusInternalServerError, "internal",
+			object{"code": "internal", "detail": "Something went wrong on our side. Try again."},
+			"Before it broke",
 		},
 		"a model that was too slow": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
 				return "", &core.Error{Kind: core.KindTimeout, Code: "model_timeout", Detail: "The model was silent."}
-			}, http.StatusGatewayTimeout, "model_timeout", object{"code": "model_timeout", "detail": "The model was silent."}, "",
+			}, http.StatusGatewayTimeout, "model_timeout",
+			object{"code": "model_timeout", "detail": "The model was silent."},
+			"",
 		},
 		"a search index that is not there": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
@@ -80,7 +90,9 @@ func failedTurn(t *testing.T, w *testServer) {
 		"a cap reached inside": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
 				return "", &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "The cap is reached."}
-			}, http.StatusPaymentRequired, "spend_cap_reached", object{"code": "spend_cap_reached", "detail": "The cap is reached."}, "",
+			}, http.StatusPaymentRequired, "spend_cap_reached",
+			object{"code": "spend_cap_reached", "detail": "The cap is reached."},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +106,8 @@ func failedTurn(t *testing.T, w *testServer) {
 			read := talk.ended()
 			m := read.last()
 			why, _ := m["error"].(object)
-			if m["role"] != "assistant" || m["status"] != "failed" || m["text"] != c.text || why["code"] != c.why["code"] || why["detail"] != c.why["detail"] {
+			if m["role"] != "assistant" || m["status"] != "failed" || m["text"] != c.text || why["code"] != c.why["code"] ||
+				why["detail"] != c.why["detail"] {
 				t.Errorf("the message is %v", m)
 			}
 			// The key belongs to the failed turn, which does not run again.
@@ -225,7 +238,8 @@ func deletedAgent(t *testing.T, w *testServer) {
 	steps, errSteps := w.db.TaskSteps(t.Context(), turn)
 	events, errEvents := w.db.TaskEvents(t.Context(), turn, 0, 10)
 	messages, errMessages := w.db.Messages(t.Context(), second.id, 0, 10)
-	if err := errors.Join(errSteps, errEvents, errMessages); err != nil || len(left)+len(steps)+len(events)+len(messages) > 0 {
+	if err := errors.Join(errSteps, errEvents, errMessages); err != nil ||
+		len(left)+len(steps)+len(events)+len(messages) > 0 {
 		t.Errorf("left are %v, %v, %v, %v (%v)", left, steps, events, messages, err)
 	}
 	for line := range strings.Lines(w.log.String()) {
@@ -285,7 +299,8 @@ func stateNow(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	first := c.say(s.text, "Idempotency-Key", "k", "Prefer", "wait=0").working(t)
 	again := c.say(s.text, "Idempotency-Key", "k", "Prefer", "wait=0").working(t)
-	if first.str("turnId") != again.str("turnId") || first.header.Get("Idempotent-Replayed") != "" || again.header.Get("Idempotent-Replayed") != "true" {
+	if first.str("turnId") != again.str("turnId") || first.header.Get("Idempotent-Replayed") != "" ||
+		again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%s, then %s", first.body, again.body)
 	}
 	c.say("another", "Idempotency-Key", "k").refused(t, http.StatusUnprocessableEntity, "idempotency_mismatch")
@@ -293,7 +308,8 @@ func stateNow(t *testing.T, w *testServer) {
 	c.ended()
 	c.say("in between").ok(t)
 	for range 2 {
-		if a := c.say(s.text, "Idempotency-Key", "k").ok(t); a.str("turnId") != first.str("turnId") || a.str("text") != whole {
+		a := c.say(s.text, "Idempotency-Key", "k").ok(t)
+		if a.str("turnId") != first.str("turnId") || a.str("text") != whole {
 			t.Errorf("afterwards: %s", a.body)
 		}
 	}
@@ -306,7 +322,8 @@ func refusedMessage(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	mended := func(name string) {
 		t.Helper()
-		if a := c.say("mended", "Idempotency-Key", name); a.status != http.StatusOK || a.header.Get("Idempotent-Replayed") != "" {
+		a := c.say("mended", "Idempotency-Key", name)
+		if a.status != http.StatusOK || a.header.Get("Idempotent-Replayed") != "" {
 			t.Errorf("after %s: %d %s", name, a.status, a.body)
 		}
 	}
@@ -316,8 +333,9 @@ func refusedMessage(t *testing.T, w *testServer) {
 		refused(t, http.StatusNotFound, "not_found")
 	mended("404")
 	poor := w.user(t, core.PlanNone)
-	for range 2 { // another body would be a mismatch if it were kept
-		poor.post(poor.at("/threads/thr_00000000000000000000000000/messages"), object{"text": core.NewSeed()}, "Idempotency-Key", "402").
+	for range 2 { // if the key were kept, another body would be a mismatch
+		poor.post(poor.at("/threads/thr_00000000000000000000000000/messages"), object{"text": core.NewSeed()},
+			"Idempotency-Key", "402").
 			refused(t, http.StatusPaymentRequired, "no_subscription")
 	}
 	c.begin(s)

@@ -151,7 +151,8 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 
 // tus carries out a request of the tus protocol.
 func (a *API) tus(
-	w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (status int, err error),
+	w http.ResponseWriter, r *http.Request, op core.Operation,
+	do func(context.Context, importer.UploadTarget) (status int, err error),
 ) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")

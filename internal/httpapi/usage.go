@@ -12,13 +12,17 @@ import (
 
 // GetUsage answers GET /api/account/usage.
 func (h handlers) GetUsage(ctx context.Context, p oas.GetUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Billing.Usage.Own(ctx, actor(ctx), billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Own(ctx, actor(ctx), billing.UsageQuery{
+		From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value),
+	})
 	return usageReply(r, err, true)
 }
 
 // GetAllUsage answers GET /api/admin/usage.
 func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Billing.Usage.Of(ctx, actor(ctx), p.UserId.Value, billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Of(ctx, actor(ctx), p.UserId.Value, billing.UsageQuery{
+		From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value),
+	})
 	return usageReply(r, err, p.UserId.Value != "")
 }
 
@@ -31,7 +35,9 @@ func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, 
 		From: r.From, To: r.To, By: oas.UsageReplyBy(r.By), Usage: make([]oas.UsageRow, len(r.Rows)), Searches: r.Searches,
 	}
 	for i, u := range r.Rows {
-		out.Usage[i] = oas.UsageRow{Name: u.Name, Calls: u.Calls, SpentMicros: u.Spent, EstimatedMicros: u.Estimated, ReservedMicros: u.Reserved}
+		out.Usage[i] = oas.UsageRow{
+			Name: u.Name, Calls: u.Calls, SpentMicros: u.Spent, EstimatedMicros: u.Estimated, ReservedMicros: u.Reserved,
+		}
 	}
 	if ofOne {
 		out.Spend = oas.NewOptSpend(spendOf(r.Spend))
@@ -53,7 +59,8 @@ func (a *API) serveUsageExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportUsage, func(ctx context.Context) (*File, error) {
 		query := r.URL.Query()
 		var content bytes.Buffer
-		err := a.Billing.Usage.WriteOwnCSV(ctx, actor(ctx), billing.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
+		err := a.Billing.Usage.WriteOwnCSV(ctx, actor(ctx),
+			billing.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
 		if err != nil {
 			return nil, err
 		}

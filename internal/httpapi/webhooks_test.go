@@ -38,7 +38,9 @@ func TestWebhooks(t *testing.T) {
 func (w *testServer) owner(t *testing.T) *testUser {
 	t.Helper()
 	p := w.user(t, core.PlanOpen)
-	return p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}))
+	return p.with(p.key(credential.NewKey{
+		Name: "account", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount},
+	}))
 }
 
 func webhookLife(t *testing.T, w *testServer) {
@@ -55,11 +57,13 @@ func webhookLife(t *testing.T, w *testServer) {
 	if got := made.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q", got)
 	}
-	other := p.post(webhooksPath, `{"url":"https://example.org/other","events":["turn.failed"]}`).ok(t).str("webhook", "id")
+	other := p.post(webhooksPath,
+		`{"url":"https://example.org/other","events":["turn.failed"]}`).ok(t).str("webhook", "id")
 	list := p.get(webhooksPath).ok(t)
 	at := made.str("webhook", "createdAt")
 	want := fmt.Sprintf(`{"webhooks":[{"id":"%s","url":"https://example.org/other","events":["turn.failed"],"createdAt":"%s"},`+
-		`{"id":"%s","url":"https://example.org/hook","events":["turn.completed","turn.failed"],"createdAt":"%s"}]}`, other, at, id, at)
+		`{"id":"%s","url":"https://example.org/hook","events":["turn.completed","turn.failed"],"createdAt":"%s"}]}`,
+		other, at, id, at)
 	if string(list.body) != want {
 		t.Errorf("listed %s\nwant %s", list.body, want)
 	}
@@ -146,7 +150,8 @@ func webhookOnce(t *testing.T, w *testServer) {
 	if string(first.body) != string(again.body) || again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("first %s\nagain %s", first.body, again.body)
 	}
-	p.post(webhooksPath, `{"url":"https://example.net"}`, "Idempotency-Key", "once").refused(t, 422, "idempotency_mismatch")
+	p.post(webhooksPath, `{"url":"https://example.net"}`,
+		"Idempotency-Key", "once").refused(t, 422, "idempotency_mismatch")
 	// After a crash between storing the webhook and storing its reply, a retry finds it with the same secret.
 	w.claims.hook(&w.claims.beforeFinish, "crash "+p.id, func() error { return fmt.Errorf("crash") })
 	p.post(webhooksPath, body, "Idempotency-Key", "crash "+p.id).refused(t, 500, "internal")
@@ -192,7 +197,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 
 func deliverWebhooks(t *testing.T, db *store.DB) {
 	w := newServer(t, db, "outbound-private", "on")
-	w.clock.Set(time.Now()) // the library wants the present
+	w.clock.Set(time.Now()) // the library checks the timestamp
 	type request struct {
 		header http.Header
 		body   []byte
@@ -227,7 +232,9 @@ func deliverWebhooks(t *testing.T, db *store.DB) {
 	}
 	thread := p.newThread("T")
 	sent := send("POST", p.at("/threads/"+thread+"/messages"), `{"text":"hi"}`)
-	for _, want := range []string{`"type":"webhook.test"`, `"turnId":"` + sent.str("turnId") + `","messageId":"` + sent.str("messageId") + `"`} {
+	for _, want := range []string{
+		`"type":"webhook.test"`, `"turnId":"` + sent.str("turnId") + `","messageId":"` + sent.str("messageId") + `"`,
+	} {
 		got := <-requests
 		if err := official.Verify(got.body, got.header); err != nil {
 			t.Errorf("%v: %s", err, got.body)
@@ -258,7 +265,8 @@ func deliverWebhooks(t *testing.T, db *store.DB) {
 	hooks, _ := list.value("webhooks").([]any)
 	hook, _ := hooks[0].(object)
 	last, _ := hook["lastDelivery"].(object)
-	if hook["disabledAt"] == nil || last["status"] != 410.0 || last["error"] != gone.str("detail") || last["at"] != timestampOf(w) {
+	if hook["disabledAt"] == nil || last["status"] != 410.0 || last["error"] != gone.str("detail") ||
+		last["at"] != timestampOf(w) {
 		t.Errorf("listed %s", list.body)
 	}
 	send("DELETE", webhooksPath+"/"+id, "")

@@ -10,10 +10,13 @@ import (
 func TestWholeNumberReturnsThePlainForm(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[string]string{
-		"10.0": "10", "1e1": "10", "1E+1": "10", "1.0e1": "10", "100e-1": "10", "0.1e2": "10", "-10.0": "-10", "-1e1": "-10", "0.0": "0", "-0.0": "0", "0e5": "0",
-		"1.50e1": "15", "9223372036854775807.0": "9223372036854775807", "12345678901234567e2": "1234567890123456700", "0.000e0": "0",
+		"10.0": "10", "1e1": "10", "1E+1": "10", "1.0e1": "10", "100e-1": "10", "0.1e2": "10", "-10.0": "-10", "-1e1": "-10",
+		"0.0": "0", "-0.0": "0", "0e5": "0",
+		"1.50e1": "15", "9223372036854775807.0": "9223372036854775807", "12345678901234567e2": "1234567890123456700",
+		"0.000e0": "0",
 		// In plain form already, not an integer, or too large.
-		"10": "", "-10": "", "0": "", "-0": "", "10.5": "", "1e-1": "", "0.99999999999999999999": "", "1.00000000000000000001": "", "1e20": "", "1e400": "", "1e-400": "",
+		"10": "", "-10": "", "0": "", "-0": "", "10.5": "", "1e-1": "", "0.99999999999999999999": "",
+		"1.00000000000000000001": "", "1e20": "", "1e400": "", "1e-400": "",
 		"1e99999999999999999999": "", "100000000000000000000.0": "",
 	} {
 		got, ok := wholeNumber(number)
@@ -30,7 +33,8 @@ func FuzzWholeNumber(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, number string) {
 		s := scanner{in: []byte(number)}
-		if s.number() != nil || s.at != len(number) || len(number) > 60 || strings.Count(number, "e")+strings.Count(number, "E") == 1 && len(number) > 30 {
+		if s.number() != nil || s.at != len(number) || len(number) > 60 ||
+			strings.Count(number, "e")+strings.Count(number, "E") == 1 && len(number) > 30 {
 			t.Skip("no JSON number, or too large for exact arithmetic")
 		}
 		plain, ok := wholeNumber(number)
@@ -47,7 +51,9 @@ func FuzzWholeNumber(f *testing.F) {
 
 func TestQueryArgumentsAreScalars(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]string{`10`: "10", `10.0`: "10", `1e1`: "10", `10.5`: "10.5", `"10.0"`: "10.0", `true`: "true"} {
+	for value, want := range map[string]string{
+		`10`: "10", `10.0`: "10", `1e1`: "10", `10.5`: "10.5", `"10.0"`: "10.0", `true`: "true",
+	} {
 		if got := scalar(json.RawMessage(value)); got != want {
 			t.Errorf("%s is %q in a query, want %q", value, got, want)
 		}

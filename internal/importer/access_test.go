@@ -12,7 +12,7 @@ import (
 // The protocol layers check access before they call a service; a service must not rely on that.
 func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	name := "x"
 	uploadTarget := func(op core.Operation) func(core.Actor) error {
@@ -92,7 +92,7 @@ func codeOf(err error) string {
 }
 
 // shared creates another user who has a grant for the agent.
-func (w *world) shared(g core.Grant) core.Actor {
+func (w *fixture) shared(g core.Grant) core.Actor {
 	w.t.Helper()
 	user := account.User{
 		ID: core.NewID(core.PrefixUser), Email: "other" + g.String() + "@example.org", Name: "Other",
@@ -106,13 +106,11 @@ func (w *world) shared(g core.Grant) core.Actor {
 	}
 	if g != core.GrantNone {
 		now := w.clock.Now()
-		w.must(
-			w.db.Offer(
-				w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now},
-				agent.MaxInvitations,
-			),
-		)
-		w.must(w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now))
+		offer := agent.Offer{Invitee: other.UserID, Grant: g, At: now}
+		_, err := w.db.Offer(w.t.Context(), w.actor.UserID, w.agent, offer, agent.MaxInvitations)
+		w.must(err)
+		_, err = w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now)
+		w.must(err)
 	}
 	return other
 }

@@ -15,16 +15,16 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// bucketWorld is a world with a bucket source.
-type bucketWorld struct {
-	*world
+// bucketFixture is a fixture with a bucket source.
+type bucketFixture struct {
+	*fixture
 	store *s3fake.Store
 	src   source.Source
 }
 
-func newBucketWorld(t *testing.T, change func(*source.New)) *bucketWorld {
+func newBucketFixture(t *testing.T, change func(*source.New)) *bucketFixture {
 	t.Helper()
-	b := &bucketWorld{world: newWorld(t), store: s3fake.New(t, 2)}
+	b := &bucketFixture{fixture: newFixture(t), store: s3fake.New(t, 2)}
 	n := source.New{
 		Name: "Bucket", Kind: source.KindS3, Secret: s3fake.Secret,
 		Settings: source.Settings{
@@ -42,7 +42,7 @@ func newBucketWorld(t *testing.T, change func(*source.New)) *bucketWorld {
 }
 
 // sync runs an import of the source and returns it.
-func (b *bucketWorld) sync() importer.Import {
+func (b *bucketFixture) sync() importer.Import {
 	b.t.Helper()
 	_, err := b.importer.Sync(b.t.Context(), b.actor, b.agent, b.src.ID)
 	b.must(err)
@@ -51,7 +51,7 @@ func (b *bucketWorld) sync() importer.Import {
 
 func TestABucketIsKeptUpToDate(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, nil)
+	b := newBucketFixture(t, nil)
 	for i := range 5 {
 		b.store.Put("in/"+strconv.Itoa(i)+" ä.txt", "text "+strconv.Itoa(i))
 	}
@@ -81,19 +81,19 @@ func TestABucketIsKeptUpToDate(t *testing.T) {
 
 func TestABucketThatCannotBeReadSaysWhyAndKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, nil)
+	b := newBucketFixture(t, nil)
 	b.store.Put("in/a.txt", "one")
 	b.sync()
 	truncated := func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>`)
 	}
 	for want, fault := range map[string]s3fake.Fault{
-		"s3:ListBucket":  s3fake.Refuse(http.StatusForbidden, "AccessDenied"),
-		"no such bucket": s3fake.Refuse(http.StatusNotFound, "NoSuchBucket"),
-		"clock":          s3fake.Refuse(http.StatusForbidden, "RequestTimeTooSkewed"),
-		"status 418":     s3fake.Refuse(http.StatusTeapot, "<script>"),
-		"can't be read":  s3fake.Truncate,
-		"more than a million objects":   truncated,
+		"s3:ListBucket":               s3fake.Refuse(http.StatusForbidden, "AccessDenied"),
+		"no such bucket":              s3fake.Refuse(http.StatusNotFound, "NoSuchBucket"),
+		"clock":                       s3fake.Refuse(http.StatusForbidden, "RequestTimeTooSkewed"),
+		"status 418":                  s3fake.Refuse(http.StatusTeapot, "<script>"),
+		"can't be read":               s3fake.Truncate,
+		"more than a million objects": truncated,
 		"settings.region to eu-north-1": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
 			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
@@ -117,7 +117,7 @@ func TestABucketThatCannotBeReadSaysWhyAndKeepsWhatIsThere(t *testing.T) {
 
 func TestAnObjectThatChangesOrGoesBetweenListingAndReadingIsReadAsItIs(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, nil)
+	b := newBucketFixture(t, nil)
 	listed := func(then func()) s3fake.Fault { // a listing of a.txt, followed by a change
 		return func(w http.ResponseWriter, _ *http.Request) {
 			then()
@@ -139,7 +139,7 @@ func TestAnObjectThatChangesOrGoesBetweenListingAndReadingIsReadAsItIs(t *testin
 
 func TestAnObjectThatCannotBeReadStopsNothing(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, nil)
+	b := newBucketFixture(t, nil)
 	b.store.Put("in/a.txt", "one")
 	b.store.Put("in/b.txt", "two")
 	b.store.Put("in/huge.txt", strings.Repeat("x", 9<<20))
@@ -164,7 +164,7 @@ func TestAnObjectThatCannotBeReadStopsNothing(t *testing.T) {
 
 func TestABucketNeedsBothHalvesOfItsKeyAndSettingsThatCanBe(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, nil)
+	b := newBucketFixture(t, nil)
 	for field, n := range map[string]source.New{
 		"/settings/bucket": {Settings: source.Settings{Bucket: "Not/A.Bucket"}},
 		"/settings/region": {Settings: source.Settings{Bucket: "papers", Region: "eu.evil.example/"}},

@@ -269,13 +269,15 @@ func (e feedEntry) link() string {
 func feedDate(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339, time.DateOnly, time.RFC1123Z, time.RFC1123, "2006-01-02T15:04:05"} {
-		if at, err := time.Parse(layout, s); err == nil && at.Year() > 0 && at.Year() < 10000 {
-			return at.UTC(), true
+		if at, err := time.Parse(layout, s); err == nil {
+			return at.UTC(), isYear(at.UTC().Year())
 		}
 	}
 	at, err := mail.ParseDate(s)
-	return at.UTC(), err == nil && at.Year() > 0
+	return at.UTC(), err == nil && isYear(at.UTC().Year())
 }
+
+func isYear(year int) bool { return year >= 1 && year <= 9999 }
 
 func firstOf(candidates ...string) string {
 	for _, s := range candidates {

@@ -90,7 +90,7 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 	if err != nil {
 		return nil, err
 	}
-	l := &syncQueue{service: s, src: src}
+	l := &folderListing{root: set.Path, known: known, queue: &syncQueue{service: s, src: src}}
 	if info, err := os.Stat(set.Path); err != nil || !info.IsDir() {
 		// The folder may be on a disk that is not mounted, so its documents are kept.
 		return nil, core.Conflict(
@@ -102,38 +102,65 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		name, inside := relative(set.Path, path)
-		switch {
-		case err != nil && path == set.Path:
-			return err
-		case err != nil || !inside:
-			return nil //nolint:nilerr // a subfolder that can't be listed keeps its documents
-		case strings.HasPrefix(entry.Name(), "."):
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case !entry.Type().IsRegular() || !format.Reads(name) || len(name) > maxName || !utf8.ValidString(name):
-			return nil // symbolic links are not followed, because they may lead out of the folder
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return nil //nolint:nilerr // the file was deleted since it was listed
-		}
-		l.compare(known, localFile{
-			name: name, path: path, size: info.Size(), version: strconv.FormatInt(info.ModTime().UnixNano(), 36),
-		})
-		return nil
+		return l.visit(path, entry, err)
 	})
 	if err != nil {
 		return nil, core.Conflict(
 			"folder_unreadable", "The folder can't be read. Check its permissions on the server.",
 		).Because(err)
 	}
-	for _, f := range known {
-		l.missing = append(l.missing, f)
+	l.queue.missing = l.missing()
+	return l.queue, nil
+}
+
+// folderListing compares the files below a folder with the stored ones.
+type folderListing struct {
+	root  string
+	known map[string]File // stored files that were not listed yet
+	queue *syncQueue
+	// unreadable are the subfolders that can't be listed, such as one whose disk has an error. Their files are not
+	// missing.
+	unreadable []string
+}
+
+// visit is the function of filepath.WalkDir.
+func (l *folderListing) visit(path string, entry fs.DirEntry, err error) error {
+	name, inside := relative(l.root, path)
+	switch {
+	case err != nil && path == l.root:
+		return err
+	case err != nil && inside:
+		l.unreadable = append(l.unreadable, name)
+		return nil
+	case !inside:
+		return nil
+	case strings.HasPrefix(entry.Name(), "."):
+		if entry.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	case !entry.Type().IsRegular() || !format.Reads(name) || len(name) > maxName || !utf8.ValidString(name):
+		return nil // symbolic links are not followed, because they may lead out of the folder
 	}
-	return l, nil
+	info, err := entry.Info()
+	if err != nil {
+		return nil //nolint:nilerr // the file was deleted since it was listed
+	}
+	l.queue.compare(l.known, localFile{
+		name: name, path: path, size: info.Size(), version: strconv.FormatInt(info.ModTime().UnixNano(), 36),
+	})
+	return nil
+}
+
+// missing returns the stored files that the listing lacks.
+func (l *folderListing) missing() []File {
+	var out []File
+	for name, f := range l.known {
+		if !slices.ContainsFunc(l.unreadable, func(dir string) bool { return strings.HasPrefix(name, dir+"/") }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // relative returns the path of a file relative to root, with slashes.

@@ -19,6 +19,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/importer"
@@ -32,8 +33,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a user with an agent, and the services that import into its sources.
-type world struct {
+// fixture is a user with an agent, and the services that import into its sources.
+type fixture struct {
 	t        *testing.T
 	db       *store.DB
 	tasks    *task.Engine
@@ -48,15 +49,15 @@ type world struct {
 // nothing is an engine for tests that do not search.
 type nothing struct{ source.Engine }
 
-// newWorld returns a world whose client may fetch from this machine.
-func newWorld(t *testing.T) *world {
+// newFixture returns a fixture whose client may fetch from this machine.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}))
+	return newFixtureWith(t, outbound.NewClient(outbound.Options{Private: true}))
 }
 
-func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Options)) *world {
+func newFixtureWith(t *testing.T, client *http.Client, change ...func(*importer.Options)) *fixture {
 	t.Helper()
-	w := &world{t: t, clock: testkit.NewClock()}
+	w := &fixture{t: t, clock: testkit.NewClock()}
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Log: log})
 	w.must(err)
@@ -67,15 +68,20 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
-	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
+	events := audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: events})
 	name := "Test"
 	a, err := agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	w.must(err)
 	w.agent = a.ID
-	w.tasks = task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
+	w.tasks = task.New(
+		task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond},
+	)
 	box, err := secretbox.New(make([]byte, 32), "test")
 	w.must(err)
-	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	w.sources = source.NewService(source.Deps{
+		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
+	})
 	options := importer.Options{Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20}
 	for _, f := range change {
 		f(&options)
@@ -95,14 +101,14 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 }
 
 // target returns the upload source after the access check for the owner.
-func (w *world) target() importer.UploadTarget {
+func (w *fixture) target() importer.UploadTarget {
 	w.t.Helper()
 	to, err := w.importer.UploadTarget(w.t.Context(), w.actor, core.OpUploadFiles, w.agent, w.upload.ID)
 	w.must(err)
 	return to
 }
 
-func (w *world) must(err error) {
+func (w *fixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -110,7 +116,7 @@ func (w *world) must(err error) {
 }
 
 // put uploads a file and waits for the import that reads it.
-func (w *world) put(name, content string) importer.Import {
+func (w *fixture) put(name, content string) importer.Import {
 	w.t.Helper()
 	_, err := w.importer.UploadFile(w.t.Context(), w.target(), name, strings.NewReader(content))
 	w.must(err)
@@ -119,7 +125,7 @@ func (w *world) put(name, content string) importer.Import {
 }
 
 // imported waits for the imports of a source and returns the latest.
-func (w *world) imported(sourceID string) importer.Import {
+func (w *fixture) imported(sourceID string) importer.Import {
 	w.t.Helper()
 	for {
 		active, err := w.db.ActiveTask(w.t.Context(), sourceID)
@@ -136,7 +142,7 @@ func (w *world) imported(sourceID string) importer.Import {
 }
 
 // documents returns the texts of a source's documents by external id.
-func (w *world) documents(sourceID string) map[string]string {
+func (w *fixture) documents(sourceID string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	for d, err := range w.db.ScanDocuments(w.t.Context(), sourceID) {
@@ -146,7 +152,7 @@ func (w *world) documents(sourceID string) map[string]string {
 	return out
 }
 
-func (w *world) same(what string, got, want any) {
+func (w *fixture) same(what string, got, want any) {
 	w.t.Helper()
 	if got != want {
 		w.t.Errorf("%s: got %+v, want %+v", what, got, want)
@@ -155,7 +161,7 @@ func (w *world) same(what string, got, want any) {
 
 func TestAFileThatComesAgainUnchangedIsPassedOver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	first := w.put("notes/a.md", "# A\n\none")
 	w.same("documents", first.Documents, importer.DocumentCounts{Added: 1})
 	w.same("state", first.State, task.StateComplete)
@@ -169,7 +175,7 @@ func TestAFileThatComesAgainUnchangedIsPassedOver(t *testing.T) {
 
 func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.put("a.jsonl", `{"id":"1","text":"one"}`+"\n"+`{"id":"2","text":"two"}`)
 	w.put("b.jsonl", `{"id":"3","text":"three"}`)
 	got := w.put("a.jsonl", `{"id":"2","text":"two"}`+"\n"+`{"id":"4","text":"four"}`)
@@ -187,7 +193,7 @@ func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
 
 func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, content := range map[string]string{
 		"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken",
 	} {
@@ -218,7 +224,7 @@ func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 
 func TestAnArchiveIsUnpacked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, name := range []string{"a.txt", "deep/b.md"} {
@@ -248,7 +254,7 @@ func (c cutOff) Read(p []byte) (int, error) {
 
 func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	content := "A long text.\n\n" + strings.Repeat("More of it. ", 300_000)
 	u, err := w.importer.CreateUpload(t.Context(), w.target(), "long.txt", int64(len(content)))
 	w.must(err)
@@ -278,7 +284,7 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 
 func TestFilesThatAreTooLargeOrUnsupportedAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 9<<20)
 	if !core.IsKind(err, core.KindTooLarge) {
 		t.Errorf("too large: %v", err)
@@ -299,7 +305,7 @@ func TestFilesThatAreTooLargeOrUnsupportedAreRefused(t *testing.T) {
 }
 
 // roomFor gives the owner a plan with a storage limit.
-func (w *world) roomFor(bytes int64) {
+func (w *fixture) roomFor(bytes int64) {
 	w.t.Helper()
 	w.must(
 		w.db.PutPlan(
@@ -312,7 +318,7 @@ func (w *world) roomFor(bytes int64) {
 
 func TestUploadBeyondTheStorageLimitIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.roomFor(30)
 	refused := func(what string, err error) {
 		t.Helper()
@@ -334,7 +340,7 @@ func TestUploadBeyondTheStorageLimitIsRefusedBeforeItsBody(t *testing.T) {
 
 func TestImportStopsAtTheStorageLimitAndKeepsItsDocuments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
 		w.must(os.WriteFile(filepath.Join(dir, name+".txt"), []byte("Twenty letters, all."), 0o600))
@@ -363,7 +369,7 @@ func TestImportStopsAtTheStorageLimitAndKeepsItsDocuments(t *testing.T) {
 
 func TestUploadBeyondTheStorageLimitIsDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	// An archive may unpack to more than its size.
 	w.roomFor(2000)
 	var archive bytes.Buffer
@@ -382,7 +388,7 @@ func TestUploadBeyondTheStorageLimitIsDeleted(t *testing.T) {
 
 func TestAFolderIsKeptUpToDate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	write := func(name, content string) {
 		t.Helper()
@@ -434,15 +440,21 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	}
 }
 
-const rss = `<?xml version="1.0"?><rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>News</title>
-<item><title>First &amp; last</title><link>https://example.org/1</link><guid>1</guid><dc:creator>Ada</dc:creator><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate><description>&lt;p&gt;Some &lt;b&gt;text&lt;/b&gt;.&lt;/p&gt;</description></item></channel></rss>`
+const rss = `<?xml version="1.0"?><rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<channel><title>News</title>
+<item><title>First &amp; last</title><link>https://example.org/1</link><guid>1</guid>
+<dc:creator>Ada</dc:creator><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate>
+<description>&lt;p&gt;Some &lt;b&gt;text&lt;/b&gt;.&lt;/p&gt;</description></item></channel></rss>`
 
-const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title><entry><id>tag:2</id><title>Second</title><link rel="self" href="https://example.org/x"/><link href="https://example.org/2"/>
-<author><name>Alan</name></author><updated>2020-01-02T03:04:05Z</updated><content type="xhtml"><div><p>Body <i>here</i></p></div></content></entry></feed>`
+const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title>
+<entry><id>tag:2</id><title>Second</title><link rel="self" href="https://example.org/x"/>
+<link href="https://example.org/2"/>
+<author><name>Alan</name></author><updated>2020-01-02T03:04:05Z</updated>
+<content type="xhtml"><div><p>Body <i>here</i></p></div></content></entry></feed>`
 
 func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var gone atomic.Bool
 	var unchanged atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
@@ -528,7 +540,7 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 
 func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	events, err := w.importer.Events(t.Context(), w.actor, w.agent, w.upload.ID, nil)
 	w.must(err)
 	_, err = w.importer.UploadFile(t.Context(), w.target(), "a.txt", strings.NewReader("A text."))

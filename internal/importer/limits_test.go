@@ -19,7 +19,7 @@ func TestAFileOverALimitIsReportedWithTheLimitItsValueAndTheSetting(t *testing.T
 	t.Parallel()
 	limits := budget.Default
 	limits.Unpacked, limits.Entries = 32<<20, 1000
-	w := newWorldWith(t, nil, func(o *importer.Options) { o.Limits.Limits = limits })
+	w := newFixtureWith(t, nil, func(o *importer.Options) { o.Limits.Limits = limits })
 	const advice = "; split it, or ask the operator to raise the setting "
 	for _, c := range hostile.Cases() {
 		want, is := map[string]string{
@@ -58,7 +58,7 @@ func TestImportsOverTheLimitWaitAndAreShownAsWaiting(t *testing.T) {
 		_, _ = fmt.Fprint(rw, "A page.")
 	}))
 	t.Cleanup(site.Close)
-	w := newWorldWith(
+	w := newFixtureWith(
 		t, outbound.NewClient(outbound.Options{Private: true}),
 		func(o *importer.Options) { o.PerUser, o.PerNode = 1, 4 },
 	)
@@ -99,7 +99,7 @@ func TestAFeedOfMillionsOfEntriesIsReadUpToItsLimit(t *testing.T) {
 		http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(rw, bombs[r.URL.Path]) }),
 	)
 	t.Cleanup(site.Close)
-	w := newWorld(t)
+	w := newFixture(t)
 	for path, failed := range map[string]int{"/json": 0, "/rss": 1} {
 		src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{
 			Name: path, Kind: source.KindFeed, Settings: source.Settings{URL: site.URL + path},

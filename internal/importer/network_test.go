@@ -21,7 +21,7 @@ import (
 )
 
 // fill creates a source, imports it and returns the import.
-func (w *world) fill(n source.New) (source.Source, importer.Import) {
+func (w *fixture) fill(n source.New) (source.Source, importer.Import) {
 	w.t.Helper()
 	src, err := w.sources.Add(w.t.Context(), w.actor, w.agent, n)
 	w.must(err)
@@ -44,7 +44,7 @@ func TestNoKindReachesAPrivateAddressUnlessTheInstallationAllowsIt(t *testing.T)
 	var asked atomic.Int32
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(private.Close)
-	w := newWorldWith(t, outbound.NewClient(outbound.Options{}))
+	w := newFixtureWith(t, outbound.NewClient(outbound.Options{}))
 	for _, n := range kindsThatFetch(private.URL) {
 		_, got := w.fill(n)
 		if len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Reason, "is not allowed") {
@@ -59,7 +59,7 @@ func TestNoKindTellsAPrivateNameFromAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-		w := newWorldWith(t, outbound.NewClient(outbound.Options{Resolver: testkit.FakeResolver(t, answers...)}))
+		w := newFixtureWith(t, outbound.NewClient(outbound.Options{Resolver: testkit.FakeResolver(t, answers...)}))
 		for _, n := range kindsThatFetch("http://intranet.example.org") {
 			_, got := w.fill(n)
 			if len(got.Errors) != 1 {
@@ -88,7 +88,7 @@ func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
 		http.Redirect(res, req, strings.Replace(other.URL, "http://", "http://user:pass@", 1)+"/", http.StatusFound)
 	}))
 	t.Cleanup(site.Close)
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, n := range kindsThatFetch(site.URL) {
 		if _, got := w.fill(n); len(got.Errors) != 1 {
 			t.Errorf("%s: %+v", n.Kind, got)
@@ -108,7 +108,7 @@ func TestNoKindFollowsARedirectToARefusedAddress(t *testing.T) {
 		http.Redirect(res, req, "http://169.254.169.254/latest/meta-data/", http.StatusFound)
 	}))
 	t.Cleanup(site.Close)
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, n := range kindsThatFetch(site.URL) {
 		src, got := w.fill(n)
 		if len(got.Errors) != 1 || got.Documents.Added != 0 || len(w.documents(src.ID)) != 0 {
@@ -142,7 +142,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	w := newWorld(t)
+	w := newFixture(t)
 	urls := []string{site.URL + "/a", site.URL + "/b", site.URL + "/moved", site.URL + "/private/a"}
 	src, got := w.fill(source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
 	w.same("files", got.Files, importer.FileCounts{Total: 4, Done: 4, Failed: 2})
@@ -187,7 +187,7 @@ func TestTotalsOfAResumedImportCoverAllFiles(t *testing.T) {
 		_, _ = io.WriteString(res, "Page "+req.URL.Path)
 	}))
 	t.Cleanup(site.Close)
-	w := newWorld(t)
+	w := newFixture(t)
 	urls := make([]string, all)
 	for i := range urls {
 		urls[i] = fmt.Sprintf("%s/%03d", site.URL, i)
@@ -204,7 +204,9 @@ func TestTotalsOfAResumedImportCoverAllFiles(t *testing.T) {
 	first := served.Load()
 	close(release)
 	log := slog.New(slog.DiscardHandler)
-	w.tasks = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
+	w.tasks = task.New(
+		task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond},
+	)
 	w.importer = importer.NewService(
 		importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log},
 		importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})},
@@ -224,7 +226,7 @@ func TestTotalsOfAResumedImportCoverAllFiles(t *testing.T) {
 
 func TestAFileWithALongNameIsReadAndKeepsIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	name := strings.Repeat("ä", 190) + ".html" // longer than file systems allow
 	got := w.put(name, "<p>A page without a title.")
 	w.same("documents", got.Documents, importer.DocumentCounts{Added: 1})
@@ -233,7 +235,7 @@ func TestAFileWithALongNameIsReadAndKeepsIt(t *testing.T) {
 
 func TestABucketIsReachedWhereTheInstallationAllowsIt(t *testing.T) {
 	t.Parallel()
-	b := newBucketWorld(t, func(n *source.New) { n.Settings.Prefix = "" })
+	b := newBucketFixture(t, func(n *source.New) { n.Settings.Prefix = "" })
 	b.store.Put("a.txt", "one")
 	b.same("documents", b.sync().Documents, importer.DocumentCounts{Added: 1})
 	for _, asked := range b.store.Asked() {

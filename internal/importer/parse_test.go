@@ -9,7 +9,8 @@ import (
 func TestAJSONFeedGivesItsEntries(t *testing.T) {
 	t.Parallel()
 	docs, err := parseFeed(t.Context(), []byte(` {"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [
-		{"id": "1", "url": "https://example.org/1", "title": "First &amp; last", "content_html": "<p>Some <b>text</b>.</p>", "date_published": "2019-04-05T10:00:00Z", "authors": [{"name": "Ada"}]},
+		{"id": "1", "url": "https://example.org/1", "title": "First &amp; last", 
+		"content_html": "<p>Some <b>text</b>.</p>", "date_published": "2019-04-05T10:00:00Z", "authors": [{"name": "Ada"}]},
 		{"id": 2, "external_url": "https://example.org/2", "content_text": "if a < b\nthen", "author": {"name": "Alan"}},
 		{"title": "no id, no address, but a title"}, {"id": "4"}]}`))
 	if err != nil || len(docs) != 3 {
@@ -34,7 +35,8 @@ func TestAJSONFeedGivesItsEntries(t *testing.T) {
 
 func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	t.Parallel()
-	const entities = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>`
+	const entities = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c ` +
+		`"&b;&b;&b;&b;&b;&b;&b;&b;">]>`
 	docs, err := parseFeed(
 		t.Context(), []byte(entities+`<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`),
 	)
@@ -69,8 +71,10 @@ func TestFeedParserStopsAfterTheMaximumOfEntries(t *testing.T) {
 
 func FuzzFeed(f *testing.F) {
 	for _, s := range []string{
-		`<rss><channel><title>N</title><item><guid>1</guid><title>T</title><description>&lt;p&gt;x</description><pubDate>Fri, 05 Apr 2019 10:00:00 GMT</pubDate></item></channel></rss>`,
-		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>T</title><content type="xhtml"><div>x</div></content><updated>2020-01-02T03:04:05Z</updated></entry></feed>`,
+		`<rss><channel><title>N</title><item><guid>1</guid><title>T</title><description>&lt;p&gt;x</description><pubDate>` +
+			`Fri, 05 Apr 2019 10:00:00 GMT</pubDate></item></channel></rss>`,
+		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>T</title><content ` +
+			`type="xhtml"><div>x</div></content><updated>2020-01-02T03:04:05Z</updated></entry></feed>`,
 		`<?xml version="1.0" encoding="latin1"?><RDF><item><title>` + "\xe4" + `</title></item></RDF>`,
 		`{"version":"https://jsonfeed.org/version/1","title":"N","items":[{"id":1,"content_text":"x\u0000"}]}`,
 		`<rss>&#0;&c;<item>`, "{", "",
@@ -101,7 +105,8 @@ func FuzzFeed(f *testing.F) {
 
 func TestRobotsAreObeyedAsRFC9309Says(t *testing.T) {
 	t.Parallel()
-	const text = "\ufeff# a comment\r\nUser-agent: other\nUser-Agent: CARREL # us\nDisallow: /private\nAllow: /private/open$\nDisallow: /*.pdf$\nDisallow: /q?x=\nDisallow: /%7Ehome\nDisallow:\n" +
+	const text = "\ufeff# a comment\r\nUser-agent: other\nUser-Agent: CARREL # us\nDisallow: /private\n" +
+		"Allow: /private/open$\nDisallow: /*.pdf$\nDisallow: /q?x=\nDisallow: /%7Ehome\nDisallow:\n" +
 		"Sitemap: https://example.org/sitemap.xml\nUser-agent: *\nDisallow: /\nUser-agent: Carrel\nDisallow: /more*end\n"
 	own := parseRobots(text, "Carrel")
 	for path, want := range map[string]bool{

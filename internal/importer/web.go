@@ -202,7 +202,8 @@ func (s *Service) send(ctx context.Context, address, version string) (*http.Resp
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set(
 		"Accept",
-		"text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.1",
+		"text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, "+
+			"*/*;q=0.1",
 	)
 	if len(version) > 5 {
 		switch version[:5] {

@@ -5,6 +5,9 @@ package language
 type Abbreviations struct {
 	// Never are abbreviations that never end a sentence: titles before a name, "e.g.".
 	Never string
+	// Titles never end a sentence if they are capitalized: "Gen." is a general, "gen." ends a sentence. Languages that
+	// write titles in lower case list them in Never.
+	Titles string
 	// Numbered are abbreviations before a number, and ordinary words elsewhere: "no.", "fig.", "Mar.".
 	Numbered string
 	// Either are abbreviations that may end a sentence, so that the next word decides.
@@ -15,9 +18,6 @@ type Abbreviations struct {
 	Ordinals bool
 }
 
-// Titles are abbreviations only if they are capitalized: "Gen." is a general, "gen." ends a sentence.
-const Titles = titleNever
-
 // The abbreviations of scholarly writing in all languages with Latin letters.
 const (
 	scholarlyNever    = `e.g eg i.e ie cf viz ibid ed eds resp incl esp vs v`
@@ -27,8 +27,8 @@ const (
 		a.d b.c.e c.e ph.d m.d b.a m.a u.s u.k u.n e.u a.m p.m`
 )
 
-const titleNever = `mr mrs ms messrs dr drs prof st ste mt ft gen col lt maj sgt cpl cpt capt cmdr adm rev hon sen rep
-	gov pres msgr supt ph`
+const englishTitles = `mr mrs ms messrs dr drs prof st ste mt ft gen col lt maj sgt cpl cpt capt cmdr adm rev hon sen
+	rep gov pres msgr supt ph`
 
 const englishMonths = `jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun`
 

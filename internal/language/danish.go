@@ -16,7 +16,7 @@ var danishLanguage = &Language{
 		ville vores være været`,
 	Letters: "æøå",
 	Abbreviations: &Abbreviations{
-		Never:    scholarlyNever + ` f.eks bl.a dvs d.v.s s.k pga ca inkl hr fr`,
+		Never:    scholarlyNever + ` f.eks bl.a dvs d.v.s s.k pga ca inkl hr fr prof dr`,
 		Numbered: scholarlyNumbered + ` nr s kap`,
 		Either:   scholarlyEither + ` osv m.m m.fl o.l`,
 		Openers: `den det de en et denne dette disse han hun vi jeg sin sit i på af for med til fra om under over efter

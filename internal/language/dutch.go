@@ -14,7 +14,8 @@ var dutchLanguage = &Language{
 		of om omdat onder ons ook op over te tegen tot tussen uit u van veel voor waar waarom wanneer waren was wat we
 		wel welk welke werd werden wie wij wil worden wordt zal ze zich zij zijn zo zou zonder zoals`,
 	Abbreviations: &Abbreviations{
-		Never: scholarlyNever + " " + titleNever + ` dhr mevr mw drs ir ing bijv bv d.w.z o.a m.a.w t.a.v i.p.v z.g
+		Titles: englishTitles,
+		Never: scholarlyNever + ` dhr mevr mw drs ir ing bijv bv d.w.z o.a m.a.w t.a.v i.p.v z.g
 			zgn resp`,
 		Numbered: scholarlyNumbered + ` nr blz afb hfst jan feb mrt apr jun jul aug sep okt nov dec`,
 		Either:   scholarlyEither + ` enz e.d n.chr v.chr`,

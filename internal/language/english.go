@@ -15,7 +15,8 @@ var englishLanguage = &Language{
 		they this to was will with what which how who does do did has have had from can we our its were been i me about
 		between than also where when why would could should may any some`,
 	Abbreviations: &Abbreviations{
-		Never:    scholarlyNever + " " + titleNever,
+		Never:    scholarlyNever,
+		Titles:   englishTitles,
 		Numbered: scholarlyNumbered + " " + englishMonths,
 		Either:   scholarlyEither + ` mass calif pa va ave blvd rd min max avg temp`,
 		Openers:  englishOpeners,

@@ -19,7 +19,8 @@ var germanLanguage = &Language{
 		wie wieso will wir wird wo wurde wurden würde zu zum zur zwischen`,
 	Letters: "äöüß",
 	Abbreviations: &Abbreviations{
-		Never: scholarlyNever + " " + titleNever + ` hr fr frl z.b z b d.h d u.a u bzw vgl sog bspw ggf evtl inkl exkl
+		Titles: englishTitles,
+		Never: scholarlyNever + ` hr fr frl z.b z b d.h d u.a u bzw vgl sog bspw ggf evtl inkl exkl
 			insb insbes einschl allg dipl ing geb gest lat engl franz griech dt m.e i.d.r s.o s.u`,
 		Numbered: scholarlyNumbered + ` s abs abb kap nr jg jh h anm bd bde str tel jan feb febr apr jun jul aug sep
 			sept okt nov dez`,
@@ -46,12 +47,13 @@ var germanLanguage = &Language{
 			autoren entdeckte entdeckt entwickelte entwickelt veröffentlicht beschrieben geschah`,
 	},
 	Phrases: &Phrases{
-		Answered:    "Zitate aus deinen Quellen:",
-		Closest:     "Die nächsten Stellen; vielleicht beantworten sie das nicht:",
-		Lacking:     "Nicht in der besten Stelle: %s.",
-		Unanswered:  "Das Modell fand in den gelesenen Stellen keine Antwort.",
-		Failed:      "Das Modell hat nicht geantwortet; dies sind Zitate aus deinen Quellen. (%s)",
-		PartialCap:  "Diese Antwort ist unvollständig, weil die Ausgabengrenze erreicht ist. Dies sind Zitate aus deinen Quellen:",
+		Answered:   "Zitate aus deinen Quellen:",
+		Closest:    "Die nächsten Stellen; vielleicht beantworten sie das nicht:",
+		Lacking:    "Nicht in der besten Stelle: %s.",
+		Unanswered: "Das Modell fand in den gelesenen Stellen keine Antwort.",
+		Failed:     "Das Modell hat nicht geantwortet; dies sind Zitate aus deinen Quellen. (%s)",
+		PartialCap: "Diese Antwort ist unvollständig, weil die Ausgabengrenze erreicht ist. Dies sind Zitate aus deinen " +
+			"Quellen:",
 		PartialTime: "Diese Antwort ist unvollständig, weil die Zeit nicht reichte. Dies sind Zitate aus deinen Quellen:",
 		NoSources:   "Dieser Agent hat noch keine Quellen, es gibt also nichts, woraus er antworten könnte.",
 		NoDocuments: "In %s sind noch keine Dokumente, es gibt also nichts, woraus zu antworten wäre.",

@@ -16,7 +16,7 @@ var swedishLanguage = &Language{
 		vilken vilket vill år är över`,
 	Letters: "åäö",
 	Abbreviations: &Abbreviations{
-		Never:    scholarlyNever + ` t.ex bl.a d.v.s dvs s.k p.g.a m.a.o f.d ev inkl`,
+		Never:    scholarlyNever + ` t.ex bl.a d.v.s dvs s.k p.g.a m.a.o f.d ev inkl prof dr`,
 		Numbered: scholarlyNumbered + ` nr s sid kap`,
 		Either:   scholarlyEither + ` osv m.m m.fl o.d`,
 		Openers: `den det de en ett denna detta dessa han hon vi jag sin sitt i på av för med till från om under över

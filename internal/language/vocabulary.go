@@ -3,7 +3,7 @@ package language
 // Vocabulary holds the words of a language, in lower case, that indicate the kind of a question and of its answer.
 // German has no Who and Where: all its nouns are capitalized, so that names cannot be told from other words.
 type Vocabulary struct {
-	// HowMany, When, Who, Where and Why are question phrases without accents, separated by bars.
+	// HowMany, When, Who, Where and Why are question phrases, separated by bars.
 	HowMany, When, Who, Where, Why string
 	// Numbers, Dates and Causes are words of an answer to HowMany, When and Why.
 	Numbers, Dates, Causes string

@@ -150,7 +150,8 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	}
 	srv.service.Routes(mux, srv.pages)
 	srv.credentials = credential.NewService(credential.Deps{
-		Store: db, Clock: srv.clock, Audit: srv.deps.Audit, HashKey: secret, Agents: agent.NewService(agent.Deps{Store: db, Clock: srv.clock}),
+		Store: db, Clock: srv.clock, Audit: srv.deps.Audit, HashKey: secret,
+		Agents: agent.NewService(agent.Deps{Store: db, Clock: srv.clock, Audit: srv.deps.Audit}),
 		Grants: srv.service, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
 		OAuth: credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(srv.issuer)},
 	})

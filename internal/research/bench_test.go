@@ -38,7 +38,9 @@ func BenchmarkTurn(b *testing.B) {
 			w := newFixture(b)
 			w.nothing = func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 				for range c.steps {
-					if _, err := r.Step(ctx, "nothing", "", func(context.Context, *task.Step) ([]byte, error) { return nil, nil }); err != nil {
+					if _, err := r.Step(ctx, "nothing", "", func(context.Context, *task.Step) ([]byte, error) {
+						return nil, nil
+					}); err != nil {
 						return task.Outcome{}, err
 					}
 				}

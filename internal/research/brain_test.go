@@ -84,7 +84,9 @@ func quotes(list ...quote) func(modelfake.Request) modelfake.Reply {
 }
 
 var (
-	fenced   = regexp.MustCompile(`(?s)<(text-[A-Z2-7]+) kind="(\w+)[^"]*"(?: number="(\d+)")?>\n(.*?)\n</(text-[A-Z2-7]+)>`)
+	fenced = regexp.MustCompile(
+		`(?s)<(text-[A-Z2-7]+) kind="(\w+)[^"]*"(?: number="(\d+)")?>\n(.*?)\n</(text-[A-Z2-7]+)>`,
+	)
 	sentence = regexp.MustCompile(`(?s)^.*?[.!?](\s|$)`)
 )
 

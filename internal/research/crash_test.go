@@ -100,7 +100,8 @@ func TestKillBetweenStagesRepeatsNoPaidCall(t *testing.T) {
 	w, s := start(t)
 	whole := w.ask(ask)
 	paid := stages(s)
-	if want := []string{"plan", "evidence", "plan", "answer", "repair"}; !slices.Equal(paid, want) || whole.Text != "It was built in 1850 [1]. It is of stone [1]." {
+	if want := []string{"plan", "evidence", "plan", "answer", "repair"}; !slices.Equal(paid, want) ||
+		whole.Text != "It was built in 1850 [1]. It is of stone [1]." {
 		t.Fatalf("asked for %q and answered %q", paid, whole.Text)
 	}
 	for after := 1; after <= len(whole.steps); after++ {

@@ -37,7 +37,8 @@ func faults() map[string]func(modelfake.Reply) modelfake.Reply {
 		},
 	}
 	for name, end := range map[string]modelfake.End{
-		"cut": modelfake.Cut, "unterminated": modelfake.Unterminated, "no reason": modelfake.NoReason, "broken": modelfake.Broken,
+		"cut": modelfake.Cut, "unterminated": modelfake.Unterminated, "no reason": modelfake.NoReason,
+		"broken":      modelfake.Broken,
 		"broken late": modelfake.BrokenLate, "reset": modelfake.Reset, "hangs": modelfake.Hangs, "garbage": modelfake.Garbage,
 	} {
 		out[name] = func(r modelfake.Reply) modelfake.Reply { r.End = end; return r }
@@ -147,9 +148,14 @@ func TestACharacterThatComesInHalvesIsShownWhole(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	w.fake(brain{answer: func(modelfake.Request) modelfake.Reply {
-		return modelfake.Reply{Text: []string{"It cost 5 \xe2", "\x82", "\xac, they say, and na\xc3", "\xafve it was [1]", ". ", "It is of stone [1]. "}}
+		return modelfake.Reply{
+			Text: []string{
+				"It cost 5 \xe2", "\x82", "\xac, they say, and na\xc3", "\xafve it was [1]", ". ", "It is of stone [1]. ",
+			},
+		}
 	}, repair: says("")})
-	if got := w.ask(aboutBridge); !utf8.ValidString(got.shown) || strings.Contains(got.shown+got.Text, "\uFFFD") || !strings.Contains(got.Text+got.shown, "stone") {
+	if got := w.ask(aboutBridge); !utf8.ValidString(got.shown) || strings.Contains(got.shown+got.Text, "\uFFFD") ||
+		!strings.Contains(got.Text+got.shown, "stone") {
 		t.Errorf("readers saw %q, and the reply is %q", got.shown, got.Text)
 	}
 }
@@ -159,7 +165,8 @@ func TestAModelThatFailsWithNothingFoundFailsTheTurn(t *testing.T) {
 	w := bridges(t)
 	w.fake(brain{plan: func(modelfake.Request) modelfake.Reply { return modelfake.Refuse(401, "") }})
 	got := w.ask("Penguins?")
-	if got.task.State != task.StateFailed || got.task.ErrorCode != "model_failed" || !strings.Contains(got.task.ErrorDetail, "CARREL_MODEL_API_KEY") {
+	if got.task.State != task.StateFailed || got.task.ErrorCode != "model_failed" ||
+		!strings.Contains(got.task.ErrorDetail, "CARREL_MODEL_API_KEY") {
 		t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)
 	}
 }

@@ -174,7 +174,9 @@ func (w *fixture) fake(b brain) *modelfake.Server {
 func (w *fixture) answerer() *research.Agent {
 	return research.New(research.Deps{
 		Search: w, Documents: w, Conversation: w, Memories: w, Agents: w, Spend: &w.purse,
-		Model: w.model, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+		Model: w.model, Clock: w.clock, Log: slog.New(
+			slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}),
+		),
 	}, w.options)
 }
 
@@ -215,7 +217,10 @@ func (w *fixture) start(around func(task.Store) task.Store) *task.Engine {
 // engine runs the turns of all fixtures, which it finds by agent.
 func (w *fixture) engine(s task.Store, worlds ...*fixture) *task.Engine {
 	w.t.Helper()
-	e := task.New(task.Deps{Store: s, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond, EventBatchDelay: time.Millisecond, Grace: time.Second})
+	e := task.New(
+		task.Deps{Store: s, Clock: w.clock, Log: slog.New(slog.DiscardHandler)},
+		task.Options{SingleNode: true, Poll: 20 * time.Millisecond, EventBatchDelay: time.Millisecond, Grace: time.Second},
+	)
 	answerers := map[string]*research.Agent{}
 	for _, each := range worlds {
 		answerers[each.agent.ID] = each.answerer()
@@ -386,7 +391,8 @@ func (w *fixture) library(r search.Query) (source.Found, error) {
 	terms := termsOf(a, r.Text)
 	var hits []source.Card
 	for _, d := range w.docs {
-		if len(r.Sources) > 0 && !slices.Contains(r.Sources, d.SourceID) || r.FromYear != 0 && d.Year < r.FromYear || r.ToYear != 0 && d.Year > r.ToYear {
+		if len(r.Sources) > 0 && !slices.Contains(r.Sources, d.SourceID) || r.FromYear != 0 && d.Year < r.FromYear ||
+			r.ToYear != 0 && d.Year > r.ToYear {
 			continue
 		}
 		best := source.Card{Document: d}

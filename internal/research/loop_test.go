@@ -22,9 +22,23 @@ import (
 // bridges returns a library in which two documents answer.
 func bridges(t testing.TB) *fixture {
 	w := newFixture(t)
-	w.put(source.Document{Title: "The old bridge", Year: 1900, DOI: "10.1/a", Text: "The old bridge was built of stone in 1850. It has three arches."})
-	w.put(source.Document{Title: "Masons", URL: "https://example.org/m", Text: "Masons from Bergen built the old bridge. They were paid in fish."})
-	w.put(source.Document{Title: "Ferries", SourceID: "src_a", Text: "Before the old bridge, a ferry crossed the river. It was slow."})
+	w.put(
+		source.Document{
+			Title: "The old bridge", Year: 1900, DOI: "10.1/a",
+			Text: "The old bridge was built of stone in 1850. It has three arches.",
+		},
+	)
+	w.put(
+		source.Document{
+			Title: "Masons", URL: "https://example.org/m",
+			Text: "Masons from Bergen built the old bridge. They were paid in fish.",
+		},
+	)
+	w.put(
+		source.Document{
+			Title: "Ferries", SourceID: "src_a", Text: "Before the old bridge, a ferry crossed the river. It was slow.",
+		},
+	)
 	w.options.Prices = model.Prices{Default: &model.Price{In: 1_000_000, Out: 2_000_000}}
 	return w
 }
@@ -43,29 +57,37 @@ func TestAModelAnswersFromQuotesThatWereChecked(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	s := w.fake(brain{
-		plan:     plans("old bridge masons", "ferry river"),
-		evidence: quotes(quote{1, "The old bridge was built of stone in 1850.", 10}, quote{2, "Masons from Bergen built the old bridge.", 8}, quote{3, "Before the old bridge, a ferry crossed the river.", 5}),
-		answer:   says("It was built in 1850 [1], by masons from Bergen [2]. Nobody doubts it."),
+		plan: plans("old bridge masons", "ferry river"),
+		evidence: quotes(
+			quote{1, "The old bridge was built of stone in 1850.", 10}, quote{2, "Masons from Bergen built the old bridge.", 8},
+			quote{3, "Before the old bridge, a ferry crossed the river.", 5},
+		),
+		answer: says("It was built in 1850 [1], by masons from Bergen [2]. Nobody doubts it."),
 	})
 	got := w.ask(aboutBridge)
 	w.holds(got)
 	if got.Text != "It was built in 1850 [1], by masons from Bergen [2]. Nobody doubts it." || got.shown != got.Text {
 		t.Errorf("the reply is %q, and readers of the stream saw %q", got.Text, got.shown)
 	}
-	if len(got.Citations) != 2 || got.Citations[0].Quote != "The old bridge was built of stone in 1850." || got.Citations[0].DOI != "10.1/a" || got.Citations[1].URL != "https://example.org/m" {
+	if len(got.Citations) != 2 || got.Citations[0].Quote != "The old bridge was built of stone in 1850." ||
+		got.Citations[0].DOI != "10.1/a" || got.Citations[1].URL != "https://example.org/m" {
 		t.Errorf("cited %+v", got.Citations)
 	}
 	if len(got.Checks) != 1 || got.Checks[0].State != thread.Supported {
 		t.Errorf("checked %+v", got.Checks)
 	}
-	want := []string{"Reading the question", "Planning the search", "Searching 2 sources", "Reading 3 documents", "Choosing quotes", "Writing the answer", "Checking citations"}
+	want := []string{
+		"Reading the question", "Planning the search", "Searching 2 sources", "Reading 3 documents", "Choosing quotes",
+		"Writing the answer", "Checking citations",
+	}
 	if !slices.Equal(got.steps, want) {
 		t.Errorf("the steps were %q", got.steps)
 	}
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "answer"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if u := got.Usage; u == nil || u.Model != "fake-1" || u.InputTokens == 0 || u.CostMicros != u.InputTokens+2*u.OutputTokens || u.Estimated {
+	if u := got.Usage; u == nil || u.Model != "fake-1" || u.InputTokens == 0 ||
+		u.CostMicros != u.InputTokens+2*u.OutputTokens || u.Estimated {
 		t.Errorf("used %+v", u)
 	}
 	if w.purse.spent != got.Usage.CostMicros || w.purse.reserved != 0 || w.purse.settled != 3 {
@@ -90,13 +112,28 @@ func TestAPlanIsTakenInAnyForm(t *testing.T) {
 		plan string
 		want []search.Query
 	}{
-		"a code fence":       {"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900,\"toYear\":1850}]}\n```", []search.Query{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}}},
-		"texts alone":        {`{"queries":["ferry"," river \n boats "]}`, []search.Query{{Text: "ferry"}, {Text: "river boats"}}},
-		"numbers as texts":   {`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`, []search.Query{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}}},
-		"broken off":         {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []search.Query{{Text: "ferry"}}},
-		"no JSON":            {"I would search for the ferry.", nil},
-		"nonsense":           {`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`, []search.Query{{Text: "ferry"}}},
-		"far too many":       {`{"queries":["a1","b2","c3","d4","e5","f6"]}`, []search.Query{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}}},
+		"a code fence": {
+			"Sure!\n```json\n{\"question\":\"q\",\"queries\":[{\"query\":\"ferry\",\"source\":2,\"fromYear\":1900," +
+				"\"toYear\":1850}]}\n```",
+			[]search.Query{{Text: "ferry", Sources: []string{"src_a"}, FromYear: 1850, ToYear: 1900}},
+		},
+		"texts alone": {
+			`{"queries":["ferry"," river \n boats "]}`, []search.Query{{Text: "ferry"}, {Text: "river boats"}},
+		},
+		"numbers as texts": {
+			`{"queries":[{"query":"ferry","source":"1","fromYear":"1850.0","toYear":null}]}`,
+			[]search.Query{{Text: "ferry", Sources: []string{"src_l"}, FromYear: 1850}},
+		},
+		"broken off": {`{"question":"q","queries":[{"query":"ferry"},{"query":"riv`, []search.Query{{Text: "ferry"}}},
+		"no JSON":    {"I would search for the ferry.", nil},
+		"nonsense": {
+			`{"queries":[{"query":"ferry","source":99,"fromYear":-3,"toYear":123456},{"query":""}]}`,
+			[]search.Query{{Text: "ferry"}},
+		},
+		"far too many": {
+			`{"queries":["a1","b2","c3","d4","e5","f6"]}`,
+			[]search.Query{{Text: "a1"}, {Text: "b2"}, {Text: "c3"}, {Text: "d4"}},
+		},
 		"the question again": {`{"queries":["when WAS the  old bridge built?"]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +203,8 @@ func TestAFailedSearchIsSaidAndTheOthersCount(t *testing.T) {
 	w.fake(brain{plan: plans("ferry")})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if got.task.State != task.StateComplete || !strings.Contains(got.Text, "Not everything could be searched:\n- The search took longer than 8 seconds.") {
+	if got.task.State != task.StateComplete || !strings.Contains(got.Text, "Not everything could be searched:\n"+
+		"- The search took longer than 8 seconds.") {
 		t.Errorf("ended %s with %s", got.task.State, got.Text)
 	}
 	w.find = func(search.Query) (source.Found, error) { return source.Found{}, context.DeadlineExceeded }
@@ -201,7 +239,9 @@ func TestQuotesThatAreNotThereAreDropped(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"The old bridge was built of stone in 1850.", "Masons from Bergen built the old bridge."}; !slices.Equal(shown, want) {
+	if want := []string{
+		"The old bridge was built of stone in 1850.", "Masons from Bergen built the old bridge.",
+	}; !slices.Equal(shown, want) {
 		t.Errorf("the answer was written from %q", shown)
 	}
 }
@@ -242,7 +282,8 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 	got := w.ask("Tell me of alpha")
 	w.holds(got)
 	// The first round finds two documents, one of which is quoted; later rounds find one each.
-	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}) {
+	want := []string{"plan", "evidence", "plan", "evidence", "plan", "evidence", "answer"}
+	if got := stages(s); !slices.Equal(got, want) {
 		t.Errorf("asked for %q", got)
 	}
 	later := s.Requests()[2].Last()
@@ -257,7 +298,12 @@ func TestTheSearchGoesOnUntilThereIsEnough(t *testing.T) {
 func TestTheSearchEndsWhenNothingNewComes(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
-	s := w.fake(brain{plan: plans("old bridge"), evidence: quotes(quote{1, "The old bridge was built of stone in 1850.", 10}), answer: says("In 1850 [1].")})
+	s := w.fake(
+		brain{
+			plan: plans("old bridge"), evidence: quotes(quote{1, "The old bridge was built of stone in 1850.", 10}),
+			answer: says("In 1850 [1]."),
+		},
+	)
 	got := w.ask(aboutBridge)
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence", "plan", "answer"}) {
 		t.Errorf("asked for %q", got)
@@ -271,7 +317,12 @@ func TestResearchMayLookFurther(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	for i := range 40 {
-		w.put(source.Document{Title: fmt.Sprint("Bridge ", i), Text: fmt.Sprintf("The old bridge number %d was built of stone. %s", i, strings.Repeat("It is long. ", 5))})
+		w.put(
+			source.Document{
+				Title: fmt.Sprint("Bridge ", i),
+				Text:  fmt.Sprintf("The old bridge number %d was built of stone. %s", i, strings.Repeat("It is long. ", 5)),
+			},
+		)
 	}
 	n := 0
 	b := brain{plan: func(r modelfake.Request) modelfake.Reply {
@@ -304,7 +355,8 @@ func TestNoEvidenceIsSaidInTheWordsOfTheSources(t *testing.T) {
 			w.fake(b)
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if !strings.HasPrefix(got.Text, "The model found no answer in the passages it read.\n\nClosest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
+			if !strings.HasPrefix(got.Text, "The model found no answer in the passages it read.\n\n"+
+				"Closest passages; they may not answer this:") || len(got.Citations) == 0 || got.Usage == nil {
 				t.Error(got.Text)
 			}
 			if got.shown != got.Text {
@@ -323,12 +375,31 @@ func TestACitationThatSaysSomethingElseIsRepairedOrMarked(t *testing.T) {
 		answer, repair, want string
 		states               []thread.CheckState
 	}{
-		"repaired":       {"It was built in 1860 [1]. It is old [2].", "It was built in 1850 [1]. It is old [2].", "It was built in 1850 [1]. It is old [2].", []thread.CheckState{thread.Supported, thread.Supported}},
-		"no better":      {"It was built in 1860 [1]. It is old [2].", "It was built in 1861 [1]. It is old [2].", "It was built in 1860 [1]. It is old [2].", []thread.CheckState{thread.Unsupported, thread.Supported}},
-		"an unknown key": {"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [2].", "It was built in 1850 [1]. It is old [2].", []thread.CheckState{thread.Supported, thread.Supported}},
-		"still unknown":  {"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [8].", "It was built in 1850 [1]. It is old.", []thread.CheckState{thread.Supported, thread.Unsupported}},
-		"declined":       {"It was built in 1860 [1]. It is old [2].", "NOT ANSWERED", "It was built in 1860 [1]. It is old [2].", []thread.CheckState{thread.Unsupported, thread.Supported}},
-		"nothing cited":  {"It is old.", "It is old [1].", "It is old [1].", []thread.CheckState{thread.Supported}},
+		"repaired": {
+			"It was built in 1860 [1]. It is old [2].", "It was built in 1850 [1]. It is old [2].",
+			"It was built in 1850 [1]. It is old [2].",
+			[]thread.CheckState{thread.Supported, thread.Supported},
+		},
+		"no better": {
+			"It was built in 1860 [1]. It is old [2].", "It was built in 1861 [1]. It is old [2].",
+			"It was built in 1860 [1]. It is old [2].",
+			[]thread.CheckState{thread.Unsupported, thread.Supported},
+		},
+		"an unknown key": {
+			"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [2].",
+			"It was built in 1850 [1]. It is old [2].",
+			[]thread.CheckState{thread.Supported, thread.Supported},
+		},
+		"still unknown": {
+			"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [8].",
+			"It was built in 1850 [1]. It is old.",
+			[]thread.CheckState{thread.Supported, thread.Unsupported},
+		},
+		"declined": {
+			"It was built in 1860 [1]. It is old [2].", "NOT ANSWERED", "It was built in 1860 [1]. It is old [2].",
+			[]thread.CheckState{thread.Unsupported, thread.Supported},
+		},
+		"nothing cited": {"It is old.", "It is old [1].", "It is old [1].", []thread.CheckState{thread.Supported}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,7 +424,8 @@ func TestAnAnswerThatCitesNothingIsNotGiven(t *testing.T) {
 	w.fake(brain{answer: says("Trust me, it is old."), repair: says("Trust me.")})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if strings.Contains(got.Text, "Trust me") || !strings.HasPrefix(got.Text, "The model did not answer; these are quotes from your sources.") || len(got.Citations) == 0 {
+	if strings.Contains(got.Text, "Trust me") || !strings.HasPrefix(got.Text, "The model did not answer; these are "+
+		"quotes from your sources.") || len(got.Citations) == 0 {
 		t.Error(got.Text)
 	}
 }
@@ -365,7 +437,8 @@ func TestMemoriesAreToldAsNotesAndListed(t *testing.T) {
 	w.memories = []memory.Memory{{ID: "mem_1", Text: "The user prefers\nshort answers."}}
 	s := w.fake(brain{})
 	got := w.ask(aboutBridge)
-	if len(got.MemoriesUsed) != 1 || got.MemoriesUsed[0] != (thread.UsedMemory{ID: "mem_1", Text: "The user prefers\nshort answers."}) {
+	if len(got.MemoriesUsed) != 1 || got.MemoriesUsed[0] != (thread.UsedMemory{ID: "mem_1", Text: "The user prefers\n" +
+		"short answers."}) {
 		t.Errorf("used %+v", got.MemoriesUsed)
 	}
 	for _, r := range s.Requests() {
@@ -393,10 +466,14 @@ func TestAModelRewritesAFollowUp(t *testing.T) {
 		t.Errorf("the query is %q", got.Query)
 	}
 	for _, r := range s.Requests() {
-		if talk := strings.Contains(r.Last(), "Q: Tell me of the old bridge\nA: It is old. [1]"); talk != (stage(r) != "evidence") {
+		if talk := strings.Contains(
+			r.Last(), "Q: Tell me of the old bridge\nA: It is old. [1]",
+		); talk != (stage(r) != "evidence") {
 			t.Errorf("the stage %s has the conversation: %v", stage(r), talk)
 		}
-		if stage(r) != "plan" && (!strings.HasSuffix(r.Last(), "Question: When was it built?") || !strings.Contains(r.Last(), "kind=\"question in other words\">\nWhen was the old bridge built?\n")) {
+		if stage(r) != "plan" &&
+			(!strings.HasSuffix(r.Last(), "Question: When was it built?") ||
+				!strings.Contains(r.Last(), "kind=\"question in other words\">\nWhen was the old bridge built?\n")) {
 			t.Errorf("the stage %s is asked %s", stage(r), r.Last())
 		}
 	}
@@ -409,7 +486,8 @@ func TestAnAgentsModelMustBeAllowed(t *testing.T) {
 	s := w.fake(brain{})
 	got := w.ask(aboutBridge)
 	w.holds(got)
-	if !strings.Contains(got.Text, "This agent's model may not be used here.") || len(got.Citations) == 0 || len(s.Requests()) > 0 {
+	if !strings.Contains(got.Text, "This agent's model may not be used here.") || len(got.Citations) == 0 ||
+		len(s.Requests()) > 0 {
 		t.Errorf("%s after %q", got.Text, stages(s))
 	}
 }
@@ -442,9 +520,17 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		brain brain
 		want  string
 	}{
-		"planning": {brain{plan: slow(plans("a b"))}, "This answer is partial, because time ran out. These are quotes from your sources:"},
-		"choosing": {brain{evidence: slow(firstSentences)}, "This answer is partial, because time ran out. These are quotes from your sources:"},
-		"writing":  {brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))}, "It was built in 1850 [1].\n\nThis answer is partial: time ran out."},
+		"planning": {
+			brain{plan: slow(plans("a b"))}, "This answer is partial, because time ran out. These are quotes from your sources:",
+		},
+		"choosing": {
+			brain{evidence: slow(firstSentences)},
+			"This answer is partial, because time ran out. These are quotes from your sources:",
+		},
+		"writing": {
+			brain{answer: slow(says("It was built in 1850 [1]. It has three arches"))},
+			"It was built in 1850 [1].\n\nThis answer is partial: time ran out.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -453,7 +539,8 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 			w.fake(c.brain)
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if !got.Partial || !strings.HasPrefix(got.Text, c.want) || len(got.Citations) == 0 || got.Usage == nil || !got.Usage.Estimated {
+			if !got.Partial || !strings.HasPrefix(got.Text, c.want) || len(got.Citations) == 0 || got.Usage == nil ||
+				!got.Usage.Estimated {
 				t.Errorf("%s %+v", got.Text, got.Usage)
 			}
 		})
@@ -496,7 +583,8 @@ func TestModelIsNotCalledAfterTheTimeIsUp(t *testing.T) {
 	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence"}) {
 		t.Errorf("asked for %q", got)
 	}
-	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
+	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because time ran out. These are quotes "+
+		"from your sources:") || len(got.Citations) != 3 {
 		t.Error(got.Text)
 	}
 }

@@ -12,10 +12,16 @@ func TestPhrasesAreInTheLanguageOfTheQuestion(t *testing.T) {
 	for _, tc := range []struct{ question, answered, nothing string }{
 		{"When was the bridge over the Limmat built?", "Quotes from your sources:", "Nothing in 2 sources matched."},
 		{"Wann wurde die Brücke über die Limmat gebaut?", "Zitate aus deinen Quellen:", "In 2 Quellen passt nichts dazu."},
-		{"Quand le pont de la Limmat a-t-il été construit ?", "Citations de vos sources :", "Rien ne correspond dans 2 sources."},
+		{
+			"Quand le pont de la Limmat a-t-il été construit ?", "Citations de vos sources :",
+			"Rien ne correspond dans 2 sources.",
+		},
 		{"¿Cuándo se construyó el puente sobre el Limmat?", "Citas de sus fuentes:", "Nada coincide en 2 fuentes."},
 		// There are no Dutch phrases.
-		{"Wanneer werd de brug over de Limmat gebouwd en door wie?", "Quotes from your sources:", "Nothing in 2 sources matched."},
+		{
+			"Wanneer werd de brug over de Limmat gebouwd en door wie?", "Quotes from your sources:",
+			"Nothing in 2 sources matched.",
+		},
 	} {
 		w := newFixture(t)
 		w.put(source.Document{Title: "x", Text: "Nothing stands here that could be of any use."})

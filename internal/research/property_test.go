@@ -16,8 +16,10 @@ import (
 
 // words are the vocabulary of documents and models, including everything that makes quotes hard to find.
 var words = []string{
-	"bridge", "old", "stone", "built", "in", "1850", "18", "50", "re-\nbuilt", "well-known", "ﬁnal", "naïve", "nai\u0308ve", "CO₂", "10²", "“quoted”",
-	"it's", "—", "…", "橋は古い。", "мост", "🏗️", "[1]", "[2]", "[1, 3]", "[99]", "(x)", "<b>", "&amp;", "`code`", "https://evil.test/x", "![a](https://evil.test/b)",
+	"bridge", "old", "stone", "built", "in", "1850", "18", "50", "re-\nbuilt", "well-known", "ﬁnal", "naïve",
+	"nai\u0308ve", "CO₂", "10²", "“quoted”",
+	"it's", "—", "…", "橋は古い。", "мост", "🏗️", "[1]", "[2]", "[1, 3]", "[99]", "(x)", "<b>", "&amp;", "`code`",
+	"https://evil.test/x", "![a](https://evil.test/b)",
 	"\u00a0", "\u00ad", "\f", "\n\n", "\n# Heading\n", "- item", "two", "3.5%", "NOT", "ANSWERED",
 }
 
@@ -37,7 +39,9 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 	return func(r modelfake.Request) modelfake.Reply {
 		switch stage(r) {
 		case "plan":
-			return rapid.SampledFrom([]modelfake.Reply{plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(rt, "plan", 0))}).Draw(rt, "plan")
+			return rapid.SampledFrom(
+				[]modelfake.Reply{plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(rt, "plan", 0))},
+			).Draw(rt, "plan")
 		case "evidence":
 			var list []quote
 			for _, p := range passagesOf(r, "passage") {
@@ -49,7 +53,10 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 					text = strings.Replace(text, " ", rapid.SampledFrom([]string{"\n", "  ", "-", "", " not "}).Draw(rt, "change"), 1)
 				}
 				number := rapid.IntRange(-1, 4).Draw(rt, "number")
-				list = append(list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")}, quote{p.number, strings.TrimSpace(p.text), 9})
+				list = append(
+					list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")},
+					quote{p.number, strings.TrimSpace(p.text), 9},
+				)
 			}
 			b, _ := json.Marshal(map[string]any{"evidence": list}) // never fails
 			cut := rapid.IntRange(len(b)/2, len(b)).Draw(rt, "cut")
@@ -73,7 +80,8 @@ func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 		var docs []source.Document
 		for i := range rapid.IntRange(1, 4).Draw(rt, "documents") {
 			docs = append(docs, source.Document{
-				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(rt, "title", 0), Text: "The old bridge. " + sentences(rt, "text", 1),
+				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(rt, "title", 0),
+				Text: "The old bridge. " + sentences(rt, "text", 1),
 			})
 		}
 		w.docs, second.docs = docs, docs

@@ -28,10 +28,20 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 		asked  []string
 		starts string
 	}{
-		"before the plan":   {599, nil, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"before the quotes": {1999, []string{"plan"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"before the answer": {2002, []string{"plan", "evidence"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
-		"never":             {10_000, []string{"plan", "evidence", "answer"}, "It was built in 1850 [1]."},
+		"before the plan": {
+			599, nil, "This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"before the quotes": {
+			1999,
+			[]string{"plan"},
+			"This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"before the answer": {
+			2002,
+			[]string{"plan", "evidence"},
+			"This answer is partial, because the spending cap was reached. These are quotes from your sources:",
+		},
+		"never": {10_000, []string{"plan", "evidence", "answer"}, "It was built in 1850 [1]."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +55,8 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 			}, answer: says("It was built in 1850 [1].")})
 			got := w.ask(aboutBridge)
 			w.holds(got)
-			if got.task.State != task.StateComplete || got.Partial != (name != "never") || !strings.HasPrefix(got.Text, c.starts) || len(got.Citations) == 0 {
+			if got.task.State != task.StateComplete || got.Partial != (name != "never") ||
+				!strings.HasPrefix(got.Text, c.starts) || len(got.Citations) == 0 {
 				t.Errorf("ended %s, partial: %v, with %s", got.task.State, got.Partial, got.Text)
 			}
 			if got := stages(s); !slices.Equal(got, c.asked) {
@@ -56,7 +67,8 @@ func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
 			}
 			// Without any result it fails.
 			w.purse.cap = 0
-			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" || !strings.Contains(got.task.ErrorDetail, "resets at") {
+			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" ||
+				!strings.Contains(got.task.ErrorDetail, "resets at") {
 				t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)
 			}
 		})

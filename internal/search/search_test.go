@@ -100,7 +100,8 @@ func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
 	text := filler + "\n\n" + "A ferry crosses the river by the bridge.\n\n" + filler
 	q := search.Query{Text: "ferry bridge", Language: "en"}
 	h := search.NewHighlighter(q.Language, search.Parse(q))
-	if s := h.Snippet("Title", text, search.BestPassage); len(s.Highlights) != 2 || !strings.Contains(s.Text, "A ferry crosses") {
+	s := h.Snippet("Title", text, search.BestPassage)
+	if len(s.Highlights) != 2 || !strings.Contains(s.Text, "A ferry crosses") {
 		t.Errorf("the snippet is %+v", s)
 	}
 	if s := h.Snippet("Title", "A short text.", 7); s.Text != "A short text." {
@@ -112,7 +113,9 @@ func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
 type fakeLog struct{ search.Log }
 
 func (fakeLog) Changes(context.Context, uint64, uint64, int) ([]search.Change, error) {
-	return []search.Change{{Op: search.Put, ID: "1", Document: search.Document{ID: "1"}}, {Op: search.Delete, ID: "2"}}, nil
+	return []search.Change{
+		{Op: search.Put, ID: "1", Document: search.Document{ID: "1"}}, {Op: search.Delete, ID: "2"},
+	}, nil
 }
 
 type vectorSource map[string]*search.Vectors

@@ -69,8 +69,8 @@ type buckets struct {
 	shards [shardCount]shard
 }
 
-// bucket is a token bucket, which is full again at full. Its policy may differ from the policy of the set. The lock of its
-// shard guards it.
+// bucket is a token bucket, which is full again at full. Its policy may differ from the policy of the set. The lock of
+// its shard guards it.
 type bucket struct {
 	full   time.Time
 	policy *policy

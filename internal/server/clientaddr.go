@@ -54,7 +54,8 @@ func forwardedHTTPS(lines []string) bool {
 	return strings.EqualFold(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]), "https")
 }
 
-// parseHop parses an address with or without a port. It unmaps IPv4 in IPv6, so that a client has one address.
+// parseHop parses an address with or without a port. It unmaps IPv4-mapped IPv6 addresses, so that both forms
+// count as the same client.
 func parseHop(s string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true

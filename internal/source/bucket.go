@@ -25,9 +25,9 @@ const maxPrefix = 1024
 func IsRegion(s string) bool { return regionName.MatchString(s) }
 
 func checkBucket(s *Settings, secret string) []core.FieldError {
-	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(
-		s.AccessKeyID,
-	)
+	s.Bucket = strings.TrimSpace(s.Bucket)
+	s.Region = strings.TrimSpace(s.Region)
+	s.AccessKeyID = strings.TrimSpace(s.AccessKeyID)
 	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
 	var bad []core.FieldError
 	wrong := func(field, detail string) {
@@ -51,12 +51,9 @@ func checkBucket(s *Settings, secret string) []core.FieldError {
 	}
 	switch {
 	case s.AccessKeyID != "" && secret == "":
-		bad = append(
-			bad,
-			core.FieldError{
-				Pointer: "/secret", Detail: "Must be the secret of the access key. A public bucket needs neither.",
-			},
-		)
+		bad = append(bad, core.FieldError{
+			Pointer: "/secret", Detail: "Must be the secret of the access key. A public bucket needs neither.",
+		})
 	case s.AccessKeyID == "" && secret != "":
 		wrong("accessKeyId", "Must be the id of the access key of the secret. A public bucket needs neither.")
 	}

@@ -54,16 +54,16 @@ func (f *Failure) Error() string { return f.Detail }
 
 // FederatedStore caches replies of federated sources and holds their documents, which expire unless they are kept.
 type FederatedStore interface {
-	// LiveAnswer returns a cached reply that has not expired.
-	LiveAnswer(ctx context.Context, key []byte, now time.Time) ([]byte, error)
-	PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error
-	// PutLiveDocuments stores documents that expire and returns the stored versions in the same order. Kept documents
+	// FederatedReply returns a cached reply that has not expired.
+	FederatedReply(ctx context.Context, key []byte, now time.Time) ([]byte, error)
+	PutFederatedReply(ctx context.Context, key, reply []byte, expires time.Time) error
+	// PutFederatedDocuments stores documents that expire and returns the stored versions in the same order. Kept documents
 	// are not changed.
-	PutLiveDocuments(ctx context.Context, sourceID string, docs []Document) ([]Document, error)
+	PutFederatedDocuments(ctx context.Context, sourceID string, docs []Document) ([]Document, error)
 	// KeepDocuments removes the expiry of documents and enters them in the change log of the index.
 	KeepDocuments(ctx context.Context, userID, agentID string, ids []string, now time.Time) error
-	// PruneLive deletes expired replies and documents.
-	PruneLive(ctx context.Context, now time.Time) error
+	// PruneFederated deletes expired replies and documents.
+	PruneFederated(ctx context.Context, now time.Time) error
 }
 
 const (
@@ -79,33 +79,35 @@ const (
 	documentTTL = 7 * 24 * time.Hour
 )
 
-// isLive reports whether a source is federated.
-func (s *Service) isLive(src Source) bool {
+// isFederated reports whether a source is federated.
+func (s *Service) isFederated(src Source) bool {
 	k, _ := s.kind(src.Kind)
 	return k.Federated
 }
 
-// heard is the outcome of a federated search: cards, or a failure.
-type heard struct {
+// federatedResult is the result of a search in one federated source: cards, or a failure.
+type federatedResult struct {
 	cards           []Card
 	undatedExcluded int
 	failure         *Failure
 }
 
-func (h heard) warning(src Source) Warning {
-	return Warning{SourceID: src.ID, Code: h.failure.Code, Detail: h.failure.Detail}
+func (r federatedResult) warning(src Source) Warning {
+	return Warning{SourceID: src.ID, Code: r.failure.Code, Detail: r.failure.Detail}
 }
 
-// askAll searches federated sources concurrently. A source that fails is not an error; a failure to store its results
-// is.
-func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q search.Query) ([]heard, error) {
-	out := make([]heard, len(sources))
-	limited, cancel := context.WithTimeout(ctx, s.options.FederatedTimeout)
+// queryFederated searches federated sources concurrently. A source that fails is not an error; a failure to store its
+// results is.
+func (s *Service) queryFederated(
+	ctx context.Context, buyer Buyer, sources []Source, q search.Query,
+) ([]federatedResult, error) {
+	out := make([]federatedResult, len(sources))
+	limited, cancel := context.WithTimeout(ctx, s.federatedTimeout)
 	defer cancel()
 	var group errgroup.Group
 	for i, src := range sources {
 		group.Go(func() (err error) {
-			out[i], err = s.searchOne(ctx, limited, buyer, src, q)
+			out[i], err = s.querySource(ctx, limited, buyer, src, q)
 			return err
 		})
 	}
@@ -116,41 +118,42 @@ func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q s
 	return out, err
 }
 
-// searchOne searches a source within the limited context and stores its results within ctx.
-func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (heard, error) {
-	answer, err := s.reply(ctx, limited, buyer, src, q)
+// querySource searches a source within the limited context and stores its results within ctx.
+func (s *Service) querySource(
+	ctx, limited context.Context, buyer Buyer, src Source, q search.Query,
+) (federatedResult, error) {
+	reply, err := s.cachedReply(ctx, limited, buyer, src, q)
 	var failure *Failure
 	switch {
 	case errors.As(err, &failure):
-		return heard{failure: failure}, nil
+		return federatedResult{failure: failure}, nil
 	case err != nil:
-		return heard{}, fmt.Errorf("search a source of kind %s: %w", src.Kind, err)
+		return federatedResult{}, fmt.Errorf("search a source of kind %s: %w", src.Kind, err)
 	}
 	now := s.clock.Now()
 	expires := now.Add(documentTTL)
 	var hashes hasher
-	for i := range answer.Documents {
-		d := &answer.Documents[i]
-		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(
-			core.PrefixDocument,
-		), src.ID, now, now, &expires
+	for i := range reply.Documents {
+		d := &reply.Documents[i]
+		d.ID, d.SourceID = core.NewID(core.PrefixDocument), src.ID
+		d.CreatedAt, d.UpdatedAt, d.ExpiresAt = now, now, &expires
 		d.dropUnsafeLinks()
 		if d.Hash, err = hashes.sum(*d); err != nil {
-			return heard{}, err
+			return federatedResult{}, err
 		}
 	}
-	if src.Language == "" && len(answer.Documents) > 0 {
-		if src.Language, err = s.detectLanguage(ctx, src, answer.Documents); err != nil {
-			return heard{}, err
+	if src.Language == "" && len(reply.Documents) > 0 {
+		if src.Language, err = s.detectLanguage(ctx, src, reply.Documents); err != nil {
+			return federatedResult{}, err
 		}
 	}
-	docs, err := s.store.PutLiveDocuments(ctx, src.ID, answer.Documents)
+	docs, err := s.store.PutFederatedDocuments(ctx, src.ID, reply.Documents)
 	if err != nil {
-		return heard{}, err
+		return federatedResult{}, err
 	}
 	q.Language = src.Language
 	highlighter := search.NewHighlighter(q.Language, search.Parse(q))
-	out := heard{undatedExcluded: answer.UndatedExcluded}
+	out := federatedResult{undatedExcluded: reply.UndatedExcluded}
 	for rank, d := range docs {
 		if !q.Covers(d.Year) { // the year of a kept document may have changed since
 			continue
@@ -162,8 +165,10 @@ func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Sourc
 	return out, nil
 }
 
-// reply returns the cached reply of a source to a query, or queries the source.
-func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q search.Query) (FederatedReply, error) {
+// cachedReply returns the cached reply of a source to a query, or queries the source.
+func (s *Service) cachedReply(
+	ctx, limited context.Context, buyer Buyer, src Source, q search.Query,
+) (FederatedReply, error) {
 	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
 	if r.Settings, err = src.SettingsOf(); err != nil {
@@ -176,21 +181,21 @@ func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q
 		}
 	}
 	key := r.key()
-	var answer FederatedReply
-	kept, err := s.store.LiveAnswer(ctx, key, s.clock.Now())
+	var reply FederatedReply
+	cached, err := s.store.FederatedReply(ctx, key, s.clock.Now())
 	if err == nil {
-		return answer, json.Unmarshal(kept, &answer)
+		return reply, json.Unmarshal(cached, &reply)
 	}
 	if !core.IsKind(err, core.KindNotFound) {
 		return FederatedReply{}, err
 	}
-	if answer, err = s.query(ctx, limited, buyer, src, r); err != nil {
+	if reply, err = s.query(ctx, limited, buyer, src, r); err != nil {
 		return FederatedReply{}, err
 	}
-	if kept, err = json.Marshal(answer); err != nil {
+	if cached, err = json.Marshal(reply); err != nil {
 		return FederatedReply{}, err
 	}
-	return answer, s.store.PutLiveAnswer(ctx, key, kept, s.clock.Now().Add(replyTTL))
+	return reply, s.store.PutFederatedReply(ctx, key, cached, s.clock.Now().Add(replyTTL))
 }
 
 // query sends a request to a federated source and charges paid searches. All requests to federated sources pass
@@ -198,10 +203,10 @@ func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q
 func (s *Service) query(
 	ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest,
 ) (FederatedReply, error) {
-	if k, _ := s.kind(src.Kind); !k.Paid || s.options.Payer == nil {
-		return s.options.Federated.Search(limited, r)
+	if k, _ := s.kind(src.Kind); !k.Paid || s.payer == nil {
+		return s.federated.Search(limited, r)
 	}
-	settle, err := s.options.Payer.HoldSearch(ctx, buyer, src.Kind)
+	settle, err := s.payer.HoldSearch(ctx, buyer, src.Kind)
 	if core.IsRefusal(err) {
 		e := core.AsError(err)
 		return FederatedReply{}, &Failure{Code: e.Code, Detail: e.Detail, refusal: e}
@@ -209,22 +214,22 @@ func (s *Service) query(
 	if err != nil {
 		return FederatedReply{}, err
 	}
-	answer, err := s.options.Federated.Search(limited, r)
+	reply, err := s.federated.Search(limited, r)
 	// A provider may charge for a search whose reply was lost, so every hold is settled.
-	return answer, errors.Join(err, settle(context.WithoutCancel(ctx)))
+	return reply, errors.Join(err, settle(context.WithoutCancel(ctx)))
 }
 
 // key is the cache key of a request. Sources with the same settings and secret share replies.
 func (r FederatedRequest) key() []byte {
 	secret := sha256.Sum256([]byte(r.Secret))
-	// Has only strings and numbers.
+	// The values are strings and numbers, so Marshal cannot fail.
 	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear})
 	sum := sha256.Sum256(b)
 	return sum[:]
 }
 
-// failed returns the error of a search in which all sources failed.
-func (f *Failure) failed() error {
+// searchError returns the error of a search in which all sources failed.
+func (f *Failure) searchError() error {
 	if f.refusal != nil {
 		return f.refusal
 	}
@@ -249,4 +254,4 @@ func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) 
 }
 
 // Prune deletes expired replies and documents of federated sources.
-func (s *Service) Prune(ctx context.Context) error { return s.store.PruneLive(ctx, s.clock.Now()) }
+func (s *Service) Prune(ctx context.Context) error { return s.store.PruneFederated(ctx, s.clock.Now()) }

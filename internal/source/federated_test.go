@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/federated"
 	"carrel/internal/outbound"
@@ -21,18 +20,17 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// liveWorld is a world in which OpenAlex and Brave are on this machine, as are SearXNG servers.
-type liveWorld struct {
-	*world
-	options         source.Options
+// federatedFixture is a fixture with fake OpenAlex and Brave servers.
+type federatedFixture struct {
+	*fixture
 	openalex, brave *federatedfake.Server
 }
 
 const braveKey = "key-of-the-test"
 
-func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
+func newFederatedFixture(t *testing.T, change ...func(*source.Deps)) *federatedFixture {
 	t.Helper()
-	w := &liveWorld{openalex: federatedfake.New(t, "openalex"), brave: federatedfake.New(t, "brave")}
+	w := &federatedFixture{openalex: federatedfake.New(t, "openalex"), brave: federatedfake.New(t, "brave")}
 	w.brave.Key = braveKey
 	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
@@ -42,15 +40,20 @@ func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.options = source.Options{Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Sealer: box, FederatedTimeout: 30 * time.Second}
-	for _, c := range change {
-		c(&w.options)
+	deps := source.Deps{
+		Kinds:            append(source.StoredKinds(), catalogue.Kinds()...),
+		Federated:        catalogue,
+		FederatedTimeout: 30 * time.Second,
+		Sealer:           box,
 	}
-	w.world = newWorldWith(t, w.options)
+	for _, c := range change {
+		c(&deps)
+	}
+	w.fixture = newFixtureWith(t, deps)
 	return w
 }
 
-func (w *liveWorld) add(t *testing.T, n source.New) source.Source {
+func (w *federatedFixture) add(t *testing.T, n source.New) source.Source {
 	t.Helper()
 	if n.Name == "" {
 		n.Name = n.Kind
@@ -62,7 +65,7 @@ func (w *liveWorld) add(t *testing.T, n source.New) source.Source {
 	return src
 }
 
-func (w *liveWorld) search(t *testing.T, r search.Query) source.Found {
+func (w *federatedFixture) search(t *testing.T, r search.Query) source.Found {
 	t.Helper()
 	if r.Text == "" {
 		r.Text = "relational"
@@ -74,9 +77,10 @@ func (w *liveWorld) search(t *testing.T, r search.Query) source.Found {
 	return reply
 }
 
-func (w *liveWorld) find(t *testing.T) source.Found {
+func (w *federatedFixture) find(t *testing.T) source.Found {
 	t.Helper()
-	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "relational"})
+	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent},
+		search.Query{Text: "relational"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +95,7 @@ func cardIDs(cards []source.Card) []string {
 	return out
 }
 
-// codes are what the warnings say, by source.
+// codes returns the codes of warnings by source.
 func codes(warnings []source.Warning) map[string]string {
 	out := map[string]string{}
 	for _, w := range warnings {
@@ -100,23 +104,28 @@ func codes(warnings []source.Warning) map[string]string {
 	return out
 }
 
-var codd = federatedfake.Work{ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384", Year: 1970}
+var codd = federatedfake.Work{
+	ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384",
+	Year: 1970,
+}
 
-func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
+func TestFindMergesFederatedAndStoredResults(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
+	w := newFederatedFixture(t)
 	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages", Text: "Of the web."})
 	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Another", Text: "Relational too."})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	engine := w.add(t, source.New{Kind: "searxng", Settings: source.Settings{URL: web.URL + "/"}})
 	library := w.library(t)
 	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
-		yield(source.Document{ExternalID: "own", Title: "A relational model", Text: "My own copy.", DOI: "https://doi.org/10.1145/362384"}, nil)
+		yield(source.Document{
+			ExternalID: "own", Title: "A relational model", Text: "My own copy.", DOI: "https://doi.org/10.1145/362384",
+		}, nil)
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	found := w.find(t)
-	// The work that two have comes first, as the record that is stored here; then by their places.
+	// The work that two sources return comes first, shown as the stored record; the others are ordered by rank.
 	if got := externalIDs(found); !slices.Equal(got, []string{"own", "https://example.org/page", "W2"}) {
 		t.Errorf("found %v", got)
 	}
@@ -129,21 +138,23 @@ func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
 	if h := found.Cards[2]; h.SourceID != alex.ID || h.Text != "Relational too." {
 		t.Errorf("a hit is %+v", h)
 	}
-	// What nobody keeps is in no count and no index.
+	// Results that are not kept are neither counted nor indexed.
 	sources, err := w.List(t.Context(), w.ada, w.agent)
 	if err != nil || sources[0].Documents != 1 || sources[1].Documents+sources[2].Documents != 0 {
 		t.Errorf("sources %+v, %v", sources, err)
 	}
 }
 
-func TestALiveSourceCanBeTheDefault(t *testing.T) {
+func TestFederatedSourceCanBeTheDefault(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
-	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970}, federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
+	w := newFederatedFixture(t)
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970},
+		federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex", Default: true})
 	reply := w.search(t, search.Query{Facets: true})
 	want := []search.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
-	if reply.Searched[0].ID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) || len(reply.Warnings) != 0 {
+	if reply.Searched[0].ID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) ||
+		len(reply.Warnings) != 0 {
 		t.Errorf("replied %+v", reply)
 	}
 	if got := cardIDs(reply.Cards); !slices.Equal(got, []string{"W1", "W2", "W3", "W4"}) {
@@ -155,38 +166,44 @@ func TestALiveSourceCanBeTheDefault(t *testing.T) {
 	}
 }
 
-func TestYearsAreKeptToWhateverTheSourceReturns(t *testing.T) {
+func TestYearBoundsApplyToFederatedResults(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
-	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969}, federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
+	w := newFederatedFixture(t)
+	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969},
+		federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	for name, c := range map[string]struct {
 		from, to, undated int
 		want              []string
 	}{
-		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}}, "to": {0, 1970, 1, []string{"W1", "W0"}},
+		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}},
+		"to":   {0, 1970, 1, []string{"W1", "W0"}},
 		"none": {0, 0, 0, []string{"W1", "W0", "W9", "WU"}},
 	} {
 		reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: c.from, ToYear: c.to, Facets: true})
-		if got := cardIDs(reply.Cards); !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
+		got := cardIDs(reply.Cards)
+		if !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
 			t.Errorf("%s: %v, %d undated of %d", name, got, reply.UndatedExcluded, reply.Total)
 		}
 	}
-	// A document that was kept when it was said to be of another year is shown by the year that it has here.
-	if _, err := w.Document(t.Context(), w.ada, w.agent, w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0].ID); err != nil {
+	// The stored year of a kept document decides, even if the source has changed it.
+	if _, err := w.Document(t.Context(), w.ada, w.agent,
+		w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	moved := codd
 	moved.Year = 1975
 	w.openalex.Find(moved)
-	if reply := w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: 1974, Facets: true}); len(reply.Cards) != 0 {
+	if reply := w.search(t, search.Query{
+		Sources: []string{alex.ID}, FromYear: 1974, Facets: true,
+	}); len(reply.Cards) != 0 {
 		t.Errorf("found %v", cardIDs(reply.Cards))
 	}
 }
 
-func TestASourceThatFailsIsAWarning(t *testing.T) {
+func TestFailedFederatedSourceIsAWarning(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t, func(o *source.Options) { o.FederatedTimeout = 2 * time.Second })
+	w := newFederatedFixture(t, func(d *source.Deps) { d.FederatedTimeout = 2 * time.Second })
 	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages"})
 	w.openalex.Hang()
 	w.brave.Fail(402)
@@ -208,9 +225,9 @@ func TestASourceThatFailsIsAWarning(t *testing.T) {
 	}
 }
 
-func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
+func TestSearchFailsOnlyIfAllSourcesFail(t *testing.T) {
 	t.Parallel()
-	w, ctx := newLiveWorld(t), t.Context()
+	w, ctx := newFederatedFixture(t), t.Context()
 	w.openalex.Find(codd)
 	alex := w.add(t, source.New{Kind: "openalex"})
 	first := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]
@@ -225,74 +242,80 @@ func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
 			t.Errorf("with nothing at all: %v", err)
 		}
 	}
-	// A stored source that finds nothing has answered.
+	// A stored source without hits did not fail.
 	only.Sources = nil
-	if found, err := w.Find(ctx, turn, only); err != nil || len(found.Cards) != 0 || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
-		t.Errorf("beside a stored source: %+v, %v", found, err)
+	if found, err := w.Find(ctx, turn, only); err != nil || len(found.Cards) != 0 ||
+		codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+		t.Errorf("with a stored source: %+v, %v", found, err)
 	}
-	// What was kept is searched instead.
+	// Kept documents are searched instead.
 	if _, err := w.Document(ctx, w.ada, w.agent, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	reply := w.search(t, ask)
 	found, err := w.Find(ctx, turn, only)
-	if err != nil || !slices.Equal(cardIDs(reply.Cards), []string{"W1"}) || !slices.Equal(externalIDs(found), []string{"W1"}) ||
-		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+	if err != nil || !slices.Equal(cardIDs(reply.Cards), []string{"W1"}) ||
+		!slices.Equal(externalIDs(found), []string{"W1"}) ||
+		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused ||
+		codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
 		t.Errorf("with a document that was kept: %+v, %+v, %v", reply, found, err)
 	}
 }
 
-func TestTheSameQuestionIsAskedOnceInAWhile(t *testing.T) {
+func TestRepliesAreCachedForAnHour(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
+	w := newFederatedFixture(t)
 	w.openalex.Find(codd)
 	alex := w.add(t, source.New{Kind: "openalex"})
 	twin := w.add(t, source.New{Kind: "openalex", Name: "Twin"})
-	asked := func(n int, what string) {
+	wantRequests := func(n int, after string) {
 		t.Helper()
 		if got := len(w.openalex.Asked()); got != n {
-			t.Errorf("%s: asked %d times, not %d", what, got, n)
+			t.Errorf("%s: %d requests, want %d", after, got, n)
 		}
 	}
 	first := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
 	again := w.search(t, search.Query{Sources: []string{alex.ID}, Text: " relational ", Facets: true})
-	if asked(1, "again"); !reflect.DeepEqual(again.Cards, first.Cards) {
-		t.Errorf("again it is %+v, not %+v", again.Cards, first.Cards)
+	if wantRequests(1, "the same query"); !reflect.DeepEqual(again.Cards, first.Cards) {
+		t.Errorf("the cached reply is %+v, want %+v", again.Cards, first.Cards)
 	}
 	other := w.search(t, search.Query{Sources: []string{twin.ID}, Facets: true})
-	if asked(1, "another source that would ask the same"); other.Cards[0].SourceID != twin.ID || other.Cards[0].ID == first.Cards[0].ID {
-		t.Errorf("the twin's is %+v", other.Cards[0])
+	if wantRequests(1, "another source with the same settings"); other.Cards[0].SourceID != twin.ID ||
+		other.Cards[0].ID == first.Cards[0].ID {
+		t.Errorf("the other source has %+v", other.Cards[0])
 	}
 	w.search(t, search.Query{Sources: []string{alex.ID}, Limit: 3, Facets: true})
-	asked(2, "fewer")
+	wantRequests(2, "another limit")
 	w.search(t, search.Query{Sources: []string{alex.ID}, FromYear: 1900, Facets: true})
-	asked(3, "bounds")
+	wantRequests(3, "year bounds")
 	w.search(t, search.Query{Sources: []string{alex.ID}, Text: "other", Facets: true})
-	asked(4, "other words")
-	// Whoever starts again does not ask again.
-	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.engine, w.clock, w.options)
+	wantRequests(4, "another query")
+	w.Service = source.NewService(w.deps) // the cache survives a restart
 	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
-	asked(4, "after a restart")
+	wantRequests(4, "after a restart")
 	w.clock.Advance(time.Hour + time.Minute)
 	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
-	asked(5, "after an hour")
+	wantRequests(5, "after an hour")
 }
 
-func TestAnAnswerForOneKeyIsNotGivenForAnother(t *testing.T) {
+func TestCachedRepliesAreNotSharedBetweenKeys(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
+	w := newFederatedFixture(t)
 	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
 	w.search(t, search.Query{Sources: []string{w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID}, Facets: true})
 	wrong := w.add(t, source.New{Kind: "brave", Name: "Wrong", Secret: "other"})
-	if _, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{wrong.ID}, Text: "relational", Facets: true}); !core.IsKind(err, core.KindUnavailable) {
+	if _, err := w.Search(t.Context(), w.ada, w.agent, search.Query{
+		Sources: []string{wrong.ID}, Text: "relational", Facets: true,
+	}); !core.IsKind(err, core.KindUnavailable) {
 		t.Errorf("the wrong key: %v", err)
 	}
 }
 
-func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
+func TestResultsExpireUnlessOpenedOrSaved(t *testing.T) {
 	t.Parallel()
-	w, ctx := newLiveWorld(t), t.Context()
-	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"}, federatedfake.Work{ID: "W4", Title: "Four"})
+	w, ctx := newFederatedFixture(t), t.Context()
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"},
+		federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	cards := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards
 	if d, err := w.Document(ctx, w.ada, w.agent, cards[0].ID); err != nil || d.Text != codd.Text || d.ExpiresAt != nil {
@@ -301,7 +324,7 @@ func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
 	if err := w.KeepCard(ctx, w.ada.UserID, w.agent, cards[1].CardID()); err != nil {
 		t.Fatal(err)
 	}
-	for _, odd := range []string{"", "card_", "card_x", "doc_x", cards[2].ID} { // cards of others, and no cards
+	for _, odd := range []string{"", "card_", "card_x", "doc_x", cards[2].ID} { // not ids of cards
 		if err := w.KeepCard(ctx, w.ada.UserID, w.agent, odd); err != nil {
 			t.Errorf("%q: %v", odd, err)
 		}
@@ -309,45 +332,46 @@ func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
 	if err := w.KeepCard(ctx, w.bob.UserID, w.agent, cards[2].CardID()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.DocumentOf(ctx, w.ada.UserID, w.agent, cards[3].ID); err != nil { // a turn that reads has not cited
+	if _, err := w.DocumentOf(ctx, w.ada.UserID, w.agent, cards[3].ID); err != nil { // reading in a turn is not citing
 		t.Fatal(err)
 	}
-	left := func() (there []string) {
+	remaining := func() (ids []string) {
 		t.Helper()
 		if err := w.Prune(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range cards {
 			if _, err := w.DocumentOf(ctx, w.ada.UserID, w.agent, c.ID); err == nil {
-				there = append(there, c.ExternalID)
+				ids = append(ids, c.ExternalID)
 			}
 		}
-		return there
+		return ids
 	}
 	w.clock.Advance(6 * 24 * time.Hour)
-	if got := left(); len(got) != 4 {
-		t.Errorf("after six days there are %v", got)
+	if got := remaining(); len(got) != 4 {
+		t.Errorf("after six days: %v", got)
 	}
 	w.clock.Advance(2 * 24 * time.Hour)
-	if got := left(); !slices.Equal(got, []string{"W1", "W2"}) {
-		t.Errorf("after eight days there are %v", got)
+	if got := remaining(); !slices.Equal(got, []string{"W1", "W2"}) {
+		t.Errorf("after eight days: %v", got)
 	}
 	src, err := w.Get(ctx, w.ada, w.agent, alex.ID)
 	if err != nil || src.Documents != 2 {
 		t.Errorf("the source has %d documents, %v", src.Documents, err)
 	}
-	// What is kept is the same card ever after, and says what it said.
+	// A kept document has the same card and text in later searches.
 	changed := codd
 	changed.Text = "Withdrawn."
 	w.openalex.Find(changed)
-	if got := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]; got.CardID() != cards[0].CardID() || got.Text != codd.Text {
+	got := w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true}).Cards[0]
+	if got.CardID() != cards[0].CardID() || got.Text != codd.Text {
 		t.Errorf("found %+v", got)
 	}
 }
 
-func TestSettingsAndSecretsOfLiveKindsAreChecked(t *testing.T) {
+func TestSettingsAndSecretsOfFederatedKindsAreValidated(t *testing.T) {
 	t.Parallel()
-	w, ctx := newLiveWorld(t), t.Context()
+	w, ctx := newFederatedFixture(t), t.Context()
 	for name, c := range map[string]struct {
 		n       source.New
 		pointer string
@@ -357,13 +381,19 @@ func TestSettingsAndSecretsOfLiveKindsAreChecked(t *testing.T) {
 		"a key of two words": {source.New{Kind: "exa", Secret: "x y"}, "/secret"},
 		"no server":          {source.New{Kind: "searxng"}, "/settings/url"},
 		"no web address":     {source.New{Kind: "mcp", Settings: source.Settings{URL: "ftp://example.org"}}, "/settings/url"},
-		"another's server":   {source.New{Kind: "crossref", Settings: source.Settings{URL: "https://example.org"}}, "/settings/url"},
-		"an odd language":    {source.New{Kind: "wikipedia", Settings: source.Settings{Language: "en.evil.example/"}}, "/settings/language"},
-		"no language":        {source.New{Kind: "pubmed", Settings: source.Settings{Language: "en"}}, "/settings/language"},
-		"no tool":            {source.New{Kind: "searxng", Settings: source.Settings{URL: "https://example.org", Tool: "x"}}, "/settings/tool"},
-		"a folder":           {source.New{Kind: "core", Secret: "k", Settings: source.Settings{Path: "/srv"}}, "/settings"},
-		"a schedule":         {source.New{Kind: "europepmc", Settings: source.Settings{SyncMinutes: 60}}, "/settings/syncMinutes"},
-		"no kind":            {source.New{Kind: "google"}, "/kind"},
+		"another's server": {
+			source.New{Kind: "crossref", Settings: source.Settings{URL: "https://example.org"}}, "/settings/url",
+		},
+		"an odd language": {
+			source.New{Kind: "wikipedia", Settings: source.Settings{Language: "en.evil.example/"}}, "/settings/language",
+		},
+		"no language": {source.New{Kind: "pubmed", Settings: source.Settings{Language: "en"}}, "/settings/language"},
+		"no tool": {
+			source.New{Kind: "searxng", Settings: source.Settings{URL: "https://example.org", Tool: "x"}}, "/settings/tool",
+		},
+		"a folder":   {source.New{Kind: "core", Secret: "k", Settings: source.Settings{Path: "/srv"}}, "/settings"},
+		"a schedule": {source.New{Kind: "europepmc", Settings: source.Settings{SyncMinutes: 60}}, "/settings/syncMinutes"},
+		"no kind":    {source.New{Kind: "google"}, "/kind"},
 	} {
 		c.n.Name = "X"
 		_, err := w.Add(ctx, w.ada, w.agent, c.n)
@@ -373,10 +403,14 @@ func TestSettingsAndSecretsOfLiveKindsAreChecked(t *testing.T) {
 	}
 	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
 	none, name, key := "", "Renamed", "new-key"
-	if _, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Secret: &none}); !core.IsKind(err, core.KindInvalid) {
-		t.Errorf("the key it needs is taken away: %v", err)
+	if _, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{
+		Secret: &none,
+	}); !core.IsKind(err, core.KindInvalid) {
+		t.Errorf("a required key was removed: %v", err)
 	}
-	got, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Name: &name, Settings: &source.Settings{}, Default: true})
+	got, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{
+		Name: &name, Settings: &source.Settings{}, Default: true,
+	})
 	if secret, _ := w.Secret(got); err != nil || got.Name != name || !got.Default || secret != braveKey {
 		t.Errorf("changed to %+v with %q, %v", got, secret, err)
 	}
@@ -389,15 +423,15 @@ func TestSettingsAndSecretsOfLiveKindsAreChecked(t *testing.T) {
 	}
 }
 
-// purse pays for searches until it is told not to.
-type purse struct {
+// fakePayer approves searches unless refusal is set.
+type fakePayer struct {
 	mu      sync.Mutex
 	refusal error
 	held    []source.Buyer
 	settled int
 }
 
-func (p *purse) HoldSearch(_ context.Context, b source.Buyer, kind string) (func(context.Context) error, error) {
+func (p *fakePayer) HoldSearch(_ context.Context, b source.Buyer, kind string) (func(context.Context) error, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.refusal != nil {
@@ -415,10 +449,10 @@ func (p *purse) HoldSearch(_ context.Context, b source.Buyer, kind string) (func
 	}, nil
 }
 
-func TestPaidSearchesArePaidForOnceAndNotMadeBeyondTheCap(t *testing.T) {
+func TestPaidSearchesAreChargedOnceAndStopAtTheCap(t *testing.T) {
 	t.Parallel()
-	p := &purse{}
-	w := newLiveWorld(t, func(o *source.Options) { o.Payer = p })
+	p := &fakePayer{}
+	w := newFederatedFixture(t, func(d *source.Deps) { d.Payer = p })
 	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
 	brave, alex := w.add(t, source.New{Kind: "brave", Secret: braveKey}), w.add(t, source.New{Kind: "openalex"})
 	w.ada.CredentialID = "key_1"
@@ -426,37 +460,43 @@ func TestPaidSearchesArePaidForOnceAndNotMadeBeyondTheCap(t *testing.T) {
 		w.search(t, search.Query{Sources: []string{brave.ID}, Facets: true})
 	}
 	w.search(t, search.Query{Sources: []string{alex.ID}, Facets: true})
-	if want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}; !slices.Equal(p.held, want) || p.settled != 1 {
+	want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}
+	if !slices.Equal(p.held, want) || p.settled != 1 {
 		t.Errorf("held %v and settled %d", p.held, p.settled)
 	}
 	w.brave.Fail(500)
-	_, _ = w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{brave.ID}, Text: "fails", Facets: true}) // as other tests see
+	failing := search.Query{Sources: []string{brave.ID}, Text: "fails", Facets: true}
+	if _, err := w.Search(t.Context(), w.ada, w.agent, failing); err == nil {
+		t.Error("the search did not fail")
+	}
 	if p.settled != 2 {
-		t.Errorf("a search that failed is left open")
+		t.Errorf("a failed search was not settled")
 	}
 	w.brave.Find()
-	asked := len(w.brave.Asked())
+	requests := len(w.brave.Asked())
 	p.refusal = &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "No more this month."}
-	_, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Sources: []string{brave.ID}, Text: "beyond", Facets: true})
+	_, err := w.Search(t.Context(), w.ada, w.agent, search.Query{
+		Sources: []string{brave.ID}, Text: "beyond", Facets: true,
+	})
 	if e := core.AsError(err); e.Code != "spend_cap_reached" {
 		t.Errorf("beyond the cap: %v", err)
 	}
 	found, err := w.Find(t.Context(), source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "beyond"})
-	if err != nil || codes(found.Warnings)[brave.ID] != "spend_cap_reached" || len(w.brave.Asked()) != asked {
-		t.Errorf("beyond the cap in a turn: %+v, %v, asked %d times more", found.Warnings, err, len(w.brave.Asked())-asked)
+	if err != nil || codes(found.Warnings)[brave.ID] != "spend_cap_reached" || len(w.brave.Asked()) != requests {
+		t.Errorf("beyond the cap in a turn: %+v, %v, %d more requests", found.Warnings, err, len(w.brave.Asked())-requests)
 	}
 }
 
-func TestAKeyThatCantBeReadAnyMoreIsAWarning(t *testing.T) {
+func TestUnreadableSecretIsAWarning(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t)
+	w := newFederatedFixture(t)
 	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
-	o := w.options
+	deps := w.deps
 	var err error
-	if o.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
+	if deps.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
 		t.Fatal(err)
 	}
-	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.engine, w.clock, o)
+	w.Service = source.NewService(deps)
 	if got := codes(w.find(t).Warnings); got[brave.ID] != source.WarnSourceRefused || len(w.brave.Asked()) != 0 {
 		t.Errorf("warned %v", got)
 	}

@@ -12,11 +12,12 @@ import (
 	"carrel/internal/search"
 )
 
-const defaultFound = 20
+const defaultTurnResults = 20
 
-// Find searches the sources of an agent for a turn: those in q.Sources, or all if there are none. Stored sources are
-// searched in their own language while live sources are queried. It checks no permission and does not count as a search
-// of the user, because the turn was allowed and is what the user pays for.
+// Find searches the sources of an agent for a turn: the sources in q.Sources, or all sources if q names none. It
+// searches the index, once per language, while federated sources are queried.
+//
+// Find neither checks access nor counts as a search of the user, because the turn was authorized and is metered itself.
 func (s *Service) Find(ctx context.Context, buyer Buyer, q search.Query) (Found, error) {
 	all, err := s.store.Sources(ctx, buyer.UserID, buyer.AgentID)
 	if err != nil {
@@ -24,25 +25,25 @@ func (s *Service) Find(ctx context.Context, buyer Buyer, q search.Query) (Found,
 	}
 	found := Found{Searched: all}
 	if len(q.Sources) > 0 {
-		if found.Searched, err = named(all, q.Sources); err != nil {
+		if found.Searched, err = sourcesByID(all, q.Sources); err != nil {
 			return Found{}, err
 		}
 	}
 	if q.Limit <= 0 {
-		q.Limit = defaultFound
+		q.Limit = defaultTurnResults
 	}
-	var stored, live []Source
+	var stored, federated []Source
 	for _, src := range found.Searched {
-		if s.isLive(src) {
-			live = append(live, src)
+		if s.isFederated(src) {
+			federated = append(federated, src)
 		} else {
 			stored = append(stored, src)
 		}
 	}
-	if len(live) == 0 {
+	if len(federated) == 0 {
 		err = s.findStored(ctx, q, stored, &found)
 	} else {
-		err = s.findBoth(ctx, buyer, q, stored, live, &found)
+		err = s.findStoredAndFederated(ctx, buyer, q, stored, federated, &found)
 	}
 	if err != nil {
 		return Found{}, err
@@ -54,12 +55,12 @@ func (s *Service) Find(ctx context.Context, buyer Buyer, q search.Query) (Found,
 // findStored adds the results of the index, best first.
 func (s *Service) findStored(ctx context.Context, q search.Query, sources []Source, found *Found) error {
 	for _, src := range sources {
-		found.Warnings = append(found.Warnings, s.partial(src)...)
+		found.Warnings = append(found.Warnings, s.indexWarning(src)...)
 	}
-	groups := byLanguage(sources)
+	groups := idsByLanguage(sources)
 	for _, language := range slices.Sorted(maps.Keys(groups)) {
 		q.Language, q.Sources = language, groups[language]
-		if err := s.findIn(ctx, q, found); err != nil {
+		if err := s.findInLanguage(ctx, q, found); err != nil {
 			return err
 		}
 	}
@@ -68,34 +69,36 @@ func (s *Service) findStored(ctx context.Context, q search.Query, sources []Sour
 	return nil
 }
 
-// findBoth queries live sources while the index is searched, and merges the results. For a live source that fails, the
-// documents kept from earlier searches are searched instead.
-func (s *Service) findBoth(ctx context.Context, buyer Buyer, q search.Query, stored, live []Source, found *Found) error {
-	var answers []heard
-	group, within := errgroup.WithContext(ctx)
+// findStoredAndFederated queries federated sources while the index is searched, and merges the results. For a federated
+// source that fails, the documents stored by earlier searches are searched instead.
+func (s *Service) findStoredAndFederated(
+	ctx context.Context, buyer Buyer, q search.Query, stored, federated []Source, found *Found,
+) error {
+	var results []federatedResult
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		answers, err = s.askAll(within, buyer, live, q)
+		results, err = s.queryFederated(groupCtx, buyer, federated, q)
 		return err
 	})
-	group.Go(func() error { return s.findStored(within, q, stored, found) })
+	group.Go(func() error { return s.findStored(groupCtx, q, stored, found) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	var lists [][]Card
 	var failed []Source
-	for i, a := range answers {
-		if a.failure != nil {
-			failed = append(failed, live[i])
-			found.Warnings = append(found.Warnings, a.warning(live[i]))
+	for i, r := range results {
+		if r.failure != nil {
+			failed = append(failed, federated[i])
+			found.Warnings = append(found.Warnings, r.warning(federated[i]))
 			continue
 		}
-		lists = append(lists, a.cards)
+		lists = append(lists, r.cards)
 	}
 	if err := s.findStored(ctx, q, failed, found); err != nil {
 		return err
 	}
 	if len(failed) == len(found.Searched) && len(found.Cards) == 0 {
-		return answers[0].failure.failed()
+		return results[0].failure.searchError()
 	}
 	if len(lists) > 0 {
 		found.Cards = merge(append([][]Card{found.Cards}, lists...))
@@ -103,8 +106,8 @@ func (s *Service) findBoth(ctx context.Context, buyer Buyer, q search.Query, sto
 	return nil
 }
 
-// named picks sources by their ids.
-func named(all []Source, ids []string) ([]Source, error) {
+// sourcesByID returns the sources with these ids, without duplicates.
+func sourcesByID(all []Source, ids []string) ([]Source, error) {
 	out := make([]Source, 0, len(ids))
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		i := slices.IndexFunc(all, func(src Source) bool { return src.ID == id })
@@ -116,8 +119,8 @@ func named(all []Source, ids []string) ([]Source, error) {
 	return out, nil
 }
 
-// byLanguage groups the ids of sources that can be searched together: a query is read by one language's rules.
-func byLanguage(sources []Source) map[string][]string {
+// idsByLanguage groups the ids of sources by language, because a query is parsed by the rules of one language.
+func idsByLanguage(sources []Source) map[string][]string {
 	out := map[string][]string{}
 	for _, src := range sources {
 		out[src.Language] = append(out[src.Language], src.ID)
@@ -125,8 +128,8 @@ func byLanguage(sources []Source) map[string][]string {
 	return out
 }
 
-// findIn adds the results of the sources of one language.
-func (s *Service) findIn(ctx context.Context, q search.Query, found *Found) error {
+// findInLanguage adds the results from the sources in q.Sources, which share the language q.Language.
+func (s *Service) findInLanguage(ctx context.Context, q search.Query, found *Found) error {
 	part, err := s.searchIndex(ctx, q)
 	if err != nil {
 		return err
@@ -141,7 +144,8 @@ func (s *Service) findIn(ctx context.Context, q search.Query, found *Found) erro
 	return nil
 }
 
-// Statistics counts the passages of the sources that hold each term, in the form that package analysis returns.
+// Statistics returns the number of passages in the sources that contain each term. The terms are stemmed, as by package
+// analysis.
 func (s *Service) Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error) {
 	return s.engine.Statistics(ctx, sources, terms)
 }
@@ -160,7 +164,7 @@ func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, docum
 	return d, s.Keep(ctx, actor.UserID, agentID, []string{d.ID})
 }
 
-// DocumentOf is Document for a turn, which was authorized. It does not change the expiry.
+// DocumentOf returns a document without an access check, for a turn that was authorized. It does not change the expiry.
 func (s *Service) DocumentOf(ctx context.Context, userID, agentID, documentID string) (Document, error) {
 	if !core.IsID(core.PrefixDocument, documentID) {
 		return Document{}, core.NotFound("document")

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/source"
 )
 
-// texts are documents with these texts, and "en 0", "en 1" and so on for names.
+// texts yields documents with these texts, whose external ids are "en 0", "en 1" and so on.
 func texts(name string, all ...string) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for i, text := range all {
@@ -22,8 +22,8 @@ func texts(name string, all ...string) iter.Seq2[source.Document, error] {
 	}
 }
 
-// twoLanguages gives Ada an English and a German source beside her empty library.
-func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
+// twoLanguages adds an English and a German source to Ada's agent, which also has an empty library.
+func (w *fixture) twoLanguages(t *testing.T) (english, german source.Source) {
 	t.Helper()
 	add := func(language string, all ...string) source.Source {
 		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{Name: language, Language: language})
@@ -35,7 +35,9 @@ func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
 		}
 		return src
 	}
-	return add("en", "turing machine", "machine machine turing", "a garden"), add("de", "maschine von turing turing turing", "ein garten")
+	english = add("en", "turing machine", "machine machine turing", "a garden")
+	german = add("de", "maschine von turing turing turing", "ein garten")
+	return english, german
 }
 
 func externalIDs(f source.Found) []string {
@@ -46,9 +48,9 @@ func externalIDs(f source.Found) []string {
 	return out
 }
 
-func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
+func TestFindSearchesEachSourceInItsLanguage(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	english, german := w.twoLanguages(t)
 	turn, q := source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "turing"}
 	found, err := w.Find(ctx, turn, q)
@@ -92,9 +94,9 @@ func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
+func TestFindRejectsSourcesOfOtherAgents(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	english, _ := w.twoLanguages(t)
 	for name, c := range map[string]struct {
 		turn    source.Buyer
@@ -103,21 +105,24 @@ func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
 		"another's source": {source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, []string{english.ID}},
 		"no source":        {source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, []string{english.ID, "src_none"}},
 	} {
-		if _, err := w.Find(ctx, c.turn, search.Query{Text: "turing", Sources: c.sources}); !core.IsKind(err, core.KindInvalid) {
+		_, err := w.Find(ctx, c.turn, search.Query{Text: "turing", Sources: c.sources})
+		if !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.agent}, search.Query{Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
+	if _, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.agent},
+		search.Query{Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("another's agent: %v", err)
 	}
-	if found, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs}, search.Query{Text: "turing"}); err != nil || len(found.Cards) != 0 {
+	if found, err := w.Find(ctx, source.Buyer{UserID: w.bob.UserID, AgentID: w.theirs},
+		search.Query{Text: "turing"}); err != nil || len(found.Cards) != 0 {
 		t.Errorf("another user found %v, %v", found, err)
 	}
 }
 
-func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
+func TestFindReportsEachWarningOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.twoLanguages(t)
 	w.engine.indexed = 1
 	w.engine.embeddingFailed = true
@@ -129,14 +134,16 @@ func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
 	for _, warning := range found.Warnings {
 		codes = append(codes, warning.Code)
 	}
-	if !slices.Equal(codes, []string{source.WarnIndexIncomplete, source.WarnIndexIncomplete, source.WarnEmbeddingsUnavailable}) {
+	if !slices.Equal(codes, []string{
+		source.WarnIndexIncomplete, source.WarnIndexIncomplete, source.WarnEmbeddingsUnavailable,
+	}) {
 		t.Errorf("warned of %v", found.Warnings)
 	}
 }
 
-func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
+func TestDocumentIsNotFoundUnderAnotherAgent(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	w.twoLanguages(t)
 	found, err := w.Find(ctx, source.Buyer{UserID: w.ada.UserID, AgentID: w.agent}, search.Query{Text: "garden"})
 	if err != nil || len(found.Cards) == 0 {
@@ -149,11 +156,11 @@ func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
 	limited := w.ada
 	limited.Agents = []string{w.theirs}
 	for name, err := range map[string]error{
-		"another user":   second(w.Document(ctx, w.bob, w.agent, id)),
-		"another agent":  second(w.Document(ctx, w.bob, w.theirs, id)),
-		"another key":    second(w.Document(ctx, limited, w.agent, id)),
-		"an odd id":      second(w.Document(ctx, w.ada, w.agent, "junk")),
-		"another's turn": second(w.DocumentOf(ctx, w.bob.UserID, w.theirs, id)),
+		"another user":   errorOf(w.Document(ctx, w.bob, w.agent, id)),
+		"another agent":  errorOf(w.Document(ctx, w.bob, w.theirs, id)),
+		"another key":    errorOf(w.Document(ctx, limited, w.agent, id)),
+		"an odd id":      errorOf(w.Document(ctx, w.ada, w.agent, "junk")),
+		"another's turn": errorOf(w.DocumentOf(ctx, w.bob.UserID, w.theirs, id)),
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -164,4 +171,4 @@ func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }

@@ -8,9 +8,9 @@ import (
 	"carrel/internal/source"
 )
 
-func TestABatchOfAnImportEndsBeforeItsTextsTakeMuchMemory(t *testing.T) {
+func TestImportBatchIsLimitedByTextSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const documents, size = 30, 1 << 20
 	read, stored, most := 0, 0, 0
 	docs := func(yield func(source.Document, error) bool) {

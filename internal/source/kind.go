@@ -118,11 +118,11 @@ func checkFeed(s *Settings, _ string) []core.FieldError {
 var pageAddress = outbound.AddressRules{PlainHTTP: true, Private: true, Fragment: true, MaxLength: maxAddress}
 
 func (s *Service) kind(name string) (Kind, bool) {
-	i := slices.IndexFunc(s.options.Kinds, func(k Kind) bool { return k.Name == name })
+	i := slices.IndexFunc(s.kinds, func(k Kind) bool { return k.Name == name })
 	if i < 0 {
 		return Kind{}, false
 	}
-	return s.options.Kinds[i], true
+	return s.kinds[i], true
 }
 
 // Syncs reports whether a source can be synced.

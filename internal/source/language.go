@@ -12,10 +12,10 @@ import (
 func (s *Service) checkLanguage(code string) string {
 	known := len(code) == 2 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") == ""
 	switch {
-	case s.options.Languages == nil && !known:
+	case s.languages == nil && !known:
 		return "Must be an ISO 639-1 code: two letters in lower case."
-	case s.options.Languages != nil && !slices.Contains(s.options.Languages, code):
-		return "Must be one of " + strings.Join(s.options.Languages, ", ") + "."
+	case s.languages != nil && !slices.Contains(s.languages, code):
+		return "Must be one of " + strings.Join(s.languages, ", ") + "."
 	}
 	return ""
 }
@@ -40,10 +40,10 @@ const (
 
 // detectLanguage detects the language of a source from documents, stores it, and returns the language in effect.
 func (s *Service) detectLanguage(ctx context.Context, src Source, docs []Document) (string, error) {
-	if s.options.Guess == nil {
+	if s.guessLanguage == nil {
 		return "", nil
 	}
-	language := s.options.Guess(sampleText(docs))
+	language := s.guessLanguage(sampleText(docs))
 	if language == "" {
 		return "", nil
 	}

@@ -12,10 +12,10 @@ import (
 
 // Stored and federated documents both pass dropUnsafeLinks, so a parser or catalogue that does not check links stores
 // nothing harmful.
-func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
+func TestUnsafeLinksAreDroppedFromDocuments(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t, func(o *source.Options) { o.Federated = answering{} })
-	library, live := w.library(t), w.add(t, source.New{Kind: "openalex"})
+	w := newFederatedFixture(t, func(d *source.Deps) { d.Federated = uncheckedSource{} })
+	library, federated := w.library(t), w.add(t, source.New{Kind: "openalex"})
 	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
 		for _, d := range documentsWithUnsafeLinks() {
 			if !yield(d, nil) {
@@ -25,13 +25,13 @@ func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	reply := w.search(t, search.Query{Sources: []string{live.ID}, Limit: 100, Facets: true})
+	reply := w.search(t, search.Query{Sources: []string{federated.ID}, Limit: 100, Facets: true})
 	if len(reply.Cards) != len(testkit.UnsafeLinks()) {
 		t.Errorf("found %d", len(reply.Cards))
 	}
 	for _, c := range reply.Cards {
 		if c.URL != "" || c.OpenAccessURL != "" {
-			t.Errorf("a live result has %q and %q", c.URL, c.OpenAccessURL)
+			t.Errorf("a federated result has %q and %q", c.URL, c.OpenAccessURL)
 		}
 	}
 	stored := 0
@@ -51,14 +51,16 @@ func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 func documentsWithUnsafeLinks() []source.Document {
 	var docs []source.Document
 	for i, s := range testkit.UnsafeLinks() {
-		docs = append(docs, source.Document{ExternalID: strconv.Itoa(i), Title: "Relational " + strconv.Itoa(i), Text: "relational", URL: s, OpenAccessURL: s})
+		docs = append(docs, source.Document{
+			ExternalID: strconv.Itoa(i), Title: "Relational " + strconv.Itoa(i), Text: "relational", URL: s, OpenAccessURL: s,
+		})
 	}
 	return docs
 }
 
-// answering is a federated source that does not check its links.
-type answering struct{}
+// uncheckedSource is a federated source that does not check its links.
+type uncheckedSource struct{}
 
-func (answering) Search(context.Context, source.FederatedRequest) (source.FederatedReply, error) {
+func (uncheckedSource) Search(context.Context, source.FederatedRequest) (source.FederatedReply, error) {
 	return source.FederatedReply{Documents: documentsWithUnsafeLinks()}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/search"
 )
 
-// Warning is what keeps a reply from being all that it could be.
+// Warning is a reason why a reply may be incomplete or poorer than usual.
 type Warning struct {
 	// SourceID is empty if the warning does not concern a single source.
 	SourceID string
@@ -89,8 +89,8 @@ func checkQuery(q *search.Query) error {
 	return nil
 }
 
-// Search searches one source of an agent: the only one in q.Sources, or the agent's default source if there is none. The
-// language of the query is that of the source.
+// Search searches one source of an agent: the first of q.Sources, or the agent's default source if q names none. The
+// query is parsed in the language of the source.
 func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, q search.Query) (Found, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpSearch, agentID); err != nil {
 		return Found{}, err
@@ -108,23 +108,25 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	}
 	s.count(actor.UserID, s.clock.Now())
 	q.Language, q.Sources = src.Language, []string{src.ID}
-	if s.isLive(src) {
-		return s.searchLive(ctx, Buyer{UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID}, src, q)
+	if s.isFederated(src) {
+		buyer := Buyer{UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID}
+		return s.searchFederated(ctx, buyer, src, q)
 	}
 	return s.searchStored(ctx, src, q)
 }
 
 // searchStored searches the documents of a source in the index.
 func (s *Service) searchStored(ctx context.Context, src Source, q search.Query) (Found, error) {
-	partial := s.partial(src) // before the search, which then finds at least as much as this says
+	// The warning is computed before the search, so it never claims more documents than the search covered.
+	warnings := s.indexWarning(src)
 	found, err := s.searchIndex(ctx, q)
 	if err != nil {
 		return Found{}, err
 	}
-	if len(partial) == 0 {
-		partial = s.partial(src) // the search may have dropped a damaged segment
+	if len(warnings) == 0 {
+		warnings = s.indexWarning(src) // the search may have dropped a damaged segment
 	}
-	found.Searched, found.Warnings = []Source{src}, append(partial, found.Warnings...)
+	found.Searched, found.Warnings = []Source{src}, append(warnings, found.Warnings...)
 	return found, nil
 }
 
@@ -145,19 +147,20 @@ func (s *Service) searchIndex(ctx context.Context, q search.Query) (Found, error
 	return found, err
 }
 
-// searchLive searches a live source. If it fails, the documents kept from earlier searches are searched instead.
-func (s *Service) searchLive(ctx context.Context, buyer Buyer, src Source, q search.Query) (Found, error) {
-	all, err := s.askAll(ctx, buyer, []Source{src}, q)
+// searchFederated searches a federated source. If it fails, the documents stored by earlier searches are searched
+// instead.
+func (s *Service) searchFederated(ctx context.Context, buyer Buyer, src Source, q search.Query) (Found, error) {
+	results, err := s.queryFederated(ctx, buyer, []Source{src}, q)
 	if err != nil {
 		return Found{}, err
 	}
-	answer := all[0]
-	if answer.failure == nil {
+	result := results[0]
+	if result.failure == nil {
 		return Found{
 			Result: search.Result{Facets: search.Facets{
-				Total: len(answer.cards), Years: yearsOf(answer.cards), UndatedExcluded: answer.undatedExcluded,
+				Total: len(result.cards), Years: yearsOf(result.cards), UndatedExcluded: result.undatedExcluded,
 			}},
-			Cards: answer.cards, Searched: []Source{src},
+			Cards: result.cards, Searched: []Source{src},
 		}, nil
 	}
 	found, err := s.searchStored(ctx, src, q)
@@ -165,13 +168,13 @@ func (s *Service) searchLive(ctx context.Context, buyer Buyer, src Source, q sea
 		return Found{}, err
 	}
 	if len(found.Cards) == 0 {
-		return Found{}, answer.failure.failed()
+		return Found{}, result.failure.searchError()
 	}
-	found.Warnings = append([]Warning{answer.warning(src)}, found.Warnings...)
+	found.Warnings = append([]Warning{result.warning(src)}, found.Warnings...)
 	return found, nil
 }
 
-// yearsOf counts cards by their years, in order of years.
+// yearsOf counts the cards of each year, oldest year first.
 func yearsOf(cards []Card) []search.YearCount {
 	counts := map[int]int{}
 	for _, c := range cards {
@@ -200,8 +203,8 @@ func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID 
 	return Source{}, core.InvalidField("/sourceId", "This agent has no such source.")
 }
 
-// cards loads the documents of the hits, in their order, and cuts their snippets. A document deleted since the search is
-// left out.
+// cards loads the documents of the hits, in their order, and cuts their snippets. It skips documents that were deleted
+// since the search.
 func (s *Service) cards(ctx context.Context, q search.Query, result search.Result) ([]Card, error) {
 	ids := make([]string, len(result.Hits))
 	for i, h := range result.Hits {
@@ -219,7 +222,8 @@ func (s *Service) cards(ctx context.Context, q search.Query, result search.Resul
 	cards := make([]Card, 0, len(result.Hits))
 	for _, h := range result.Hits {
 		if d, ok := byID[h.ID]; ok {
-			cards = append(cards, Card{Document: d, Snippet: highlighter.Snippet(d.Title, d.Text, h.Passage), Score: h.Score})
+			snippet := highlighter.Snippet(d.Title, d.Text, h.Passage)
+			cards = append(cards, Card{Document: d, Snippet: snippet, Score: h.Score})
 		}
 	}
 	return cards, nil

@@ -17,7 +17,7 @@ import (
 
 func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	src, err := w.SetLanguage(ctx, w.ada, w.library(t), "de")
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +25,15 @@ func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 	if _, err := w.Import(ctx, w.ada, src, documents(3, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: " relational 1 ", Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true})
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{
+		Text: " relational 1 ", Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true,
+	})
 	if err != nil || len(got.Cards) != 2 || got.Cards[0].ExternalID != "1" {
 		t.Errorf("found %+v, %v", got.Cards, err)
 	}
-	want := search.Query{Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true}
+	want := search.Query{
+		Text: "relational 1", Language: "de", Sources: []string{src.ID}, Limit: 2, FromYear: 1960, ToYear: 1980, Facets: true,
+	}
 	if fmt.Sprint(w.engine.query) != fmt.Sprint(want) {
 		t.Errorf("the engine got %+v, want %+v", w.engine.query, want)
 	}
@@ -37,8 +41,9 @@ func TestSearchUsesTheLanguageOfTheSource(t *testing.T) {
 
 func TestSnippetIsCutFromTheBestPassage(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
-	text := strings.Repeat("Nothing of interest. ", 200) + "\n\nA tuple is a row.\n\n" + strings.Repeat("Nothing more. ", 300)
+	w, ctx := newFixture(t), t.Context()
+	text := strings.Repeat("Nothing of interest. ", 200) +
+		"\n\nA tuple is a row.\n\n" + strings.Repeat("Nothing more. ", 300)
 	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, text, nil), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -47,30 +52,33 @@ func TestSnippetIsCutFromTheBestPassage(t *testing.T) {
 		t.Fatalf("found %+v, %v", got.Cards, err)
 	}
 	at := strings.Index(text, "tuple")
-	if s := got.Cards[0].Snippet; s.Start == 0 || s.Start > at || s.End <= at || !strings.Contains(s.Text, "A tuple is a row.") {
+	s := got.Cards[0].Snippet
+	if s.Start == 0 || s.Start > at || s.End <= at || !strings.Contains(s.Text, "A tuple is a row.") {
 		t.Errorf("the snippet is %+v", s)
 	}
 }
 
 func TestCorrectedQueryIsReportedAndHighlighted(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, "The relational model.", nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	w.engine.embeddingFailed = true
 	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relatoinal"})
-	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 || got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
+	if err != nil || got.Corrected != "relational" || len(got.Warnings) != 1 ||
+		got.Warnings[0].Code != source.WarnEmbeddingsUnavailable {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
-	if s := got.Cards[0].Snippet; w.engine.query.Text != "relatoinal" || len(s.Highlights) != 1 || s.Highlights[0].Start != 4 {
+	s := got.Cards[0].Snippet
+	if w.engine.query.Text != "relatoinal" || len(s.Highlights) != 1 || s.Highlights[0].Start != 4 {
 		t.Errorf("searched for %q and highlighted %+v", w.engine.query.Text, s)
 	}
 }
 
-func TestAnIndexThatLagsBehindIsSaid(t *testing.T) {
+func TestSearchWarnsOfUnindexedDocuments(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	src := w.library(t)
 	if _, err := w.Import(ctx, w.ada, src, documents(1200, "x", nil), nil); err != nil {
 		t.Fatal(err)
@@ -85,7 +93,7 @@ func TestAnIndexThatLagsBehindIsSaid(t *testing.T) {
 		{0, "indexing", 0, "0 of 1,200 documents are indexed so far; results are partial."},
 		{1199, "indexing", 1199, "1,199 of 1,200 documents are indexed so far; results are partial."},
 		{1200, "ready", 1200, ""},
-		{1201, "ready", 1200, ""}, // one was deleted just now
+		{1201, "ready", 1200, ""}, // a deleted document is still in the index
 	} {
 		w.engine.indexed = c.indexed
 		if n, status := w.Progress(src.ID, 1200); n != c.shown || status != c.status {
@@ -102,22 +110,23 @@ func TestAnIndexThatLagsBehindIsSaid(t *testing.T) {
 	}
 }
 
-func TestASearchThatComesUponDamageSaysSo(t *testing.T) {
+func TestSearchWarnsOfDocumentsLostToDamage(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	if _, err := w.Import(ctx, w.ada, w.library(t), documents(3, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	w.engine.indexed, w.engine.lost = 3, 1
 	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relational", Facets: true})
-	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
+	if err != nil || len(got.Warnings) != 1 ||
+		got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
 		t.Errorf("warned of %+v, %v", got.Warnings, err)
 	}
 }
 
 func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	day := func() string { return w.clock.Now().Format(time.DateOnly) }
 	searchTimes := func(times int) {
 		t.Helper()
@@ -143,11 +152,11 @@ func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 	searchTimes(2)
 	w.clock.Advance(24 * time.Hour)
 	searchTimes(1)
-	// What could not be written is written later.
-	gone, cancel := context.WithCancel(ctx)
+	// Counts that could not be stored are stored by the next flush.
+	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := w.FlushSearches(gone); err == nil {
-		t.Error("flushed without a context")
+	if err := w.FlushSearches(cancelled); err == nil {
+		t.Error("flushed with a cancelled context")
 	}
 	searchTimes(1)
 	flush()
@@ -157,13 +166,13 @@ func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 		}
 	}
 	if n, err := w.db.SearchesOf(ctx, w.bob.UserID, first); err != nil || n != 0 {
-		t.Errorf("somebody else searched %d times, %v", n, err)
+		t.Errorf("another user searched %d times, %v", n, err)
 	}
 }
 
-func TestALanguageIsGuessedOnce(t *testing.T) {
+func TestLanguageIsDetectedOnce(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	src := w.library(t)
 	if src.Language != "" {
 		t.Fatalf("a new source is in %q", src.Language)
@@ -183,10 +192,10 @@ func TestALanguageIsGuessedOnce(t *testing.T) {
 		t.Errorf("guessed %q %d times", got, len(w.sampled))
 	}
 	if n := len(w.sampled[0]); n < 40_000 || n > 60_000 {
-		t.Errorf("%d bytes were looked at", n)
+		t.Errorf("%d bytes were sampled", n)
 	}
 	w.guess = "fr"
-	for _, stale := range []source.Source{w.library(t), src} { // the second still believes that it is not known
+	for _, stale := range []source.Source{w.library(t), src} { // the second was read before the language was detected
 		if _, err := w.Import(ctx, w.ada, stale, documents(1, "nouveau", nil), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -196,9 +205,9 @@ func TestALanguageIsGuessedOnce(t *testing.T) {
 	}
 }
 
-func TestALanguageIsSetByItsCode(t *testing.T) {
+func TestSetLanguage(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	w.guess = "en"
 	made, err := w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: "Papers", Language: "de"})
 	if err != nil || made.Language != "de" {
@@ -235,7 +244,9 @@ func TestALanguageIsSetByItsCode(t *testing.T) {
 			}
 		}
 	}
-	listed := source.NewService(w.db, everybody{}, w.engine, w.clock, source.Options{Languages: []string{"de", "en"}})
+	deps := w.deps
+	deps.Languages = []string{"de", "en"}
+	listed := source.NewService(deps)
 	_, err = listed.SetLanguage(ctx, w.ada, again, "fr")
 	if e := core.AsError(err); e.Kind != core.KindInvalid || e.Fields[0].Detail != "Must be one of de, en." {
 		t.Errorf("a language that is not listed: %v", err)
@@ -245,9 +256,9 @@ func TestALanguageIsSetByItsCode(t *testing.T) {
 	}
 }
 
-func TestFieldsThatCameLaterCountOnlyWhereTheyAreSet(t *testing.T) {
+func TestHashIgnoresUnsetNewerFields(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	none, some := 0, 5
 	put := func(d source.Document) source.Imported {
 		t.Helper()
@@ -260,7 +271,7 @@ func TestFieldsThatCameLaterCountOnlyWhereTheyAreSet(t *testing.T) {
 	}
 	put(source.Document{})
 	for d, err := range w.db.ScanDocuments(ctx, w.library(t).ID) {
-		// What installations have stored since before there were further fields.
+		// The hash that versions without these fields stored.
 		if sum := sha256.Sum256([]byte(`["T",null,"",0,"","","",""]`)); err != nil || !bytes.Equal(d.Hash, sum[:16]) {
 			t.Errorf("a document without them has the hash %x, %v", d.Hash, err)
 		}
@@ -275,11 +286,4 @@ func TestFieldsThatCameLaterCountOnlyWhereTheyAreSet(t *testing.T) {
 			t.Errorf("%+v: %+v", d, done)
 		}
 	}
-}
-
-// everybody reaches every agent.
-type everybody struct{}
-
-func (everybody) Allow(_ context.Context, actor core.Actor, op core.Operation, _ string) error {
-	return actor.Allow(op)
 }

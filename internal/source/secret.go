@@ -75,14 +75,14 @@ func (s *Service) setSecret(src *Source, k Kind, secret string) []core.FieldErro
 		return nil
 	case k.SecretScope == nil:
 		return nil // checkSettings has reported it
-	case len(secret) > maxSecret || s.options.Sealer == nil:
+	case len(secret) > maxSecret || s.sealer == nil:
 		return []core.FieldError{{Pointer: "/secret", Detail: "Must be at most 4096 bytes."}}
 	}
 	place, err := secretAssociatedData(*src, k)
 	if err != nil { // unreachable: the settings were just encoded
 		return []core.FieldError{{Pointer: "/settings", Detail: "Can't be read."}}
 	}
-	src.Sealed = s.options.Sealer.Seal([]byte(secret), place)
+	src.Sealed = s.sealer.Seal([]byte(secret), place)
 	return nil
 }
 
@@ -115,17 +115,17 @@ func (s *Service) openSecret(src Source) (plain string, old bool, err error) {
 		return "", false, nil
 	}
 	k, _ := s.kind(src.Kind)
-	if k.SecretScope == nil || s.options.Sealer == nil {
+	if k.SecretScope == nil || s.sealer == nil {
 		return "", false, ErrSecretUnreadable
 	}
 	place, err := secretAssociatedData(src, k)
 	if err != nil {
 		return "", false, err
 	}
-	if b, err := s.options.Sealer.Open(src.Sealed, place); err == nil {
+	if b, err := s.sealer.Open(src.Sealed, place); err == nil {
 		return string(b), false, nil
 	}
-	b, err := s.options.Sealer.Open(src.Sealed, src.ID)
+	b, err := s.sealer.Open(src.Sealed, src.ID)
 	if err != nil {
 		return "", false, ErrSecretUnreadable
 	}

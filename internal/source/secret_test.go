@@ -24,7 +24,9 @@ type secretCase struct {
 func address(u string) source.Settings { return source.Settings{URL: u} }
 
 func bucketSettings(change func(*source.Settings)) source.Settings {
-	set := source.Settings{Bucket: "papers", Region: "eu-central-1", Endpoint: "https://store.example.org", AccessKeyID: "AKIAEXAMPLE"}
+	set := source.Settings{
+		Bucket: "papers", Region: "eu-central-1", Endpoint: "https://store.example.org", AccessKeyID: "AKIAEXAMPLE",
+	}
 	if change != nil {
 		change(&set)
 	}
@@ -97,34 +99,36 @@ var secretCases = map[string]secretCase{
 
 const keptSecret = "the-secret-of-the-source"
 
-// secretWorld is a liveWorld whose actor may create sources of every kind, including folders.
-func secretWorld(t *testing.T) *liveWorld {
+// newSecretFixture returns a federatedFixture whose actor may create sources of every kind, including folders.
+func newSecretFixture(t *testing.T) *federatedFixture {
 	t.Helper()
-	w := newLiveWorld(t)
+	w := newFederatedFixture(t)
 	w.ada.Role, w.ada.Scopes = core.RoleOwner, append(w.ada.Scopes, core.ScopeAdmin)
 	return w
 }
 
 // A new kind without a row in secretCases fails this test.
-func TestEveryKindSaysWhatItsSecretIsBoundTo(t *testing.T) {
+func TestEveryKindHasASecretCase(t *testing.T) {
 	t.Parallel()
-	w := secretWorld(t)
+	w := newSecretFixture(t)
 	seen := map[string]bool{}
-	for _, k := range w.options.Kinds {
+	for _, k := range w.deps.Kinds {
 		c, ok := secretCases[k.Name]
 		seen[k.Name] = true
 		if !ok {
-			t.Errorf("%s is not covered: say in secretCases how its secret is bound", k.Name)
+			t.Errorf("%s has no entry in secretCases", k.Name)
 			continue
 		}
 		if c.takesNone != (k.SecretScope == nil) {
 			t.Errorf("%s: SecretScope is set: %v", k.Name, k.SecretScope != nil)
 		}
-		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{Name: k.Name, Kind: k.Name, Settings: c.settings, Secret: keptSecret})
+		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{
+			Name: k.Name, Kind: k.Name, Settings: c.settings, Secret: keptSecret,
+		})
 		switch fields := core.AsError(err); {
 		case c.takesNone:
 			if err == nil || len(fields.Fields) == 0 || fields.Fields[0].Pointer != "/secret" {
-				t.Errorf("%s took a secret that nothing uses: %v", k.Name, err)
+				t.Errorf("%s accepted a secret: %v", k.Name, err)
 			}
 		case err != nil:
 			t.Errorf("%s: %v", k.Name, err)
@@ -140,14 +144,14 @@ func TestEveryKindSaysWhatItsSecretIsBoundTo(t *testing.T) {
 	}
 	for name := range secretCases {
 		if !seen[name] {
-			t.Errorf("there is no kind %s", name)
+			t.Errorf("unknown kind %s", name)
 		}
 	}
 }
 
-func TestASecretIsKeptForItsReceiverAlone(t *testing.T) {
+func TestSecretIsDroppedWhenItsReceiverChanges(t *testing.T) {
 	t.Parallel()
-	w, ctx := secretWorld(t), t.Context()
+	w, ctx := newSecretFixture(t), t.Context()
 	replacement := "a-new-secret"
 	for kind, c := range secretCases {
 		if c.takesNone {
@@ -167,14 +171,15 @@ func TestASecretIsKeptForItsReceiverAlone(t *testing.T) {
 			got, err := w.Change(ctx, w.ada, w.agent, src.ID, source.Change{Settings: &set})
 			if c.required && set.AccessKeyID != "" {
 				if e := core.AsError(err); e == nil || e.Kind != core.KindInvalid || e.Fields[0].Pointer != "/secret" {
-					t.Errorf("%s, %s: %v, want a request for the secret", kind, name, err)
+					t.Errorf("%s, %s: %v, want an error for /secret", kind, name, err)
 				}
 				got, err = w.Get(ctx, w.ada, w.agent, src.ID)
 				if secret, _ := w.Secret(got); err != nil || secret != keptSecret || got.Settings != src.Settings {
 					t.Errorf("%s, %s: a refused change had an effect: %+v", kind, name, got)
 				}
-			} else if secret, _ := w.Secret(got); err != nil || secret != "" || w.HasSecret(got) || !got.SecretRemoved || got.Sealed != nil {
-				t.Errorf("%s, %s: the secret goes elsewhere: %q, %v", kind, name, secret, err)
+			} else if secret, _ := w.Secret(got); err != nil || secret != "" || w.HasSecret(got) || !got.SecretRemoved ||
+				got.Sealed != nil {
+				t.Errorf("%s, %s: the secret is sent to another receiver: %q, %v", kind, name, secret, err)
 			}
 			got, err = w.Change(ctx, w.ada, w.agent, add().ID, source.Change{Settings: &set, Secret: &replacement})
 			if secret, _ := w.Secret(got); err != nil || secret != replacement || got.SecretRemoved {
@@ -185,9 +190,9 @@ func TestASecretIsKeptForItsReceiverAlone(t *testing.T) {
 }
 
 // The test changes rows directly, as SQL or a manipulated backup could.
-func TestASecretCantBeOpenedForAnotherReceiver(t *testing.T) {
+func TestSecretDoesNotDecryptForAnotherReceiver(t *testing.T) {
 	t.Parallel()
-	w, ctx := secretWorld(t), t.Context()
+	w, ctx := newSecretFixture(t), t.Context()
 	for kind, c := range secretCases {
 		for name, set := range c.other {
 			src := w.add(t, source.New{Kind: kind, Settings: c.settings, Secret: keptSecret})
@@ -207,18 +212,18 @@ func TestASecretCantBeOpenedForAnotherReceiver(t *testing.T) {
 				t.Fatal(err)
 			}
 			if src, err = w.Get(ctx, w.ada, w.agent, src.ID); err != nil || w.HasSecret(src) {
-				t.Errorf("%s, %s: a start of the server bound it to the new receiver: %v", kind, name, err)
+				t.Errorf("%s, %s: BindSecrets bound it to the new receiver: %v", kind, name, err)
 			}
 		}
 	}
 }
 
 // Earlier versions encrypted a secret with the id of the source as its only associated data.
-func TestSecretsOfEarlierVersionsAreBoundAtTheStart(t *testing.T) {
+func TestSecretsOfEarlierVersionsAreBoundAtStartup(t *testing.T) {
 	t.Parallel()
-	w, ctx := secretWorld(t), t.Context()
+	w, ctx := newSecretFixture(t), t.Context()
 	src := w.add(t, source.New{Kind: "mcp", Settings: address("https://wiki.example.org/mcp"), Secret: "x"})
-	old := w.options.Sealer.Seal([]byte(keptSecret), src.ID)
+	old := w.deps.Sealer.Seal([]byte(keptSecret), src.ID)
 	src.Sealed = old
 	if err := w.db.UpdateSource(ctx, src); err != nil {
 		t.Fatal(err)
@@ -251,13 +256,14 @@ func TestSecretsOfEarlierVersionsAreBoundAtTheStart(t *testing.T) {
 }
 
 // All kinds share one address parser.
-func TestNoKindOfSourceTakesAPasswordInItsAddress(t *testing.T) {
+func TestAddressesWithPasswordsAreRejected(t *testing.T) {
 	t.Parallel()
-	w := secretWorld(t)
-	for _, k := range w.options.Kinds {
+	w := newSecretFixture(t)
+	for _, k := range w.deps.Kinds {
 		valid := secretCases[k.Name].settings
 		for _, host := range []string{
-			"user:pass@example.org", "user@example.org", ":pass@example.org", "@example.org", "user:pass@example.org:8443", "%75ser:p%40ss@example.org",
+			"user:pass@example.org", "user@example.org", ":pass@example.org", "@example.org", "user:pass@example.org:8443",
+			"%75ser:p%40ss@example.org",
 		} {
 			for _, scheme := range []string{"http", "https", "HTTPS"} {
 				a := scheme + "://" + host
@@ -271,7 +277,8 @@ func TestNoKindOfSourceTakesAPasswordInItsAddress(t *testing.T) {
 					set.URL = a // kinds without an address refuse any
 				}
 				bad := k.Check(&set, keptSecret)
-				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated; takesAddress && len(bad) == 0 {
+				takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated
+				if takesAddress && len(bad) == 0 {
 					t.Errorf("%s takes %s", k.Name, a)
 				}
 				for _, f := range bad {

@@ -4,6 +4,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,22 +126,26 @@ type Engine interface {
 	Statistics(ctx context.Context, sources, terms []string) (search.Statistics, error)
 }
 
-// Options configures a Service.
-type Options struct {
-	// Guess returns the language of a text, or "". Nil disables detection.
-	Guess func(text string) string
+// Deps are the dependencies of a Service. Store, Agents, Engine and Clock are required.
+type Deps struct {
+	Store  Store
+	Agents Agents
+	Engine Engine
+	Clock  core.Clock
+	// GuessLanguage returns the language of a text, or "". Nil disables detection.
+	GuessLanguage func(text string) string `dep:"optional"`
 	// Languages are the allowed languages; nil allows any code.
-	Languages []string
+	Languages []string `dep:"optional"`
 	// Kinds are the kinds of sources that can be created; nil means StoredKinds.
-	Kinds []Kind
-	// Federated searches the federated kinds; it is required if Kinds has any. FederatedTimeout limits all searches
-	// of a request together; 0 means the default.
-	Federated        Federated
+	Kinds []Kind `dep:"optional"`
+	// Federated searches the federated kinds; it is required if Kinds has any.
+	Federated Federated `dep:"optional"`
+	// FederatedTimeout limits all federated searches of a request together; 0 means the default.
 	FederatedTimeout time.Duration
 	// Payer enforces spend caps on paid searches; nil means no caps.
-	Payer Payer
+	Payer Payer `dep:"optional"`
 	// Sealer encrypts the secrets of sources; without it, sources can't have secrets.
-	Sealer Sealer
+	Sealer Sealer `dep:"optional"`
 }
 
 // Sealer encrypts secrets, bound to associated data that is called place.
@@ -151,23 +156,42 @@ type Sealer interface {
 
 // Service manages and searches sources.
 type Service struct {
-	store   Store
-	agents  Agents
-	engine  Engine
-	clock   core.Clock
-	options Options
-	meter   meter
+	store            Store
+	agents           Agents
+	engine           Engine
+	clock            core.Clock
+	guessLanguage    func(text string) string
+	languages        []string
+	kinds            []Kind
+	federated        Federated
+	federatedTimeout time.Duration
+	payer            Payer
+	sealer           Sealer
+	meter            meter
 }
 
-// NewService returns a Service.
-func NewService(store Store, agents Agents, engine Engine, clock core.Clock, o Options) *Service {
-	if o.Kinds == nil {
-		o.Kinds = StoredKinds()
+// NewService returns a Service. It panics if a required dependency is missing.
+func NewService(d Deps) *Service {
+	core.RequireDeps(d)
+	if d.Kinds == nil {
+		d.Kinds = StoredKinds()
 	}
-	if o.FederatedTimeout == 0 {
-		o.FederatedTimeout = defaultFederatedTimeout
+	if d.Federated == nil && slices.ContainsFunc(d.Kinds, func(k Kind) bool { return k.Federated }) {
+		panic("source.Deps.Federated is required for federated kinds")
 	}
-	return &Service{store: store, agents: agents, engine: engine, clock: clock, options: o}
+	return &Service{
+		store:            d.Store,
+		agents:           d.Agents,
+		engine:           d.Engine,
+		clock:            d.Clock,
+		guessLanguage:    d.GuessLanguage,
+		languages:        d.Languages,
+		kinds:            d.Kinds,
+		federated:        d.Federated,
+		federatedTimeout: cmp.Or(d.FederatedTimeout, defaultFederatedTimeout),
+		payer:            d.Payer,
+		sealer:           d.Sealer,
+	}
 }
 
 // New holds the properties of a source to create.
@@ -237,8 +261,8 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 }
 
 func (s *Service) kindNames() []string {
-	names := make([]string, len(s.options.Kinds))
-	for i, k := range s.options.Kinds {
+	names := make([]string, len(s.kinds))
+	for i, k := range s.kinds {
 		names[i] = k.Name
 	}
 	return names

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/search"
 	"carrel/internal/source"
@@ -22,25 +24,27 @@ import (
 	"carrel/internal/testkit/indexed"
 )
 
-// world is the service on a database with two users who have an agent each.
-type world struct {
+// fixture is a service with two users, who have an agent each.
+type fixture struct {
 	*source.Service
+	deps   source.Deps
 	db     *store.DB
 	clock  *testkit.Clock
 	engine *recordingEngine
-	// guess is what any text is taken for, and sampled what was asked about.
+	// guess is the detected language of every text, and sampled are the texts.
 	guess         string
 	sampled       []string
 	ada, bob      core.Actor
 	agent, theirs string
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newWorldWith(t, source.Options{})
+	return newFixtureWith(t, source.Deps{})
 }
 
-func newWorldWith(t *testing.T, o source.Options) *world {
+// newFixtureWith sets the required dependencies of d and the language detector.
+func newFixtureWith(t *testing.T, d source.Deps) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
 	if err != nil {
@@ -48,23 +52,32 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
-	w := &world{db: db, clock: clock, engine: &recordingEngine{Engine: indexed.Open(t, db), indexed: -1}}
-	var mu sync.Mutex // live sources are guessed at the same time
-	o.Guess = func(text string) string {
+	events := audit.New(audit.Deps{Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler)})
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock, Audit: events})
+	w := &fixture{db: db, clock: clock, engine: &recordingEngine{Engine: indexed.Open(t, db), indexed: -1}}
+	var mu sync.Mutex // federated sources detect their languages concurrently
+	d.GuessLanguage = func(text string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		w.sampled = append(w.sampled, text)
 		return w.guess
 	}
-	w.Service = source.NewService(db, agents, w.engine, clock, o)
+	d.Store, d.Agents, d.Engine, d.Clock = db, agents, w.engine, clock
+	w.deps, w.Service = d, source.NewService(d)
 	user := func() (core.Actor, string) {
 		id := core.NewID(core.PrefixUser)
-		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
+		u := account.User{
+			ID: id, Email: id + "@example.org", Name: "U",
+			Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now(),
+		}
 		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
 			t.Fatal(err)
 		}
-		who, name := core.Actor{UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}, "A"
+		who := core.Actor{
+			UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey,
+			Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+		}
+		name := "A"
 		a, err := agents.Create(t.Context(), who, agent.Change{Name: &name})
 		if err != nil {
 			t.Fatal(err)
@@ -79,12 +92,12 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 // recordingEngine searches an index that is always up to date, and records the last query.
 type recordingEngine struct {
 	*indexed.Engine
-	// indexed is how many documents an index would hold; negative means that there is none.
+	// indexed is the result of Indexed; negative means unknown.
 	indexed int
 	query   search.Query
 	// embeddingFailed is set in every result.
 	embeddingFailed bool
-	// lost is how many documents every search finds damaged.
+	// lost is the number of documents that every search drops as damaged.
 	lost int
 }
 
@@ -98,11 +111,14 @@ func (e *recordingEngine) Search(ctx context.Context, q search.Query) (search.Re
 
 func (e *recordingEngine) Indexed(string) (int, bool) { return e.indexed, e.indexed >= 0 }
 
-// documents are n documents about relations, and then an error unless it is nil.
+// documents yields n documents, then failure unless it is nil.
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for i := range n {
-			if !yield(source.Document{ExternalID: strconv.Itoa(i), Title: fmt.Sprintf("Relational %d", i), Text: text, Year: 1970}, nil) {
+			d := source.Document{
+				ExternalID: strconv.Itoa(i), Title: fmt.Sprintf("Relational %d", i), Text: text, Year: 1970,
+			}
+			if !yield(d, nil) {
 				return
 			}
 		}
@@ -112,7 +128,7 @@ func documents(n int, text string, failure error) iter.Seq2[source.Document, err
 	}
 }
 
-func (w *world) library(t *testing.T) source.Source {
+func (w *fixture) library(t *testing.T) source.Source {
 	t.Helper()
 	src, err := w.Default(t.Context(), w.ada, w.agent)
 	if err != nil {
@@ -121,17 +137,19 @@ func (w *world) library(t *testing.T) source.Source {
 	return src
 }
 
-func TestAnImportRunAgainStoresOnlyWhatChanged(t *testing.T) {
+func TestRepeatedImportStoresOnlyChangedDocuments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	src := w.library(t)
-	var told []source.Imported
-	done, err := w.Import(t.Context(), w.ada, src, documents(501, "old", nil), func(i source.Imported) { told = append(told, i) })
+	var progress []source.Imported
+	done, err := w.Import(t.Context(), w.ada, src, documents(501, "old", nil), func(i source.Imported) {
+		progress = append(progress, i)
+	})
 	if err != nil || done != (source.Imported{Added: 501}) || done.Total() != 501 {
 		t.Fatalf("imported %+v, %v", done, err)
 	}
-	if !slices.Equal(told, []source.Imported{{Added: 500}, {Added: 501}}) {
-		t.Errorf("the progress was %+v", told)
+	if !slices.Equal(progress, []source.Imported{{Added: 500}, {Added: 501}}) {
+		t.Errorf("the progress was %+v", progress)
 	}
 	before, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational 7", Facets: true})
 	if err != nil {
@@ -153,19 +171,20 @@ func TestAnImportRunAgainStoresOnlyWhatChanged(t *testing.T) {
 	}
 	after, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational 7", Facets: true})
 	if err != nil || after.Cards[0].CardID() != before.Cards[0].CardID() || after.Cards[0].Text != "new" {
-		t.Errorf("the card was %s, is %s of %q, %v", before.Cards[0].CardID(), after.Cards[0].CardID(), after.Cards[0].Text, err)
+		t.Errorf("the card was %s, is %s of %q, %v",
+			before.Cards[0].CardID(), after.Cards[0].CardID(), after.Cards[0].Text, err)
 	}
 	if id := after.Cards[0].CardID(); !strings.HasPrefix(id, "card_") || len(id) != 31 {
 		t.Errorf("the card's id is %s", id)
 	}
 	if done, err := w.Import(t.Context(), w.ada, src, documents(0, "", nil), nil); err != nil || done.Total() != 0 {
-		t.Errorf("nothing imported is %+v, %v", done, err)
+		t.Errorf("an empty import: %+v, %v", done, err)
 	}
 }
 
-func TestAnImportThatFailsKeepsTheBatchesBefore(t *testing.T) {
+func TestFailedImportKeepsEarlierBatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	broken := errors.New("the file ends here")
 	done, err := w.Import(t.Context(), w.ada, w.library(t), documents(700, "x", broken), nil)
 	if !errors.Is(err, broken) || done.Added != 500 {
@@ -176,13 +195,13 @@ func TestAnImportThatFailsKeepsTheBatchesBefore(t *testing.T) {
 	}
 	done, err = w.Import(t.Context(), w.ada, w.library(t), documents(700, "x", nil), nil)
 	if err != nil || done != (source.Imported{Added: 200, Unchanged: 500}) {
-		t.Errorf("run again it imports %+v, %v", done, err)
+		t.Errorf("repeated import: %+v, %v", done, err)
 	}
 }
 
-func TestASourceIsAddedOnceByItsName(t *testing.T) {
+func TestAddOrFindCreatesASourceOncePerName(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	library := w.library(t)
 	first, err := w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: " Papers "})
 	if err != nil || first.Name != "Papers" || first.Default {
@@ -193,7 +212,7 @@ func TestASourceIsAddedOnceByItsName(t *testing.T) {
 		t.Errorf("found %+v, %v", again, err)
 	}
 	if w.library(t).ID != library.ID {
-		t.Error("a new source took the place of the default")
+		t.Error("a new source replaced the default")
 	}
 	again, err = w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: "Papers", Default: true})
 	if err != nil || again.ID != first.ID || !again.Default || w.library(t).ID != first.ID {
@@ -214,9 +233,9 @@ func TestASourceIsAddedOnceByItsName(t *testing.T) {
 	}
 }
 
-func TestABadSearchIsRefusedFieldByField(t *testing.T) {
+func TestInvalidSearchReportsEachField(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	theirs, err := w.Default(t.Context(), w.bob, w.theirs)
 	if err != nil {
 		t.Fatal(err)
@@ -225,17 +244,19 @@ func TestABadSearchIsRefusedFieldByField(t *testing.T) {
 		request search.Query
 		fields  []string
 	}{
-		"no query":            {search.Query{Facets: true}, []string{"/query"}},
-		"white space":         {search.Query{Text: " \t\u00a0", Facets: true}, []string{"/query"}},
-		"2001 characters":     {search.Query{Text: strings.Repeat("😀", 2001), Facets: true}, []string{"/query"}},
-		"a NUL":               {search.Query{Text: "a\x00", Facets: true}, []string{"/query"}},
-		"invalid UTF-8":       {search.Query{Text: "a\xff", Facets: true}, []string{"/query"}},
-		"too many results":    {search.Query{Text: "q", Limit: 101, Facets: true}, []string{"/numResults"}},
-		"less than none":      {search.Query{Text: "q", Limit: -1, Facets: true}, []string{"/numResults"}},
-		"years out of bounds": {search.Query{Text: "q", FromYear: -1, ToYear: 10000, Facets: true}, []string{"/fromYear", "/toYear"}},
-		"years crossed":       {search.Query{Text: "q", FromYear: 1971, ToYear: 1970, Facets: true}, []string{"/fromYear"}},
-		"an unknown source":   {search.Query{Text: "q", Sources: []string{"src_none"}, Facets: true}, []string{"/sourceId"}},
-		"another's source":    {search.Query{Text: "q", Sources: []string{theirs.ID}, Facets: true}, []string{"/sourceId"}},
+		"no query":         {search.Query{Facets: true}, []string{"/query"}},
+		"white space":      {search.Query{Text: " \t\u00a0", Facets: true}, []string{"/query"}},
+		"2001 characters":  {search.Query{Text: strings.Repeat("😀", 2001), Facets: true}, []string{"/query"}},
+		"a NUL":            {search.Query{Text: "a\x00", Facets: true}, []string{"/query"}},
+		"invalid UTF-8":    {search.Query{Text: "a\xff", Facets: true}, []string{"/query"}},
+		"too many results": {search.Query{Text: "q", Limit: 101, Facets: true}, []string{"/numResults"}},
+		"less than none":   {search.Query{Text: "q", Limit: -1, Facets: true}, []string{"/numResults"}},
+		"years out of bounds": {
+			search.Query{Text: "q", FromYear: -1, ToYear: 10000, Facets: true}, []string{"/fromYear", "/toYear"},
+		},
+		"years crossed":     {search.Query{Text: "q", FromYear: 1971, ToYear: 1970, Facets: true}, []string{"/fromYear"}},
+		"an unknown source": {search.Query{Text: "q", Sources: []string{"src_none"}, Facets: true}, []string{"/sourceId"}},
+		"another's source":  {search.Query{Text: "q", Sources: []string{theirs.ID}, Facets: true}, []string{"/sourceId"}},
 	} {
 		_, err := w.Search(t.Context(), w.ada, w.agent, c.request)
 		var fields []string
@@ -248,16 +269,16 @@ func TestABadSearchIsRefusedFieldByField(t *testing.T) {
 	}
 }
 
-func TestASearchGivesTenResultsUnlessToldOtherwise(t *testing.T) {
+func TestSearchReturnsTenResultsByDefault(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if _, err := w.Import(t.Context(), w.ada, w.library(t), documents(120, "x", nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	for asked, want := range map[int]int{0: 10, 1: 1, 100: 100} {
-		got, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: " relational ", Limit: asked, Facets: true})
+	for limit, want := range map[int]int{0: 10, 1: 1, 100: 100} {
+		got, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: " relational ", Limit: limit, Facets: true})
 		if err != nil || len(got.Cards) != want || got.Total != 120 {
-			t.Errorf("asked for %d: %d of %d, %v", asked, len(got.Cards), got.Total, err)
+			t.Errorf("limit %d: %d of %d, %v", limit, len(got.Cards), got.Total, err)
 		}
 	}
 	got, err := w.Search(t.Context(), w.ada, w.agent, search.Query{Text: "relational"})
@@ -266,9 +287,9 @@ func TestASearchGivesTenResultsUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestSourcesAreTheirUsersAlone(t *testing.T) {
+func TestSourcesAreNotAccessibleToOtherUsers(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newFixture(t), t.Context()
 	mine := w.library(t)
 	_, errSearch := w.Search(ctx, w.bob, w.agent, search.Query{Text: "q", Facets: true})
 	_, errAdd := w.Add(ctx, w.bob, w.agent, source.New{Name: "n"})
@@ -277,10 +298,11 @@ func TestSourcesAreTheirUsersAlone(t *testing.T) {
 	_, errImport := w.Import(ctx, w.bob, mine, documents(1, "x", nil), nil)
 	_, errLanguage := w.SetLanguage(ctx, w.bob, mine, "de")
 	for name, err := range map[string]error{
-		"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport, "language": errLanguage,
+		"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport,
+		"language": errLanguage,
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
-			t.Errorf("somebody else: %s: %v", name, err)
+			t.Errorf("another user: %s: %v", name, err)
 		}
 	}
 	reader := w.ada
@@ -294,12 +316,38 @@ func TestSourcesAreTheirUsersAlone(t *testing.T) {
 			t.Errorf("without the scope: %s: %v", name, err)
 		}
 	}
-	poor := w.ada
-	poor.Plan = core.PlanNone
-	if _, err := w.Search(ctx, poor, w.agent, search.Query{Text: "q", Facets: true}); core.AsError(err).Code != "no_subscription" {
+	withoutPlan := w.ada
+	withoutPlan.Plan = core.PlanNone
+	if _, err := w.Search(ctx, withoutPlan, w.agent, search.Query{
+		Text: "q", Facets: true,
+	}); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if n := w.library(t).Documents; n != 0 {
 		t.Errorf("%d documents were imported", n)
+	}
+}
+
+func TestNewServicePanicsWithoutARequiredDependency(t *testing.T) {
+	t.Parallel()
+	valid := newFixture(t).deps
+	for name, remove := range map[string]func(*source.Deps){
+		"store":            func(d *source.Deps) { d.Store = nil },
+		"agents":           func(d *source.Deps) { d.Agents = nil },
+		"engine":           func(d *source.Deps) { d.Engine = nil },
+		"clock":            func(d *source.Deps) { d.Clock = nil },
+		"federated search": func(d *source.Deps) { d.Kinds = []source.Kind{{Name: "catalogue", Federated: true}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := valid
+			remove(&d)
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			source.NewService(d)
+		})
 	}
 }

@@ -16,11 +16,14 @@ import (
 var _ accountdata.DeletionStore = (*DB)(nil)
 
 // CloseUser disables a user for good, cancels their tasks and stores the task that deletes the account.
-func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t task.Task, allow func(account.User, bool) error) (inserted task.Task, err error) {
+func (db *DB) CloseUser(
+	ctx context.Context, userID string, now time.Time, t task.Task, allow func(account.User, bool) error,
+) (inserted task.Task, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var r userRow
 		var closing sql.NullInt64
-		err := get(ctx, tx, `SELECT `+userColumns+`, closing_at FROM app_user WHERE id = $1`+db.dialect.lock, args{userID}, append(r.dest(), &closing)...)
+		err := get(ctx, tx, `SELECT `+userColumns+`, closing_at FROM app_user WHERE id = $1`+db.dialect.lock, args{userID},
+			append(r.dest(), &closing)...)
 		if err != nil {
 			return err
 		}
@@ -30,7 +33,8 @@ func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t tas
 			return err
 		}
 		var others int
-		if err := get(ctx, tx, `SELECT count(*) FROM (SELECT 1 AS one FROM app_user WHERE id <> $1 AND closing_at IS NULL LIMIT 1) other`,
+		if err := get(ctx, tx, `
+			SELECT count(*) FROM (SELECT 1 AS one FROM app_user WHERE id <> $1 AND closing_at IS NULL LIMIT 1) other`,
 			args{userID}, &others); err != nil {
 			return err
 		}
@@ -64,9 +68,11 @@ func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t tas
 // requireNoSubscription returns a conflict while Stripe would keep charging the user, who could no longer cancel.
 func requireNoSubscription(ctx context.Context, tx querier, userID string) error {
 	var running int
-	err := get(ctx, tx, `SELECT count(*) FROM subscription WHERE user_id = $1 AND cancel_at_end = 0 AND `+runsAtStripe, args{userID}, &running)
+	err := get(ctx, tx, `SELECT count(*) FROM subscription WHERE user_id = $1 AND cancel_at_end = 0 AND `+runsAtStripe,
+		args{userID}, &running)
 	if err == nil && running > 0 {
-		return core.Conflict("conflict", "This account has an active Stripe subscription. Cancel it in Stripe or in the billing portal first.")
+		return core.Conflict("conflict",
+			"This account has an active Stripe subscription. Cancel it in Stripe or in the billing portal first.")
 	}
 	return err
 }
@@ -90,7 +96,9 @@ func (db *DB) AgentsOf(ctx context.Context, userID string) ([]string, error) {
 }
 
 // EraseUser deletes the remaining rows of a user and ends the deletion task.
-func (db *DB) EraseUser(ctx context.Context, userID string, f task.Fence, o task.Outcome, entry func(audit.Head, *audit.Redacted) audit.Entry) error {
+func (db *DB) EraseUser(
+	ctx context.Context, userID string, f task.Fence, o task.Outcome, entry func(audit.Head, *audit.Redacted) audit.Entry,
+) error {
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil {
 			return err
@@ -130,7 +138,7 @@ func (db *DB) EraseUser(ctx context.Context, userID string, f task.Fence, o task
 var eraseStatements = []string{
 	`DELETE FROM signin_pending WHERE user_id = $1`,
 	`DELETE FROM setup WHERE user_id = $1`,
-	// Cached answers of live sources have no user, and some came from servers that only this user could query.
+	// Cached replies of federated sources have no user, and some came from servers that only this user could query.
 	`DELETE FROM live_answer WHERE $1 <> ''`,
 	`DELETE FROM oauth_client WHERE ` + onlyClientOf,
 	// Invitations waiting for an account with this address, which the user took later.
@@ -139,7 +147,8 @@ var eraseStatements = []string{
 }
 
 // onlyClientOf selects the OAuth clients that only the user $1 has authorized.
-const onlyClientOf = `id IN (SELECT client_id FROM oauth_grant WHERE user_id = $1 UNION SELECT client_id FROM oauth_code WHERE user_id = $1)
+const onlyClientOf = `id IN (
+		SELECT client_id FROM oauth_grant WHERE user_id = $1 UNION SELECT client_id FROM oauth_code WHERE user_id = $1)
 	AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.client_id = oauth_client.id AND g.user_id <> $1)
 	AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.client_id = oauth_client.id AND c.user_id <> $1)`
 
@@ -151,11 +160,14 @@ const actorsOf = `
 	UNION SELECT id FROM oauth_grant WHERE user_id = $1
 	UNION SELECT id FROM web_session WHERE user_id = $1
 	UNION SELECT id FROM oauth_client WHERE ` + onlyClientOf + `
-	UNION SELECT actor FROM audit WHERE user_id = $1 AND event IN ('` + string(audit.SignedIn) + `', '` + string(audit.SteppedUp) + `', '` + string(audit.SignedOut) + `')`
+	UNION SELECT actor FROM audit WHERE user_id = $1 AND event IN ('` + string(audit.SignedIn) +
+	`', '` + string(audit.SteppedUp) + `', '` + string(audit.SignedOut) + `')`
 
 // redactAudit removes a user's personal data from the audit log and appends the entry of the deletion. Entries that the
 // user caused about other users stay, without the actor and the address.
-func (db *DB) redactAudit(ctx context.Context, tx querier, userID string, entry func(audit.Head, *audit.Redacted) audit.Entry) error {
+func (db *DB) redactAudit(
+	ctx context.Context, tx querier, userID string, entry func(audit.Head, *audit.Redacted) audit.Entry,
+) error {
 	head, err := db.lockAudit(ctx, tx)
 	if err != nil {
 		return err

@@ -26,68 +26,98 @@ type rowOf struct{ table, insert string }
 var rowsOfUsers = []rowOf{
 	{"app_user", `(id, email, name, role, plan, password_hash, created_at, pending_email)
 		VALUES ('usr_NAME', 'NAME@example.org', 'NAME', 'member', 'open', 'NAME', 1, 'NAME@example.com')`},
-	{"credential_key", `(id, user_id, kind, name, hint, hash, scopes, agents, created_at) VALUES ('crd_NAME', 'usr_NAME', 'key', 'NAME', 'NAME', $1, '[]', '[]', 1)`},
+	{"credential_key", `(id, user_id, kind, name, hint, hash, scopes, agents, created_at)
+		VALUES ('crd_NAME', 'usr_NAME', 'key', 'NAME', 'NAME', $1, '[]', '[]', 1)`},
 	{"connect_code", `(id, user_id, hash, created_at, expires_at) VALUES ('cod_NAME', 'usr_NAME', $1, 1, 2)`},
 	{"budget", `(user_id, period, reserved, spent) VALUES ('usr_NAME', '2026-11', 0, 7)`},
-	{"agent", `(id, user_id, name, description, instructions, model, created_at, updated_at) VALUES ('agt_NAME', 'usr_NAME', 'NAME', '', '', '', 1, 1)`},
-	{"source", `(id, agent_id, name, kind, is_default, documents, status, created_at, updated_at) VALUES ('src_NAME', 'agt_NAME', 'NAME', 'upload', 1, 1, 'ready', 1, 1)`},
+	{"agent", `(id, user_id, name, description, instructions, model, created_at, updated_at)
+		VALUES ('agt_NAME', 'usr_NAME', 'NAME', '', '', '', 1, 1)`},
+	{"source", `(id, agent_id, name, kind, is_default, documents, status, created_at, updated_at)
+		VALUES ('src_NAME', 'agt_NAME', 'NAME', 'upload', 1, 1, 'ready', 1, 1)`},
 	{"document", `(id, source_id, external_id, title, authors, text, url, doi, venue, type, hash, created_at, updated_at)
 		VALUES ('doc_NAME', 'src_NAME', 'NAME', 'NAME', '[]', 'NAME', '', '', '', '', $1, 1, 1)`},
 	{"document_change", `(seq, document_id, source_id, op) VALUES (length('NAME'), 'doc_NAME', 'src_NAME', 'put')`},
-	{"thread", `(id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at) VALUES ('thr_NAME', 'usr_NAME', 'agt_NAME', 'NAME', 'idle', 1, 1, 1, 1)`},
-	{"message", `(id, thread_id, seq, role, text, status, turn_id, created_at) VALUES ('msg_NAME', 'thr_NAME', 1, 'user', 'NAME', 'complete', 'trn_NAME', 1)`},
-	{"memory", `(user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at) VALUES ('usr_NAME', 'agt_NAME', 'mem_NAME', 'NAME', $1, 'user', 1, 1)`},
-	{"favourite", `(user_id, agent_id, card_id, card, created_at, updated_at) VALUES ('usr_NAME', 'agt_NAME', 'NAME', '{}', 1, 1)`},
-	{"idempotency", `(user_id, key, hash, seed, status, body, locked_until, created_at) VALUES ('usr_NAME', 'NAME', $1, '', 200, $1, 1, 1)`},
-	{"task", `(id, kind, key, number, user_id, input, state, attempt, crashes, run_at, deadline_at, error_code, error_detail, created_at, finished_at)
+	{"thread", `(id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at)
+		VALUES ('thr_NAME', 'usr_NAME', 'agt_NAME', 'NAME', 'idle', 1, 1, 1, 1)`},
+	{"message", `(id, thread_id, seq, role, text, status, turn_id, created_at)
+		VALUES ('msg_NAME', 'thr_NAME', 1, 'user', 'NAME', 'complete', 'trn_NAME', 1)`},
+	{"memory", `(user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at)
+		VALUES ('usr_NAME', 'agt_NAME', 'mem_NAME', 'NAME', $1, 'user', 1, 1)`},
+	{"favourite", `(user_id, agent_id, card_id, card, created_at, updated_at)
+		VALUES ('usr_NAME', 'agt_NAME', 'NAME', '{}', 1, 1)`},
+	{"idempotency", `(user_id, key, hash, seed, status, body, locked_until, created_at)
+		VALUES ('usr_NAME', 'NAME', $1, '', 200, $1, 1, 1)`},
+	{"task", `(id, kind, key, number, user_id, input, state, attempt, crashes, run_at, deadline_at, error_code,
+		error_detail, created_at, finished_at)
 		VALUES ('trn_NAME', 'turn', 'thr_NAME', 1, 'usr_NAME', $1, 'complete', 1, 0, 1, 2, '', '', 1, 2)`},
-	{"task_step", `(task_id, n, kind, label, state, output, last_seq, started_at) VALUES ('trn_NAME', 1, 'x', 'NAME', 'finished', $1, 1, 1)`},
+	{"task_step", `(task_id, n, kind, label, state, output, last_seq, started_at)
+		VALUES ('trn_NAME', 1, 'x', 'NAME', 'finished', $1, 1, 1)`},
 	{"task_event", `(task_id, seq, attempt, kind, payload) VALUES ('trn_NAME', 1, 1, 'done', $1)`},
-	{"webhook", `(id, user_id, url, events, secret, created_at) VALUES ('whk_NAME', 'usr_NAME', 'https://NAME.example', '[]', $1, 1)`},
+	{"webhook", `(id, user_id, url, events, secret, created_at)
+		VALUES ('whk_NAME', 'usr_NAME', 'https://NAME.example', '[]', $1, 1)`},
 	{"usage_day", `(user_id, day, kind, count, micros) VALUES ('usr_NAME', '2026-11-03', 'search', 1, 0)`},
 	{"embedding", `(document_id, model, text_hash, dims, vector, created_at) VALUES ('doc_NAME', 'm', 'NAME', 1, $1, 1)`},
 	{"embedding_document", `(document_id, model, dims, seq) VALUES ('doc_NAME', 'm', 1, 1)`},
-	{"oauth_client", `(id, kind, name, uri, redirect_uris, auth_method, created_at) VALUES ('cli_NAME', 'registered', 'NAME', '', '[]', 'none', 1)`},
-	{"oauth_grant", `(id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at) VALUES ('grt_NAME', 'usr_NAME', 'cli_NAME', '[]', '[]', 1, 1, 2)`},
-	{"oauth_code", `(hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time, expires_at)
+	{"oauth_client", `(id, kind, name, uri, redirect_uris, auth_method, created_at)
+		VALUES ('cli_NAME', 'registered', 'NAME', '', '[]', 'none', 1)`},
+	{"oauth_grant", `(id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at)
+		VALUES ('grt_NAME', 'usr_NAME', 'cli_NAME', '[]', '[]', 1, 1, 2)`},
+	{"oauth_code", `(hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time,
+		expires_at)
 		VALUES ($1, 'grt_NAME', 'usr_NAME', 'cli_NAME', '', '', '', '[]', '[]', 1, 2)`},
-	{"oauth_token", `(hash, grant_id, scopes, resources, created_at, expires_at) VALUES ($1, 'grt_NAME', '[]', '[]', 1, 2)`},
+	{"oauth_token", `(hash, grant_id, scopes, resources, created_at, expires_at)
+		VALUES ($1, 'grt_NAME', '[]', '[]', 1, 2)`},
 	{"oauth_refresh", `(hash, grant_id, created_at) VALUES ($1, 'grt_NAME', 1)`},
-	{"web_session", `(id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at) VALUES ('ses_NAME', 'usr_NAME', $1, '', '', 1, 1, 1, 2)`},
+	{"web_session", `(id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at)
+		VALUES ('ses_NAME', 'usr_NAME', $1, '', '', 1, 1, 1, 2)`},
 	{"signin_pending", `(hash, kind, user_id, session_id, data, expires_at) VALUES ($1, 'factor', 'usr_NAME', '', $1, 2)`},
 	{"signin_browser", `(hash, user_id, expires_at) VALUES ($1, 'usr_NAME', 2)`},
 	{"password_reset", `(user_id, hash, clear_factors, created_at, expires_at) VALUES ('usr_NAME', $1, 0, 1, 2)`},
 	{"totp", `(user_id, secret, last_step, created_at) VALUES ('usr_NAME', $1, 1, 1)`},
 	{"recovery_code", `(user_id, hash) VALUES ('usr_NAME', $1)`},
-	{"passkey", `(id, user_id, credential_id, name, record, created_at) VALUES ('pky_NAME', 'usr_NAME', $1, 'NAME', $1, 1)`},
-	{"upstream_identity", `(issuer, subject, user_id, created_at) VALUES ('https://login.example', 'NAME', 'usr_NAME', 1)`},
-	{"oauth_attempt", `(id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
+	{"passkey", `(id, user_id, credential_id, name, record, created_at)
+		VALUES ('pky_NAME', 'usr_NAME', $1, 'NAME', $1, 1)`},
+	{"upstream_identity", `(issuer, subject, user_id, created_at)
+		VALUES ('https://login.example', 'NAME', 'usr_NAME', 1)`},
+	{"oauth_attempt", `(id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at,
+		last_at)
 		VALUES ('try_NAME', 'usr_NAME', 'cli_NAME', 'NAME', 'token', 'x', '', '', '', 1, 1, 1)`},
-	{"source_file", `(id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at) VALUES ('fil_NAME', 'src_NAME', 'NAME', 1, '', $1, 1, 0, '', 1, 1)`},
-	{"upload", `(id, source_id, name, size, received, ready, created_at, updated_at) VALUES ('upl_NAME', 'src_NAME', 'NAME', 1, 1, 1, 1, 1)`},
+	{"source_file", `(id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at)
+		VALUES ('fil_NAME', 'src_NAME', 'NAME', 1, '', $1, 1, 0, '', 1, 1)`},
+	{"upload", `(id, source_id, name, size, received, ready, created_at, updated_at)
+		VALUES ('upl_NAME', 'src_NAME', 'NAME', 1, 1, 1, 1, 1)`},
 	{"upload_chunk", `(upload_id, start, data) VALUES ('upl_NAME', 0, $1)`},
-	{"source_import", `(id, source_id, state, report, created_at, updated_at) VALUES ('imp_NAME', 'src_NAME', 'complete', '{}', 1, 1)`},
-	{"subscription", `(user_id, plan, status, starts_at, cancel_at_end, source, external_id, event_at, updated_at) VALUES ('usr_NAME', 'open', 'active', 1, 0, 'admin', 'NAME', 1, 1)`},
+	{"source_import", `(id, source_id, state, report, created_at, updated_at)
+		VALUES ('imp_NAME', 'src_NAME', 'complete', '{}', 1, 1)`},
+	{"subscription", `(user_id, plan, status, starts_at, cancel_at_end, source, external_id, event_at, updated_at)
+		VALUES ('usr_NAME', 'open', 'active', 1, 0, 'admin', 'NAME', 1, 1)`},
 	{"billing_customer", `(user_id, customer_id) VALUES ('usr_NAME', 'NAME')`},
-	{"spend_row", `(id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at, settled_at)
-		VALUES ('spd_NAME', 'usr_NAME', '2026-11-03', 'trn_NAME', 'crd_NAME', 'agt_NAME', 'model', 'm', '', 'settled', 0, 7, 0, 1, 2)`},
+	{"spend_row", `(id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved,
+		micros, estimated, created_at, settled_at)
+		VALUES ('spd_NAME', 'usr_NAME', '2026-11-03', 'trn_NAME', 'crd_NAME', 'agt_NAME', 'model', 'm', '', 'settled', 0,
+			7, 0, 1, 2)`},
 	{"credential_cap", `(credential_id, user_id, micros) VALUES ('crd_NAME', 'usr_NAME', 9)`},
-	{"credential_budget", `(credential_id, period, user_id, reserved, spent) VALUES ('crd_NAME', '2026-11', 'usr_NAME', 0, 7)`},
+	{"credential_budget", `(credential_id, period, user_id, reserved, spent)
+		VALUES ('crd_NAME', '2026-11', 'usr_NAME', 0, 7)`},
 	{"agent_grant", `(agent_id, user_id, role, created_at) VALUES ('agt_stays', 'usr_NAME', 'user', 1)`},
-	{"agent_invitation", `(agent_id, invitee, user_id, role, created_at) VALUES ('agt_stays', 'usr_NAME', 'usr_NAME', 'user', 1), ('agt_stays', 'NAME@example.org', NULL, 'user', 1)`},
+	{"agent_invitation", `(agent_id, invitee, user_id, role, created_at)
+		VALUES ('agt_stays', 'usr_NAME', 'usr_NAME', 'user', 1), ('agt_stays', 'NAME@example.org', NULL, 'user', 1)`},
 	{"invitation_decline", `(user_id, owner_id, declined_at) VALUES ('usr_NAME', 'usr_stays', 1)`},
-	{"account_export", `(id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at) VALUES ('exp_NAME', 'usr_NAME', 'complete', 1, 1, 1, 1, '', '', 1)`},
+	{"account_export", `(id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at)
+		VALUES ('exp_NAME', 'usr_NAME', 'complete', 1, 1, 1, 1, '', '', 1)`},
 	{"account_export_part", `(export_id, attempt, n, data) VALUES ('exp_NAME', 1, 0, $1)`},
 }
 
 // otherTables contain no user data, or are checked separately.
 var otherTables = map[string]string{
 	"installation": "of all", "node": "of servers", "document_change_counter": "a number", "search_index": "of servers",
-	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all", "billing_event": "ids of events, for a time",
+	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all",
+	"billing_event":  "ids of events, which expire",
 	"schema_version": "of the schema", "goose_db_version": "of the schema", "sqlite_sequence": "of SQLite",
-	"live_answer": "what catalogues answered, under a hash, for a while", "audit": "filled by the log itself", "audit_head": "of the log",
-	"signin_limit": "counts under keyed hashes, for a while",
-	"setup":        "has one row, which the test gives to whom it wants",
+	"live_answer": "cached replies of catalogues, by hash", "audit": "filled by the log itself",
+	"audit_head":   "of the log",
+	"signin_limit": "counts by keyed hash, which expire",
+	"setup":        "has one row, which a test inserts itself",
 }
 
 func fill(t *testing.T, db *DB, name string) {
@@ -109,7 +139,9 @@ func tables(t *testing.T, db *DB) []string {
 	t.Helper()
 	query := `SELECT name FROM sqlite_schema WHERE type = 'table'`
 	if db.onPostgres() {
-		query = `SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
+		query = `
+			SELECT CAST(table_name AS TEXT) FROM information_schema.tables
+			WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
 	}
 	names, err := readIDs(t.Context(), db.read, query, nil)
 	if err != nil {
@@ -121,7 +153,10 @@ func tables(t *testing.T, db *DB) []string {
 // mentions counts the rows of a table that contain a word in any column, as text or bytes.
 func mentions(t *testing.T, db *DB, table, word string) (n int) {
 	t.Helper()
-	query := fmt.Sprintf(`SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%' OR CAST(%[2]s AS TEXT) LIKE '%%%x%%'`, table, table, word, word)
+	query := fmt.Sprintf(
+		`SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%' OR CAST(%[2]s AS TEXT) LIKE '%%%x%%'`,
+		table, table, word, word,
+	)
 	if !db.onPostgres() {
 		columns, err := readIDs(t.Context(), db.read, `SELECT name FROM pragma_table_info('`+table+`')`, nil)
 		if err != nil {
@@ -156,8 +191,11 @@ func newDeletionFixture(t *testing.T, b backend) deletionFixture {
 		Store: db, Clock: core.SystemClock{}, Log: quiet,
 		Address: func(context.Context) string { return "203.0.113.7" },
 	})}
-	l.engine = task.New(task.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet}, task.Options{SingleNode: b.name == "sqlite"})
-	l.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: l.engine, Clock: core.SystemClock{}, Log: quiet})
+	clock := core.SystemClock{}
+	l.engine = task.New(task.Deps{Store: db, Clock: clock, Log: quiet}, task.Options{SingleNode: b.name == "sqlite"})
+	l.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{
+		Store: db, Tasks: l.engine, Clock: clock, Log: quiet,
+	})
 	l.engine.Register(l.deletions.Kind())
 	if err := l.engine.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -209,7 +247,7 @@ func TestDeletedAccountLeavesNoRowsBehind(t *testing.T) {
 			for _, r := range rowsOfUsers {
 				filled[r.table] = true
 				if mentions(t, l.db, r.table, "leaves") == 0 {
-					t.Errorf("the row of %s has no name, so that it would not be missed", r.table)
+					t.Errorf("the row of %s has no name, so that leftovers would not be found", r.table)
 				}
 			}
 			l.delete(t, "usr_leaves")
@@ -219,7 +257,7 @@ func TestDeletedAccountLeavesNoRowsBehind(t *testing.T) {
 					t.Errorf("table %s is new: add its user data to rowsOfUsers, so that the deletion is tested", name)
 				}
 				if n := mentions(t, l.db, name, "leaves"); n > 0 && name != "document_change" {
-					t.Errorf("%d rows of %s still name who left", n, name)
+					t.Errorf("%d rows of %s still mention the deleted user", n, name)
 				}
 				if filled[name] && mentions(t, l.db, name, "stays") == 0 {
 					t.Errorf("rows of another user were deleted from %s", name)
@@ -228,9 +266,10 @@ func TestDeletedAccountLeavesNoRowsBehind(t *testing.T) {
 			if len(all) < len(rowsOfUsers) {
 				t.Errorf("only %d tables were found", len(all))
 			}
-			drops, err := readIDs(t.Context(), l.db.read, `SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
+			drops, err := readIDs(t.Context(), l.db.read,
+				`SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
 			if err != nil || !slices.Equal(drops, []string{"drop src_leaves"}) {
-				t.Errorf("indexes hear %q, %v", drops, err)
+				t.Errorf("the change log has %q, %v", drops, err)
 			}
 		})
 	}
@@ -256,7 +295,8 @@ func TestAuditLogStaysValidAndAnonymousAfterADeletion(t *testing.T) {
 			}
 			var got []string
 			for _, e := range entries {
-				got = append(got, fmt.Sprintf("%s of %q by %q from %q %v", e.Event, e.UserID, e.Actor, e.Address, e.RedactedBy != 0))
+				got = append(got, fmt.Sprintf("%s of %q by %q from %q %v",
+					e.Event, e.UserID, e.Actor, e.Address, e.RedactedBy != 0))
 			}
 			want := []string{
 				`sign_in of "" by "" from "" true`,
@@ -277,7 +317,7 @@ func TestAuditLogStaysValidAndAnonymousAfterADeletion(t *testing.T) {
 				t.Errorf("after a second deletion: %v", err)
 			}
 			if n := mentions(t, l.db, "audit", "stays"); n > 0 {
-				t.Errorf("%d entries still name who left", n)
+				t.Errorf("%d entries still mention the deleted user", n)
 			}
 		})
 	}
@@ -315,7 +355,9 @@ func TestClosedAccountIsHiddenAndEventuallyDeleted(t *testing.T) {
 			t.Parallel()
 			l := newDeletionFixture(t, b)
 			// The state after a crash between closing the account and the end of the deletion.
-			lost, err := l.engine.Prepare(task.Spec{ID: "del_lost", Kind: "account_deletion", Key: "usr_leaves", RunAt: time.Now().Add(time.Hour)})
+			lost, err := l.engine.Prepare(task.Spec{
+				ID: "del_lost", Kind: "account_deletion", Key: "usr_leaves", RunAt: time.Now().Add(time.Hour),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,7 +399,7 @@ func TestClosedAccountIsHiddenAndEventuallyDeleted(t *testing.T) {
 			}
 			for table := range maps.Keys(map[string]bool{"app_user": true, "task": true}) {
 				if n := mentions(t, l.db, table, "leaves"); n > 0 {
-					t.Errorf("%d rows of %s still name who left", n, table)
+					t.Errorf("%d rows of %s still mention the deleted user", n, table)
 				}
 			}
 		})

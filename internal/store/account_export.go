@@ -12,8 +12,8 @@ import (
 
 var _ accountdata.ExportStore = (*DB)(nil)
 
-const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at,
-	expires_at, agents`
+const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at,
+	finished_at, expires_at, agents`
 
 type exportRow struct {
 	export            accountdata.Export
@@ -101,7 +101,8 @@ func (db *DB) Export(ctx context.Context, userID string) (accountdata.Export, er
 func (db *DB) CountOwned(ctx context.Context, userID string) (int64, error) {
 	var n int64
 	err := get(ctx, db.read, `
-		SELECT (SELECT count(*) FROM document d JOIN source s ON s.id = d.source_id JOIN agent a ON a.id = s.agent_id WHERE a.user_id = $1)
+		SELECT (SELECT count(*) FROM document d JOIN source s ON s.id = d.source_id JOIN agent a ON a.id = s.agent_id
+			WHERE a.user_id = $1)
 			+ (SELECT count(*) FROM thread WHERE user_id = $1)
 			+ (SELECT count(*) FROM memory WHERE user_id = $1 AND status <> 'dismissed')
 			+ (SELECT count(*) FROM favourite WHERE user_id = $1)`, args{userID}, &n)
@@ -115,7 +116,8 @@ func (db *DB) RestartExport(ctx context.Context, f task.Fence, total int64) erro
 		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock,
 			args{f.TaskID, f.Attempt, f.Owner}, &one)
 		if err == nil {
-			err = get(ctx, tx, `UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
+			err = get(ctx, tx,
+				`UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
 				args{f.Attempt, total, f.TaskID}, &one)
 		}
 		if err != nil {
@@ -139,7 +141,9 @@ func lostIfNoRows(err error) error {
 func (db *DB) AppendExport(ctx context.Context, f task.Fence, n int64, data []byte, done int64) error {
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		err := get(ctx, tx, `UPDATE account_export SET bytes = bytes + $1, done = $2 WHERE id = $3 AND attempt = $4 AND status = 'working' RETURNING 1`,
+		err := get(ctx, tx,
+			`UPDATE account_export SET bytes = bytes + $1, done = $2
+			WHERE id = $3 AND attempt = $4 AND status = 'working' RETURNING 1`,
 			args{int64(len(data)), done, f.TaskID, f.Attempt}, &one)
 		if err != nil {
 			return lostIfNoRows(err)
@@ -164,7 +168,9 @@ func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, ex
 			return err
 		}
 		if _, err := tx.exec(ctx, `
-			UPDATE account_export SET status = 'failed', bytes = 0, error_code = $1, error_detail = $2, finished_at = $3, expires_at = $4 WHERE id = $5`,
+			UPDATE account_export SET status = 'failed', bytes = 0, error_code = $1, error_detail = $2, finished_at = $3,
+				expires_at = $4
+			WHERE id = $5`,
 			o.Code, o.Detail, millis(o.At), millis(expires), f.TaskID); err != nil {
 			return err
 		}

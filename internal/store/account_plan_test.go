@@ -52,7 +52,8 @@ func TestAccountStatementsUseAnIndex(t *testing.T) {
 	statements := *seen
 	checkPlans(t, db, statements, func(step, _ string) bool {
 		// A user's few connections are sorted in memory; a single new row needs no index.
-		return !strings.HasPrefix(step, "SCAN") || strings.Contains(step, "CONSTANT ROW") || strings.HasPrefix(step, "SCAN connection")
+		return !strings.HasPrefix(step, "SCAN") || strings.Contains(step, "CONSTANT ROW") ||
+			strings.HasPrefix(step, "SCAN connection")
 	})
 	if len(statements) < 15 {
 		t.Errorf("only %d statements were checked", len(statements))

@@ -238,7 +238,9 @@ func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID strin
 	// Turns reference only their thread. The fence stops a running turn.
 	err := dropTasks(ctx, tx, `
 		DELETE FROM task WHERE key IN (
-			SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})
+			SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2)
+			RETURNING id`,
+		args{userID, agentID})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ func (db *DB) Audit(ctx context.Context, userID string, before int64, limit int)
 			`SELECT `+auditColumns+` FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`, before, limit)
 	}
 	return db.auditEntries(ctx, limit, `
-		SELECT `+auditColumns+` FROM audit WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`, userID, before, limit)
+		SELECT `+auditColumns+` FROM audit
+		WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`, userID, before, limit)
 }
 
 // AuditFrom returns entries after seq, oldest first.

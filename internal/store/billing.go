@@ -21,13 +21,16 @@ func (db *DB) CustomerByID(ctx context.Context, customerID string) (stripe.Custo
 }
 
 func (db *DB) customer(ctx context.Context, by, value string) (c stripe.Customer, err error) {
-	err = get(ctx, db.read, `SELECT customer_id, user_id, revision FROM billing_customer WHERE `+by+` = $1`, args{value}, &c.ID, &c.UserID, &c.Revision)
+	err = get(ctx, db.read, `SELECT customer_id, user_id, revision FROM billing_customer WHERE `+by+` = $1`, args{value},
+		&c.ID, &c.UserID, &c.Revision)
 	return c, fail("read customer", "customer", err)
 }
 
 // AddCustomer links a user to a customer of the payment provider, unless the user is already linked.
 func (db *DB) AddCustomer(ctx context.Context, userID, customerID string) error {
-	_, err := db.exec(ctx, `INSERT INTO billing_customer (user_id, customer_id) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`, userID, customerID)
+	_, err := db.exec(ctx,
+		`INSERT INTO billing_customer (user_id, customer_id) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`,
+		userID, customerID)
 	return fail("add customer", "user", err)
 }
 
@@ -48,9 +51,12 @@ func (db *DB) TakeEvent(ctx context.Context, id string, at time.Time) error {
 // KeepSubscription stores a subscription read from the payment provider, unless a later reading was stored meanwhile.
 // An active subscription replaces any other. An ended one replaces only an older reading, because an administrator may
 // have assigned another plan since.
-func (db *DB) KeepSubscription(ctx context.Context, c stripe.Customer, s *billing.Subscription, event string, at time.Time) (kept bool, err error) {
+func (db *DB) KeepSubscription(
+	ctx context.Context, c stripe.Customer, s *billing.Subscription, event string, at time.Time,
+) (kept bool, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `UPDATE billing_customer SET revision = revision + 1 WHERE customer_id = $1 AND revision = $2`, c.ID, c.Revision)
+		n, err := tx.exec(ctx, `UPDATE billing_customer SET revision = revision + 1 WHERE customer_id = $1 AND revision = $2`,
+			c.ID, c.Revision)
 		if kept = n == 1; err != nil || !kept {
 			return err
 		}
@@ -63,7 +69,8 @@ func (db *DB) KeepSubscription(ctx context.Context, c stripe.Customer, s *billin
 			_, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1 AND source = 'stripe'`, c.UserID)
 			return err
 		}
-		_, err = tx.exec(ctx, putSubscription+` WHERE excluded.status <> 'ended' OR subscription.source = 'stripe'`, subscriptionArgs(*s)...)
+		_, err = tx.exec(ctx, putSubscription+` WHERE excluded.status <> 'ended' OR subscription.source = 'stripe'`,
+			subscriptionArgs(*s)...)
 		return err
 	})
 	return kept, fail("keep a subscription", "plan", err)

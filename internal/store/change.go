@@ -66,7 +66,8 @@ func (db *DB) relogSource(ctx context.Context, tx querier, sourceID string) erro
 	for last := ""; ; last = ids[len(ids)-1] {
 		ids = ids[:0]
 		var id string
-		err := tx.each(ctx, `SELECT id FROM document WHERE source_id = $1 AND id > $2 AND expires_at IS NULL ORDER BY id LIMIT $3 + 0`,
+		err := tx.each(ctx,
+			`SELECT id FROM document WHERE source_id = $1 AND id > $2 AND expires_at IS NULL ORDER BY id LIMIT $3 + 0`,
 			args{sourceID, last, relogPage}, []any{&id}, func() error {
 				ids = append(ids, id)
 				return nil

@@ -131,7 +131,8 @@ func TestPostgresReadsTheChangeLogByIndex(t *testing.T) {
 	}
 	raw := b.raw(t)
 	for _, statement := range []string{
-		`INSERT INTO document SELECT 'x' || n, 's', 'x' || n, 't', '[]', repeat('text ', 100), 1970, '', '', '', '', '', 0, 0 FROM generate_series(1, 20000) n`,
+		`INSERT INTO document SELECT 'x' || n, 's', 'x' || n, 't', '[]', repeat('text ', 100), 1970, '', '', '', '', '', 0, 0
+			FROM generate_series(1, 20000) n`,
 		`INSERT INTO document_change SELECT 1000 + n, 'x' || n, 's', 'put' FROM generate_series(1, 20000) n`,
 		`ANALYZE`, `SET plan_cache_mode = force_generic_plan`,
 		`PREPARE reading (bigint, bigint, bigint) AS ` + seen[0],

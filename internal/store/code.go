@@ -40,8 +40,10 @@ func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) er
 			return err
 		}
 		n, err = tx.exec(ctx, `
-			INSERT INTO connect_code (id, user_id, hash, created_at, expires_at, made_with, key_expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at
+			INSERT INTO connect_code (id, user_id, hash, created_at, expires_at, made_with, key_expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at,
+				expires_at = excluded.expires_at
 			WHERE connect_code.user_id = excluded.user_id AND connect_code.used_at IS NULL`,
 			c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt), c.MadeWith, optMillis(c.KeyExpiresAt))
 		return err
@@ -91,7 +93,9 @@ func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
 
 // RedeemCode redeems a code and stores the key minted from it. The UPDATE matches an unused code in one transaction
 // only, so a code cannot be redeemed twice.
-func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
+func (db *DB) RedeemCode(
+	ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte,
+) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		k := minted
 		var expires sql.NullInt64

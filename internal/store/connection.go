@@ -59,14 +59,17 @@ func (r *connectionRow) value() (c credential.Connection, err error) {
 }
 
 // Connections returns a user's active connections, newest first.
-func (db *DB) Connections(ctx context.Context, userID string, now time.Time, after *credential.ConnectionKey, limit int) ([]credential.Connection, error) {
+func (db *DB) Connections(
+	ctx context.Context, userID string, now time.Time, after *credential.ConnectionKey, limit int,
+) ([]credential.Connection, error) {
 	created, id := int64(lastTime), ""
 	if after != nil {
 		created, id = millis(after.CreatedAt), after.ID
 	}
 	var r connectionRow
 	list := make([]credential.Connection, 0, capacityFor(limit))
-	err := db.read.each(ctx, connectionQuery+`WHERE (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5 + 0`,
+	err := db.read.each(ctx, connectionQuery+
+		`WHERE (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5 + 0`,
 		args{userID, millis(now), created, id, limit}, r.dest(), func() error {
 			c, err := r.value()
 			list = append(list, c)
@@ -79,7 +82,9 @@ func (db *DB) Connections(ctx context.Context, userID string, now time.Time, aft
 }
 
 // Connection returns an active connection of a user.
-func (db *DB) Connection(ctx context.Context, userID, connectionID string, now time.Time) (credential.Connection, error) {
+func (db *DB) Connection(
+	ctx context.Context, userID, connectionID string, now time.Time,
+) (credential.Connection, error) {
 	var r connectionRow
 	err := get(ctx, db.read, connectionQuery+`WHERE id = $3`, args{userID, millis(now), connectionID}, r.dest()...)
 	if err != nil {
@@ -90,7 +95,8 @@ func (db *DB) Connection(ctx context.Context, userID, connectionID string, now t
 
 // RenameConnection renames a connection that is not revoked.
 func (db *DB) RenameConnection(ctx context.Context, userID, connectionID, name string) error {
-	rename := `UPDATE credential_key SET name = $1 WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
+	rename := `UPDATE credential_key SET name = $1
+		WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
 	if core.IsID(core.PrefixGrant, connectionID) {
 		rename = `UPDATE oauth_grant SET name = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`
 	}

@@ -94,7 +94,8 @@ func (db *DB) Embeddings(ctx context.Context, s embedding.Space, ids []string) (
 	var id, hash string
 	var vector []byte
 	err := db.read.each(ctx, `
-		SELECT document_id, text_hash, vector FROM embedding WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2 AND dims = $3`,
+		SELECT document_id, text_hash, vector FROM embedding WHERE document_id IN `+db.dialect.in("$1")+
+		` AND model = $2 AND dims = $3`,
 		args{encodeList(ids), s.Model, s.Dims}, []any{&id, &hash, &vector}, func() error {
 			if found[id] == nil {
 				found[id] = map[string][]byte{}

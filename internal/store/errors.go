@@ -84,7 +84,8 @@ func classifyPostgres(code string) class {
 		return classInvalidText
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return classRetry
-	case "53300", "57P01", "57P02", "57P03", "25P03": // too_many_connections, shutdown, crash, starting up, idle in transaction
+	// too_many_connections, shutdown, crash, starting up, idle in transaction
+	case "53300", "57P01", "57P02", "57P03", "25P03":
 		return classUnavailable
 	}
 	if len(code) == 5 && code[:2] == "08" { // connection exceptions

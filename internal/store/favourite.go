@@ -31,7 +31,8 @@ func (db *DB) SaveFavourite(
 	var created int64
 	err := db.execReturning(ctx, `
 		INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, created_at, updated_at)
-		SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7 WHERE `+agentAccessible("$2", "$1")+`
+		SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7 WHERE `+
+		agentAccessible("$2", "$1")+`
 		ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
 			card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
 		RETURNING coalesce(thread_id, ''), created_at`,

@@ -132,21 +132,32 @@ func (db *DB) DeleteShareWithAll(ctx context.Context, agentID string) error {
 	return requireRow("end a share", "grant", n, err)
 }
 
-// DeleteShare deletes the grant and the invitation of an e-mail address or account id.
-func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) error {
-	var n int64
-	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+// DeleteShare deletes the grant and the invitation of an e-mail address or account id. It returns the id of the account
+// that had the grant.
+func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) (userID string, err error) {
+	var rows int64
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		// The invitation comes first: if it is being accepted, the statement waits, and the grant exists afterwards.
-		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`,
-			agentID, invitee)
+		rows, err = tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`, agentID, invitee)
 		if err != nil {
 			return err
 		}
-		grants, err := tx.exec(ctx,
-			`DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
+		userID, err = returnedID(ctx, tx,
+			`DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2")+` RETURNING user_id`,
 			agentID, invitee)
-		n = invitations + grants
+		if userID != "" {
+			rows++
+		}
 		return err
 	})
-	return requireRow("end a share", "grant", n, err)
+	return userID, requireRow("end a share", "grant", rows, err)
+}
+
+// returnedID runs a statement that returns the id of the row it changed, and returns "" if it changed none.
+func returnedID(ctx context.Context, tx querier, statement string, a ...any) (string, error) {
+	ids, err := readIDs(ctx, tx, statement, a)
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], nil
 }

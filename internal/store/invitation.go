@@ -22,11 +22,14 @@ func accountOf(invitee, param string) string {
 	return `(SELECT id FROM app_user WHERE id = ` + param + `)`
 }
 
-// Offer changes the account's existing grant, or else creates or changes an invitation. It runs the same statements
-// whether or not the invitee has an account, so that the owner cannot tell.
-func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer, limit int) error {
+// Offer changes the account's existing grant and returns the account's id, or else creates or changes an invitation. An
+// invitation runs the same statements whether or not the invitee has an account, so that the owner cannot tell.
+func (db *DB) Offer(
+	ctx context.Context, ownerID, agentID string, o agent.Offer, limit int,
+) (userID string, err error) {
 	invited := accountOf(o.Invitee, "$2")
-	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		userID = "" // the transaction may be retried
 		// The lock serializes the counting of the owner's invitations.
 		var address string
 		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID},
@@ -43,9 +46,10 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 		if n > 0 || err != nil {
 			return err
 		}
-		n, err = tx.exec(ctx, `UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited,
+		userID, err = returnedID(ctx, tx,
+			`UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited+` RETURNING user_id`,
 			agentID, o.Invitee, o.Grant.String())
-		if n > 0 || err != nil {
+		if userID != "" || err != nil {
 			return err
 		}
 		if err := checkInvitationLimit(ctx, tx, ownerID, limit); err != nil {
@@ -56,7 +60,7 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 			agentID, o.Invitee, o.Grant.String(), millis(o.At))
 		return err
 	})
-	return fail("share agent", "agent", err)
+	return userID, fail("share agent", "agent", err)
 }
 
 // checkInvitationLimit returns a conflict if the owner has too many open invitations. Declined ones count, because the
@@ -119,11 +123,13 @@ func (db *DB) Invitations(ctx context.Context, userID string, held time.Time) ([
 	return invitations, nil
 }
 
-// AcceptInvitation turns an invitation into a grant.
-func (db *DB) AcceptInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+// AcceptInvitation turns an invitation into a grant, which it returns.
+func (db *DB) AcceptInvitation(
+	ctx context.Context, userID, agentID string, held, now time.Time,
+) (grant core.Grant, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var role string
-		grant := core.GrantNone
+		grant = core.GrantNone // the transaction may be retried
 		err := tx.each(ctx, `
 			DELETE FROM agent_invitation WHERE agent_id = $3 AND user_id = $1 AND EXISTS (
 				SELECT 1 FROM agent_invitation i JOIN agent a ON a.id = i.agent_id WHERE i.agent_id = $3 AND `+answerable+`)
@@ -143,12 +149,15 @@ func (db *DB) AcceptInvitation(ctx context.Context, userID, agentID string, held
 			ON CONFLICT (agent_id, user_id) DO UPDATE SET role = excluded.role`, agentID, userID, grant.String(), millis(now))
 		return err
 	})
-	return fail("accept an invitation", "invitation", err)
+	return grant, fail("accept an invitation", "invitation", err)
 }
 
-// DeclineInvitation declines an invitation and deletes the user's grant. The invitation stays in the owner's list.
-func (db *DB) DeclineInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
-	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+// DeclineInvitation declines an invitation and deletes the user's grant. The invitation stays in the owner's list. It
+// returns the id of the owner if a grant was deleted.
+func (db *DB) DeclineInvitation(
+	ctx context.Context, userID, agentID string, held, now time.Time,
+) (ownerID string, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		declined, err := tx.exec(ctx, `
 			UPDATE agent_invitation SET declined_at = $4 WHERE agent_id = $3 AND user_id = $1 AND EXISTS (
 				SELECT 1 FROM agent_invitation i JOIN agent a ON a.id = i.agent_id WHERE i.agent_id = $3 AND `+answerable+`)`,
@@ -156,11 +165,13 @@ func (db *DB) DeclineInvitation(ctx context.Context, userID, agentID string, hel
 		if err != nil {
 			return err
 		}
-		left, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = $2`, agentID, userID)
+		ownerID, err = returnedID(ctx, tx, `
+			DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = $2
+			RETURNING (SELECT user_id FROM agent WHERE id = $1)`, agentID, userID)
 		if err != nil {
 			return err
 		}
-		if declined+left == 0 {
+		if declined == 0 && ownerID == "" {
 			return sql.ErrNoRows
 		}
 		_, err = tx.exec(ctx, `
@@ -168,5 +179,5 @@ func (db *DB) DeclineInvitation(ctx context.Context, userID, agentID string, hel
 			ON CONFLICT (user_id, owner_id) DO UPDATE SET declined_at = excluded.declined_at`, userID, millis(now), agentID)
 		return err
 	})
-	return fail("decline an invitation", "invitation", err)
+	return ownerID, fail("decline an invitation", "invitation", err)
 }

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/credential"
 )
 
-const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
-	k.client_name, k.last_address, k.last_program, k.made_with`
+const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at,
+	k.revoked_at, k.last_used_at, k.client_name, k.last_address, k.last_program, k.made_with`
 
 type keyRow struct {
 	key                     credential.Key
@@ -42,7 +42,8 @@ func (r *keyRow) value() (k credential.Key, err error) {
 }
 
 const insertKey = `
-	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name, made_with)
+	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name,
+		made_with)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 func keyArgs(k credential.Key, hash []byte) args {
@@ -75,7 +76,8 @@ func (db *DB) lockParentKey(ctx context.Context, tx querier, keyID string) error
 		return nil
 	}
 	var id string
-	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock, args{keyID}, &id)
+	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock,
+		args{keyID}, &id)
 }
 
 // KeyByHash returns a key with its user and the amounts that both have spent and reserved in the period.
@@ -92,7 +94,8 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
 		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+capJoin("k.id")+entitlementJoin+`
-		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
+		WHERE k.hash = $2`, args{period, hash},
+		slices.Concat(k.dest(), u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err == nil {
 		f.Key, err = k.value()
 	}
@@ -112,7 +115,8 @@ const capColumns = `credential_cap.micros, coalesce(credential_budget.reserved +
 func capJoin(id string) string {
 	return `
 		LEFT JOIN credential_cap ON credential_cap.credential_id = ` + id + `
-		LEFT JOIN credential_budget ON credential_budget.credential_id = credential_cap.credential_id AND credential_budget.period = $1`
+		LEFT JOIN credential_budget ON credential_budget.credential_id = credential_cap.credential_id
+			AND credential_budget.period = $1`
 }
 
 // Keys returns a user's keys, newest first.
@@ -167,16 +171,18 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 			return err
 		}
 		for made := []string{keyID}; len(made) > 0; made = made[1:] {
-			if _, err := tx.exec(ctx, `DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
+			if _, err := tx.exec(ctx,
+				`DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
 				return err
 			}
 			var id string
 			next := len(made)
-			if err := tx.each(ctx, `SELECT id FROM credential_key WHERE made_with <> '' AND made_with = $1 AND revoked_at IS NULL`,
+			err := tx.each(ctx, `SELECT id FROM credential_key WHERE made_with <> '' AND made_with = $1 AND revoked_at IS NULL`,
 				args{made[0]}, []any{&id}, func() error {
 					made = append(made, id)
 					return nil
-				}); err != nil {
+				})
+			if err != nil {
 				return err
 			}
 			for _, id := range made[next:] {

@@ -11,7 +11,8 @@ import (
 	"carrel/internal/memory"
 )
 
-const memoryColumns = `id, text, status, pinned, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
+const memoryColumns = `id, text, status, pinned, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at,
+	updated_at`
 
 // statusDismissed marks a dismissed or deleted memory, of which only the text hash is kept.
 const statusDismissed = "dismissed"
@@ -42,7 +43,8 @@ func foldedHash(folded string) []byte {
 }
 
 const insertMemory = `
-	INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, pinned, origin, thread_id, message_id, created_at, updated_at)
+	INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, pinned, origin, thread_id, message_id,
+		created_at, updated_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
 
 func memoryArgs(userID string, m memory.Memory, hash []byte) args {
@@ -170,7 +172,8 @@ func (db *DB) ChangeMemory(
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The memory is read first; if it does not exist, nothing else changes.
 		err := get(ctx, tx, `
-			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
+			SELECT `+memoryColumns+` FROM memory
+			WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
 			args{userID, agentID, memoryID, statusDismissed}, r.dest()...)
 		if err != nil || c.Text == nil && c.Pinned == nil {
 			return err

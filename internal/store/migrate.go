@@ -68,7 +68,8 @@ func (m *migration) pending(ctx context.Context) (from int64, pending bool, err 
 		return 0, false, fmt.Errorf("read the schema's version: %w", err)
 	}
 	if from > m.target {
-		return 0, false, fmt.Errorf("the database has schema version %d and this carrel knows up to %d: use the newer carrel that wrote it",
+		return 0, false, fmt.Errorf(
+			"the database has schema version %d and this carrel knows up to %d: use the newer carrel that wrote it",
 			from, m.target)
 	}
 	return from, from < m.target, nil
@@ -77,7 +78,8 @@ func (m *migration) pending(ctx context.Context) (from int64, pending bool, err 
 // up applies the pending migrations. Each one is a transaction, so that a failed one leaves the previous version.
 func (m *migration) up(ctx context.Context, from int64) error {
 	if _, err := m.goose.Up(ctx); err != nil {
-		return fmt.Errorf("migrate the schema from version %d to %d; the database is as it was before the step that failed: %w",
+		return fmt.Errorf(
+			"migrate the schema from version %d to %d; the database is unchanged by the failed step: %w",
 			from, m.target, err)
 	}
 	m.log.InfoContext(ctx, "schema migrated", "from", from, "to", m.target)

@@ -148,7 +148,9 @@ func TestNewerSchemaVersionIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Open(t.Context(), b.options)
-			want := fmt.Sprintf("the database has schema version 4711 and this carrel knows up to %d: use the newer carrel that wrote it", known)
+			want := fmt.Sprintf(
+				"the database has schema version 4711 and this carrel knows up to %d: use the newer carrel that wrote it", known,
+			)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}
@@ -395,7 +397,9 @@ func TestLostServerIsUnavailable(t *testing.T) {
 	db := open(t, o)
 	raw := backend{options: o}.raw(t)
 	// All connections are terminated. The next use may fail, the one after gets a new connection.
-	if _, err := raw.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+	if _, err := raw.Exec(`
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
 		t.Fatal(err)
 	}
 	err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {

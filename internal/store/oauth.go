@@ -16,7 +16,8 @@ var _ oauth.Store = (*DB)(nil)
 func (db *DB) PutClient(ctx context.Context, c oauth.Client, unused int) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
-			INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at)
+			INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at,
+				used_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
 				auth_method = excluded.auth_method, fetched_at = excluded.fetched_at

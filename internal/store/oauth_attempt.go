@@ -10,7 +10,8 @@ import (
 // RecordAttempt stores a failed attempt, or increments the count of an equal one.
 func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
 	_, err := db.exec(ctx, `
-		INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
+		INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count,
+			first_at, last_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (coalesce(user_id, ''), client_id, stage, problem) DO UPDATE SET
 			client_name = excluded.client_name, wrong = excluded.wrong, address = excluded.address, program = excluded.program,
@@ -23,7 +24,8 @@ func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
 
 // Attempts returns a user's failed attempts, latest first, including attempts of unknown users if anonymous is set.
 func (db *DB) Attempts(ctx context.Context, userID string, anonymous bool, limit int) ([]oauth.Attempt, error) {
-	const columns = `SELECT id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at FROM oauth_attempt `
+	const columns = `SELECT id, user_id, client_id, client_name, stage, problem, wrong, address, program, count,
+		first_at, last_at FROM oauth_attempt `
 	query := columns + `WHERE user_id = $1 ORDER BY last_at DESC, id DESC LIMIT $2`
 	if anonymous {
 		query = columns + `WHERE user_id = $1 OR user_id IS NULL ORDER BY last_at DESC, id DESC LIMIT $2`

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/oauth"
 )
 
-const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at, g.expires_at,
-	g.last_used_at, g.revoked_at`
+const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at,
+	g.expires_at, g.last_used_at, g.revoked_at`
 
 type grantRow struct {
 	grant                      oauth.Grant
@@ -62,17 +62,20 @@ func oneGrant(ctx context.Context, q querier, grantID string) (t oauth.Token, er
 // InsertAuthCode stores an authorization code under the hash of its secret.
 func (db *DB) InsertAuthCode(ctx context.Context, c oauth.Code, hash []byte) error {
 	_, err := db.exec(ctx, `
-		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time, expires_at)
+		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources,
+			auth_time, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, encodeList(c.Scopes), encodeList(c.Resources),
-		millis(c.AuthTime), millis(c.ExpiresAt))
+		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, encodeList(c.Scopes),
+		encodeList(c.Resources), millis(c.AuthTime), millis(c.ExpiresAt))
 	return fail("insert authorization code", "client", err)
 }
 
 // RedeemAuthCode redeems an authorization code and starts its grant. The UPDATE matches an unused code in one
 // transaction only, and only with the client, redirect URI and challenge it was issued for. A reused code revokes its
 // grant.
-func (db *DB) RedeemAuthCode(ctx context.Context, clock core.Clock, r oauth.Redemption) (issued oauth.Issued, err error) {
+func (db *DB) RedeemAuthCode(
+	ctx context.Context, clock core.Clock, r oauth.Redemption,
+) (issued oauth.Issued, err error) {
 	reused := false
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		reused, issued = false, oauth.Issued{}
@@ -120,12 +123,14 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 	now := g.CreatedAt
 	_, err := tx.exec(ctx, `
 		INSERT INTO oauth_grant (id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at, last_used_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, g.ID, g.UserID, g.ClientID, encodeList(g.Scopes), encodeList(g.Resources),
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		g.ID, g.UserID, g.ClientID, encodeList(g.Scopes), encodeList(g.Resources),
 		millis(g.AuthTime), millis(now), millis(g.EndAfter(now)), millis(now))
 	if err != nil {
 		return oauth.Token{}, err
 	}
-	if _, err = tx.exec(ctx, `UPDATE oauth_client SET used_at = $1 WHERE id = $2 AND used_at IS NULL`, millis(now), g.ClientID); err != nil {
+	if _, err = tx.exec(ctx, `UPDATE oauth_client SET used_at = $1 WHERE id = $2 AND used_at IS NULL`,
+		millis(now), g.ClientID); err != nil {
 		return oauth.Token{}, err
 	}
 	if g.Offline() {
@@ -145,7 +150,8 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 }
 
 func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte, now int64) error {
-	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`, hash, grantID, now)
+	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`,
+		hash, grantID, now)
 	return err
 }
 
@@ -203,7 +209,8 @@ func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rota
 		return t, err
 	}
 	now := t.CreatedAt
-	n, err := tx.exec(ctx, `UPDATE oauth_refresh SET replaced_at = $1 WHERE hash = $2 AND replaced_at IS NULL`, millis(now), r.RefreshHash)
+	n, err := tx.exec(ctx, `UPDATE oauth_refresh SET replaced_at = $1 WHERE hash = $2 AND replaced_at IS NULL`,
+		millis(now), r.RefreshHash)
 	if err == nil && n == 0 {
 		err = errContended // impossible while the row is locked
 	}
@@ -225,7 +232,8 @@ func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rota
 func tokenByHash(ctx context.Context, q querier, hash []byte) (oauth.Token, error) {
 	var grantID, scopes, resources string
 	var created, expires int64
-	err := get(ctx, q, `SELECT grant_id, scopes, resources, created_at, expires_at FROM oauth_token WHERE hash = $1`, args{hash},
+	err := get(ctx, q, `
+		SELECT grant_id, scopes, resources, created_at, expires_at FROM oauth_token WHERE hash = $1`, args{hash},
 		&grantID, &scopes, &resources, &created, &expires)
 	if err != nil {
 		return oauth.Token{}, err
@@ -251,7 +259,8 @@ func (db *DB) AccessToken(ctx context.Context, hash []byte) (oauth.Token, error)
 func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error) {
 	var grantID string
 	var created int64
-	err := get(ctx, db.read, `SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
+	err := get(ctx, db.read, `
+		SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
 		&grantID, &created)
 	if err != nil {
 		return oauth.Token{}, fail("read refresh token", "token", err)
@@ -281,7 +290,8 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (cred
 		JOIN app_user u ON u.id = g.user_id
 		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1`+capJoin("g.id")+entitlementJoin+`
 		WHERE t.hash = $2`, args{period, hash},
-		slices.Concat([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
+		slices.Concat([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest(),
+			[]any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}

@@ -11,7 +11,8 @@ import (
 
 // InsertPasskey adds a passkey.
 func (db *DB) InsertPasskey(ctx context.Context, p passkey.Passkey) error {
-	_, err := db.exec(ctx, `INSERT INTO passkey (id, user_id, credential_id, name, record, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := db.exec(ctx,
+		`INSERT INTO passkey (id, user_id, credential_id, name, record, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		p.ID, p.UserID, p.CredentialID, p.Name, p.Record, millis(p.CreatedAt))
 	if classify(err) == classUnique {
 		return core.Conflict("conflict", "This passkey is already registered.")
@@ -25,7 +26,8 @@ func (db *DB) Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, e
 	var created int64
 	var used sql.NullInt64
 	passkeys := []passkey.Passkey{}
-	err := db.read.each(ctx, `SELECT id, credential_id, name, record, created_at, last_used_at FROM passkey WHERE user_id = $1 ORDER BY id DESC`,
+	err := db.read.each(ctx,
+		`SELECT id, credential_id, name, record, created_at, last_used_at FROM passkey WHERE user_id = $1 ORDER BY id DESC`,
 		args{userID}, []any{&p.ID, &p.CredentialID, &p.Name, &p.Record, &created, &used}, func() error {
 			p.CreatedAt, p.LastUsedAt = at(created), optAt(used)
 			passkeys = append(passkeys, p)

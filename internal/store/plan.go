@@ -10,8 +10,9 @@ import (
 
 var _ billing.PlanStore = (*DB)(nil)
 
-const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit, plan.rate_burst,
-	plan.storage_limit, plan.price, plan.stripe_price, plan.declared, plan.created_at, plan.updated_at`
+const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit,
+	plan.rate_burst, plan.storage_limit, plan.price, plan.stripe_price, plan.declared, plan.created_at,
+	plan.updated_at`
 
 // planRow is a scanned plan. All columns are NULL if the user has no plan.
 type planRow struct {
@@ -22,15 +23,17 @@ type planRow struct {
 
 func (r *planRow) dest() []any {
 	return []any{
-		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe, &r.declared,
+		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe,
+		&r.declared,
 		&r.created, &r.updated,
 	}
 }
 
 func (r *planRow) value() (p billing.Plan, err error) {
 	p = billing.Plan{
-		Name: r.name.String, SpendCap: optInt64(r.spendCap), TurnCap: optInt64(r.turnCap), RateLimit: optInt64(r.rate), RateBurst: optInt64(r.burst),
-		StorageLimit: optInt64(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
+		Name: r.name.String, SpendCap: optInt64(r.spendCap), TurnCap: optInt64(r.turnCap), RateLimit: optInt64(r.rate),
+		RateBurst: optInt64(r.burst), StorageLimit: optInt64(r.storage), Price: r.price.Int64,
+		StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
 		CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 	if p.Capabilities, err = decodeList[core.Capability](r.capabilities.String); err != nil {
@@ -75,16 +78,19 @@ func (db *DB) Plan(ctx context.Context, name string) (billing.Plan, error) {
 }
 
 const putPlan = `
-	INSERT INTO plan (name, capabilities, models, spend_cap, turn_cap, rate_limit, rate_burst, storage_limit, price, stripe_price, declared, created_at, updated_at)
+	INSERT INTO plan (name, capabilities, models, spend_cap, turn_cap, rate_limit, rate_burst, storage_limit, price,
+		stripe_price, declared, created_at, updated_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-	ON CONFLICT (name) DO UPDATE SET capabilities = excluded.capabilities, models = excluded.models, spend_cap = excluded.spend_cap,
-		turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit, rate_burst = excluded.rate_burst, storage_limit = excluded.storage_limit,
-		price = excluded.price, stripe_price = excluded.stripe_price, declared = excluded.declared, updated_at = excluded.updated_at`
+	ON CONFLICT (name) DO UPDATE SET capabilities = excluded.capabilities, models = excluded.models,
+		spend_cap = excluded.spend_cap, turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit,
+		rate_burst = excluded.rate_burst, storage_limit = excluded.storage_limit, price = excluded.price,
+		stripe_price = excluded.stripe_price, declared = excluded.declared, updated_at = excluded.updated_at`
 
 func planArgs(p billing.Plan) args {
 	return args{
-		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
-		optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
+		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap),
+		optInt(p.RateLimit), optInt(p.RateBurst), optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared),
+		millis(p.CreatedAt), millis(p.UpdatedAt),
 	}
 }
 
@@ -130,7 +136,8 @@ func (db *DB) DeletePlan(ctx context.Context, name string) error {
 }
 
 func planInUse() error {
-	return core.Conflict("conflict", "Accounts or subscriptions use this plan. Assign them another plan first; change Stripe subscriptions in Stripe.")
+	return core.Conflict("conflict",
+		"Accounts or subscriptions use this plan. Assign them another plan first; change Stripe subscriptions in Stripe.")
 }
 
 // SetPlan assigns a user's default plan and ends a subscription that is not at Stripe.

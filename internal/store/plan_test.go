@@ -51,7 +51,9 @@ func (w recordingWriter) statement(ctx context.Context, query string, a args, de
 }
 
 func (w recordingWriter) transaction(ctx context.Context, bulk bool, fn writeFunc) error {
-	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
+	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error {
+		return fn(ctx, recorder{tx, w.seen})
+	})
 }
 
 // recordStatements opens a SQLite database that appends every statement to seen.
@@ -159,7 +161,7 @@ func callAgents(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Document(ctx, "u", "a", "d")
 	must(err)
-	callLive(t, db)
+	callFederated(t, db)
 }
 
 func callInvitations(t *testing.T, db *DB) {
@@ -168,32 +170,34 @@ func callInvitations(t *testing.T, db *DB) {
 	must := failOn(t)
 	must(db.InsertUser(ctx, account.User{ID: "v", Email: "v@example.org", EmailVerified: true, CreatedAt: now}, "h"))
 	for _, invitee := range []string{"v@example.org", "v"} {
-		must(db.Offer(ctx, "u", "a", agent.Offer{Invitee: invitee, Grant: core.GrantUser, At: now}, 9))
+		must(errorOf(db.Offer(ctx, "u", "a", agent.Offer{Invitee: invitee, Grant: core.GrantUser, At: now}, 9)))
 		_, err := db.Invitations(ctx, "v", now)
 		must(err)
-		must(db.AcceptInvitation(ctx, "v", "a", now, now))
-		must(db.DeleteShare(ctx, "a", invitee))
+		must(errorOf(db.AcceptInvitation(ctx, "v", "a", now, now)))
+		must(errorOf(db.DeleteShare(ctx, "a", invitee)))
 	}
-	must(db.Offer(ctx, "u", "a", agent.Offer{Invitee: "v", Grant: core.GrantUser, At: now}, 9))
-	must(db.DeclineInvitation(ctx, "v", "a", now, now))
+	must(errorOf(db.Offer(ctx, "u", "a", agent.Offer{Invitee: "v", Grant: core.GrantUser, At: now}, 9)))
+	must(errorOf(db.DeclineInvitation(ctx, "v", "a", now, now)))
 	must(db.ShareWithAll(ctx, "a", core.GrantViewer, now))
 	_, err := db.Shares(ctx, "a")
 	must(err)
 	must(db.DeleteShareWithAll(ctx, "a"))
 }
 
-func callLive(t *testing.T, db *DB) {
+func callFederated(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
 	expires := now.Add(time.Hour)
 	must := failOn(t)
-	must(db.PutLiveAnswer(ctx, []byte("k"), []byte("a"), expires))
-	_, err := db.LiveAnswer(ctx, []byte("k"), now)
+	must(db.PutFederatedReply(ctx, []byte("k"), []byte("a"), expires))
+	_, err := db.FederatedReply(ctx, []byte("k"), now)
 	must(err)
-	_, err = db.PutLiveDocuments(ctx, "s", []source.Document{{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires}})
+	_, err = db.PutFederatedDocuments(ctx, "s", []source.Document{
+		{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires},
+	})
 	must(err)
 	must(db.KeepDocuments(ctx, "u", "a", []string{"l"}, now))
-	must(db.PruneLive(ctx, now))
+	must(db.PruneFederated(ctx, now))
 }
 
 func callThreads(t *testing.T, db *DB) {
@@ -207,14 +211,19 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.RenameThread(ctx, "u", "a", "t", "n", now)
 	must(err)
-	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
+	turn, err := db.SubmitTurn(ctx,
+		"u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
 	for _, id := range []string{"1", "2"} {
-		must(db.ReserveSpend(ctx, billing.Reservation{ID: id, UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
+		must(db.ReserveSpend(ctx, billing.Reservation{
+			ID: id, UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now,
+		}))
 	}
 	must(db.SettleSpend(ctx, "x", 1, false, now))
-	must(db.ReserveSpend(ctx, billing.Reservation{ID: "3", UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now}))
+	must(db.ReserveSpend(ctx, billing.Reservation{
+		ID: "3", UserID: "u", TurnID: "x", Kind: billing.MeteredModel, Micros: 1, At: now,
+	}))
 	_, _, err = db.SpendOf(ctx, "u", "2026-11")
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
@@ -225,7 +234,8 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Reply(ctx, "t", "x")
 	must(err)
-	m, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
+	m, err := db.InsertMemory(ctx, "u",
+		memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
 	must(err)
 	_, err = db.InsertMemory(ctx, "u", m, "g")
 	must(err)
@@ -314,7 +324,8 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 		indexes := map[string][]string{}
 		var index, column string
 		if err := db.read.each(t.Context(), `
-			SELECT i.name, coalesce(c.name, '') FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
+			SELECT i.name, coalesce(c.name, '') FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c
+			ORDER BY i.name, c.seqno`,
 			args{table}, []any{&index, &column}, func() error {
 				indexes[index] = append(indexes[index], column)
 				return nil
@@ -334,7 +345,8 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 func TestDeletesCascade(t *testing.T) {
 	t.Parallel()
 	tables := []string{
-		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // deleted with an agent
+		// deleted with an agent
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent",
 		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // deleted with a user
 	}
 	for _, b := range backends(t) {
@@ -397,3 +409,6 @@ func TestDeletingMethodsWorkOnBothEngines(t *testing.T) {
 		})
 	}
 }
+
+// errorOf returns the error of a call whose other result is not used.
+func errorOf[T any](_ T, err error) error { return err }

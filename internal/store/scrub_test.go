@@ -46,7 +46,8 @@ func TestScrubRemovesDeletedAccountsFromTheFiles(t *testing.T) {
 				who := []string{"leaves", "stays"}[random.IntN(2)]
 				text := strings.Repeat(fmt.Sprintf("%s-%x ", who, random.Uint64()), 1+random.IntN(1+random.IntN(300)))
 				if _, err := tx.exec(ctx, `
-					INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'user', 1, 1)`,
+					INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at)
+					VALUES ($1, $2, $3, $4, $5, 'user', 1, 1)`,
 					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text,
 					[]byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
 					return err

@@ -11,7 +11,8 @@ import (
 	"carrel/internal/credential"
 )
 
-const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at, s.revoked_at`
+const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at,
+	s.revoked_at`
 
 type sessionRow struct {
 	session                               credential.Session
@@ -36,7 +37,8 @@ func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []by
 	_, err := db.exec(ctx, `
 		INSERT INTO web_session (id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		s.ID, s.UserID, hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt), millis(s.ExpiresAt))
+		s.ID, s.UserID, hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt),
+		millis(s.ExpiresAt))
 	return fail("insert session", "user", err)
 }
 
@@ -89,7 +91,8 @@ func (db *DB) TouchSession(ctx context.Context, sessionID string, now time.Time)
 
 // StepUpSession records that the user has authenticated again.
 func (db *DB) StepUpSession(ctx context.Context, sessionID string, now time.Time) error {
-	n, err := db.exec(ctx, `UPDATE web_session SET authenticated_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), sessionID)
+	n, err := db.exec(ctx, `UPDATE web_session SET authenticated_at = $1 WHERE id = $2 AND revoked_at IS NULL`,
+		millis(now), sessionID)
 	return requireRow("step a session up", "session", n, err)
 }
 
@@ -118,7 +121,8 @@ func (db *DB) PruneSessions(ctx context.Context, before time.Time) error {
 func (db *DB) PasswordHash(ctx context.Context, email string) (account.User, string, error) {
 	var r userRow
 	var hash string
-	err := get(ctx, db.read, `SELECT `+userColumns+`, password_hash FROM app_user WHERE email = $1`, args{email}, append(r.dest(), &hash)...)
+	err := get(ctx, db.read, `SELECT `+userColumns+`, password_hash FROM app_user WHERE email = $1`, args{email},
+		append(r.dest(), &hash)...)
 	if err != nil {
 		return account.User{}, "", fail("read user", "user", err)
 	}

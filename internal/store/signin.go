@@ -11,19 +11,25 @@ import (
 
 // InsertPending stores a pending sign-in step under the hash of its secret.
 func (db *DB) InsertPending(ctx context.Context, p signin.Pending, hash []byte) error {
-	_, err := db.exec(ctx, `INSERT INTO signin_pending (hash, kind, user_id, session_id, data, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := db.exec(ctx,
+		`INSERT INTO signin_pending (hash, kind, user_id, session_id, data, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		hash, string(p.Kind), p.UserID, p.SessionID, []byte(p.Data), millis(p.ExpiresAt))
 	return fail("insert pending", "user", err)
 }
 
 // PendingByHash returns a pending step that has not expired.
-func (db *DB) PendingByHash(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (signin.Pending, error) {
+func (db *DB) PendingByHash(
+	ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time,
+) (signin.Pending, error) {
 	return readPending(ctx, db.read, `
-		SELECT user_id, session_id, data, expires_at FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3`, kind, hash, now)
+		SELECT user_id, session_id, data, expires_at FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3`,
+		kind, hash, now)
 }
 
 // TakePending deletes and returns a pending step. Only one caller gets it.
-func (db *DB) TakePending(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (p signin.Pending, err error) {
+func (db *DB) TakePending(
+	ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time,
+) (p signin.Pending, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		p, err = readPending(ctx, tx, `
 			DELETE FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3
@@ -33,7 +39,9 @@ func (db *DB) TakePending(ctx context.Context, kind signin.PendingKind, hash []b
 	return p, fail("take pending", "pending sign-in", err)
 }
 
-func readPending(ctx context.Context, q querier, query string, kind signin.PendingKind, hash []byte, now time.Time) (signin.Pending, error) {
+func readPending(
+	ctx context.Context, q querier, query string, kind signin.PendingKind, hash []byte, now time.Time,
+) (signin.Pending, error) {
 	p := signin.Pending{Kind: kind}
 	var expires int64
 	err := get(ctx, q, query, args{hash, string(kind), millis(now)}, &p.UserID, &p.SessionID, (*[]byte)(&p.Data), &expires)
@@ -69,7 +77,8 @@ func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (sign
 	var r signin.Reset
 	var created, expires int64
 	var clears int
-	err := get(ctx, db.read, `SELECT user_id, clear_factors, created_at, expires_at FROM password_reset WHERE `+usableReset,
+	err := get(ctx, db.read,
+		`SELECT user_id, clear_factors, created_at, expires_at FROM password_reset WHERE `+usableReset,
 		args{hash, millis(now)}, &r.UserID, &clears, &created, &expires)
 	if err != nil {
 		return signin.Reset{}, fail("read reset", "reset code", err)
@@ -80,7 +89,9 @@ func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (sign
 
 // RedeemReset redeems a reset code and sets the password. The DELETE matches in one transaction only, so a code cannot
 // be used twice.
-func (db *DB) RedeemReset(ctx context.Context, hash []byte, now time.Time, passwordHash string) (userID string, err error) {
+func (db *DB) RedeemReset(
+	ctx context.Context, hash []byte, now time.Time, passwordHash string,
+) (userID string, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var clears int
 		err := get(ctx, tx, `DELETE FROM password_reset WHERE `+usableReset+` RETURNING user_id, clear_factors`,
@@ -123,7 +134,8 @@ func (db *DB) PutTOTP(ctx context.Context, userID string, secret []byte, now tim
 func (db *DB) TOTP(ctx context.Context, userID string) (signin.TOTP, error) {
 	var t signin.TOTP
 	var confirmed sql.NullInt64
-	err := get(ctx, db.read, `SELECT secret, confirmed_at FROM totp WHERE user_id = $1`, args{userID}, &t.Secret, &confirmed)
+	err := get(ctx, db.read, `SELECT secret, confirmed_at FROM totp WHERE user_id = $1`, args{userID},
+		&t.Secret, &confirmed)
 	if err != nil {
 		return signin.TOTP{}, fail("read totp", "authenticator app", err)
 	}
@@ -134,7 +146,8 @@ func (db *DB) TOTP(ctx context.Context, userID string) (signin.TOTP, error) {
 // ConfirmTOTP activates a pending authenticator secret and stores the recovery codes.
 func (db *DB) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes [][]byte, now time.Time) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `UPDATE totp SET confirmed_at = $1, last_step = $2 WHERE user_id = $3 AND confirmed_at IS NULL`,
+		n, err := tx.exec(ctx,
+			`UPDATE totp SET confirmed_at = $1, last_step = $2 WHERE user_id = $3 AND confirmed_at IS NULL`,
 			millis(now), step, userID)
 		if err != nil {
 			return err
@@ -150,7 +163,8 @@ func (db *DB) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes
 // UseTOTP records a TOTP time step as used. The UPDATE requires a later step than the last, so a code cannot be
 // replayed.
 func (db *DB) UseTOTP(ctx context.Context, userID string, step int64) error {
-	n, err := db.exec(ctx, `UPDATE totp SET last_step = $1 WHERE user_id = $2 AND confirmed_at IS NOT NULL AND last_step < $1`, step, userID)
+	n, err := db.exec(ctx,
+		`UPDATE totp SET last_step = $1 WHERE user_id = $2 AND confirmed_at IS NOT NULL AND last_step < $1`, step, userID)
 	return requireRow("use totp", "code", n, err)
 }
 

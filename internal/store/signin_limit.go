@@ -14,14 +14,17 @@ var (
 
 // TakeAttempts takes an attempt from each bucket until one is empty. A bucket is stored as the time at which it is full
 // again, so that one statement both checks and counts (the generic cell rate algorithm).
-func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
+func (db *DB) TakeAttempts(
+	ctx context.Context, buckets []signin.Bucket, now time.Time,
+) (taken int, wait time.Duration, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		taken, wait = 0, 0
 		for _, b := range buckets {
 			latest := b.Latest(now) // full later than this, it has no attempt now
 			n, err := tx.exec(ctx, `
 				INSERT INTO signin_limit (key, full_at) VALUES ($1, $2)
-				ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
+				ON CONFLICT (key) DO UPDATE
+					SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
 				WHERE signin_limit.full_at <= $5`,
 				b.Key, millis(now.Add(b.Every)), millis(now), b.Every.Milliseconds(), millis(latest))
 			if err != nil {
@@ -46,7 +49,8 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now tim
 func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		for _, b := range buckets {
-			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`, b.Every.Milliseconds(), b.Key); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`,
+				b.Every.Milliseconds(), b.Key); err != nil {
 				return err
 			}
 		}
@@ -81,7 +85,8 @@ func (db *DB) RememberBrowser(ctx context.Context, userID string, old, hash []by
 func (db *DB) KnowsBrowser(ctx context.Context, hash []byte, email string, now time.Time) (bool, error) {
 	var n int
 	err := get(ctx, db.read, `
-		SELECT count(*) FROM signin_browser b JOIN app_user u ON u.id = b.user_id WHERE b.hash = $1 AND b.expires_at > $2 AND u.email = $3`,
+		SELECT count(*) FROM signin_browser b JOIN app_user u ON u.id = b.user_id
+		WHERE b.hash = $1 AND b.expires_at > $2 AND u.email = $3`,
 		args{hash, millis(now), email}, &n)
 	return n > 0, fail("look up a browser", "browser", err)
 }

@@ -20,10 +20,14 @@ func TestMigrationVerifiesAddressesNotChangedByTheirUser(t *testing.T) {
 			}
 			raw := b.raw(t)
 			for _, statement := range []string{
-				`INSERT INTO app_user (id, email, name, role, plan, password_hash, created_at) VALUES ('made', 'm', 'n', 'member', 'open', '', 0)`,
-				`INSERT INTO app_user (id, email, name, role, plan, password_hash, created_at) VALUES ('changed', 'c', 'n', 'member', 'open', '', 0)`,
-				`INSERT INTO audit (seq, at, user_id, actor, event, detail, address, prev_hash, hash) SELECT 1, 0, 'changed', 'x', 'email_changed', '{}', '', hash, hash FROM audit_head`,
-				`INSERT INTO audit (seq, at, user_id, actor, event, detail, address, prev_hash, hash) SELECT 2, 0, 'made', 'x', 'name_changed', '{}', '', hash, hash FROM audit_head`,
+				`INSERT INTO app_user (id, email, name, role, plan, password_hash, created_at)
+					VALUES ('made', 'm', 'n', 'member', 'open', '', 0)`,
+				`INSERT INTO app_user (id, email, name, role, plan, password_hash, created_at)
+					VALUES ('changed', 'c', 'n', 'member', 'open', '', 0)`,
+				`INSERT INTO audit (seq, at, user_id, actor, event, detail, address, prev_hash, hash)
+					SELECT 1, 0, 'changed', 'x', 'email_changed', '{}', '', hash, hash FROM audit_head`,
+				`INSERT INTO audit (seq, at, user_id, actor, event, detail, address, prev_hash, hash)
+					SELECT 2, 0, 'made', 'x', 'name_changed', '{}', '', hash, hash FROM audit_head`,
 			} {
 				if _, err := raw.Exec(statement); err != nil {
 					t.Fatalf("%s: %v", statement, err)
@@ -49,7 +53,9 @@ func TestExpiredLimitsAndBrowsersArePruned(t *testing.T) {
 			t.Parallel()
 			db, ctx, now := open(t, b.options), t.Context(), time.UnixMilli(1_000_000)
 			for key, burst := range map[string]time.Duration{"short": time.Second, "long": time.Minute} {
-				if _, _, err := db.TakeAttempts(ctx, []signin.Bucket{{Key: []byte(key), TokenBucket: core.TokenBucket{Burst: 3, Every: burst}}}, now); err != nil {
+				if _, _, err := db.TakeAttempts(ctx, []signin.Bucket{{
+					Key: []byte(key), TokenBucket: core.TokenBucket{Burst: 3, Every: burst},
+				}}, now); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -16,7 +16,8 @@ const insertSource = `
 
 // insertSyncedSource also stores the settings of a source that is synced from outside.
 const insertSyncedSource = `
-	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, language, created_at, updated_at, settings, secret, next_sync_at)
+	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, language, created_at, updated_at,
+		settings, secret, next_sync_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`
 
 // InsertSource adds a source to an agent that the user can access. It does nothing if the agent has a source with this
@@ -52,8 +53,8 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 	return fail("insert source", "source", err)
 }
 
-const sourceColumns = `s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.language, s.created_at, s.updated_at,
-	s.settings, s.secret, s.synced_at, s.next_sync_at`
+const sourceColumns = `s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.language, s.created_at,
+	s.updated_at, s.settings, s.secret, s.synced_at, s.next_sync_at`
 
 type sourceRow struct {
 	source           source.Source

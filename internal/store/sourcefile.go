@@ -99,7 +99,8 @@ func (db *DB) FileDocuments(ctx context.Context, sourceID, fileID, after string,
 	var id string
 	out := make([]string, 0, capacityFor(n))
 	err := db.read.each(ctx, `
-		SELECT external_id FROM document WHERE source_id = $1 AND file = $2 AND file <> '' AND external_id > $3 ORDER BY external_id LIMIT $4 + 0`,
+		SELECT external_id FROM document WHERE source_id = $1 AND file = $2 AND file <> '' AND external_id > $3
+		ORDER BY external_id LIMIT $4 + 0`,
 		args{sourceID, fileID, after, n}, []any{&id}, func() error {
 			out = append(out, id)
 			return nil
@@ -130,7 +131,8 @@ func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]importer.I
 	var created, updated int64
 	out := make([]importer.Import, 0, capacityFor(n))
 	err := db.read.each(ctx, `
-		SELECT id, source_id, state, report, created_at, updated_at FROM source_import WHERE source_id = $1 ORDER BY id DESC LIMIT $2 + 0`,
+		SELECT id, source_id, state, report, created_at, updated_at FROM source_import WHERE source_id = $1
+		ORDER BY id DESC LIMIT $2 + 0`,
 		args{sourceID, n}, []any{&i.ID, &i.SourceID, &state, &report, &created, &updated}, func() error {
 			one := i
 			one.State, one.CreatedAt, one.UpdatedAt = task.State(state), at(created), at(updated)
@@ -161,7 +163,8 @@ func (db *DB) DueSources(ctx context.Context, now time.Time, n int) ([]source.So
 	var r sourceRow
 	var out []source.Source
 	err := db.read.each(ctx, `
-		SELECT `+sourceColumns+` FROM source s WHERE s.next_sync_at IS NOT NULL AND s.next_sync_at <= $1 ORDER BY s.next_sync_at LIMIT $2 + 0`,
+		SELECT `+sourceColumns+` FROM source s
+		WHERE s.next_sync_at IS NOT NULL AND s.next_sync_at <= $1 ORDER BY s.next_sync_at LIMIT $2 + 0`,
 		args{millis(now), n}, r.dest(), func() error {
 			out = append(out, r.value())
 			return nil

@@ -76,7 +76,8 @@ type spendLimits struct {
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
 
 // userPlan is the plan that sets a user's limits.
-const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id AND NOT ` + endedAtStripe + `), app_user.plan)`
+const userPlan = `coalesce((SELECT subscription.plan FROM subscription
+	WHERE subscription.user_id = app_user.id AND NOT ` + endedAtStripe + `), app_user.plan)`
 
 // lockLimits locks a user and reads their caps.
 func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spendLimits, err error) {
@@ -106,7 +107,8 @@ func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reserv
 	month := core.Month(r.At)
 	err = get(ctx, tx, `
 		SELECT coalesce((SELECT reserved + spent FROM budget WHERE user_id = $1 AND period = $2), 0),
-			coalesce((SELECT sum(CASE WHEN state = 'reserved' THEN reserved ELSE micros END) FROM spend_row WHERE turn_id = $3 AND turn_id <> ''), 0),
+			coalesce((SELECT sum(CASE WHEN state = 'reserved' THEN reserved ELSE micros END) FROM spend_row
+				WHERE turn_id = $3 AND turn_id <> ''), 0),
 			coalesce((SELECT reserved + spent FROM credential_budget WHERE credential_id = $4 AND period = $5), 0),
 			(SELECT micros FROM credential_cap WHERE credential_id = $6)`,
 		args{r.UserID, month, r.TurnID, r.CredentialID, month, r.CredentialID}, &user, &turn, &credential, &credentialCap)
@@ -123,7 +125,9 @@ func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reserv
 		{core.SpendOfTurn, l.turn, turn},
 	} {
 		if c.limit.Valid && c.used+r.Micros > c.limit.Int64 {
-			return core.Spend{Of: c.of, Capped: true, Cap: c.limit.Int64, Used: c.used, ResetsAt: core.MonthEnd(r.At)}.Reached(), nil
+			return core.Spend{
+				Of: c.of, Capped: true, Cap: c.limit.Int64, Used: c.used, ResetsAt: core.MonthEnd(r.At),
+			}.Reached(), nil
 		}
 	}
 	return nil, nil
@@ -133,9 +137,11 @@ func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reserv
 func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	row := spendRow{id: r.ID, userID: r.UserID, credentialID: r.CredentialID, day: r.At.UTC().Format(time.DateOnly)}
 	_, err := tx.exec(ctx, `
-		INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at)
+		INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state,
+			reserved, micros, estimated, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'reserved', $10, 0, 1, $11)`,
-		r.ID, r.UserID, row.day, r.TurnID, r.CredentialID, r.AgentID, string(r.Kind), r.Model, r.PriceVersion, r.Micros, millis(r.At))
+		r.ID, r.UserID, row.day, r.TurnID, r.CredentialID, r.AgentID, string(r.Kind), r.Model, r.PriceVersion,
+		r.Micros, millis(r.At))
 	if err != nil {
 		return err
 	}
@@ -167,7 +173,9 @@ func turnRow(ctx context.Context, tx querier, turnID, condition string) (r spend
 }
 
 // setRowState sets the state and amount of a ledger row. It does nothing if the state was changed concurrently.
-func setRowState(ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time) error {
+func setRowState(
+	ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time,
+) error {
 	n, err := tx.exec(ctx, `
 		UPDATE spend_row SET state = $1, micros = $2, estimated = $3, settled_at = $4 WHERE id = $5 AND state = $6`,
 		state, micros, flag(estimated), optMillis(settled), r.id, r.state)
@@ -185,7 +193,8 @@ func setRowState(ctx context.Context, tx querier, r spendRow, state string, micr
 func addToSums(ctx context.Context, tx querier, r spendRow, reserved, spent int64) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO budget (user_id, period, reserved, spent) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, period) DO UPDATE SET reserved = budget.reserved + excluded.reserved, spent = budget.spent + excluded.spent`,
+		ON CONFLICT (user_id, period) DO UPDATE
+			SET reserved = budget.reserved + excluded.reserved, spent = budget.spent + excluded.spent`,
 		r.userID, r.month(), reserved, spent)
 	if err != nil || r.credentialID == "" {
 		return err
@@ -208,12 +217,16 @@ func (db *DB) SettleSpend(ctx context.Context, turnID string, micros int64, esti
 // SettleRow replaces the estimate of an unsettled row by the actual amount.
 func (db *DB) SettleRow(ctx context.Context, id string, micros int64, estimated bool, now time.Time) error {
 	return db.settle(ctx, micros, estimated, now, func(ctx context.Context, tx querier) (r spendRow, err error) {
-		err = get(ctx, tx, `SELECT `+spendRowColumns+` FROM spend_row WHERE id = $1 AND state <> 'settled'`, args{id}, r.dest()...)
+		err = get(ctx, tx, `SELECT `+spendRowColumns+` FROM spend_row WHERE id = $1 AND state <> 'settled'`,
+			args{id}, r.dest()...)
 		return r, err
 	})
 }
 
-func (db *DB) settle(ctx context.Context, micros int64, estimated bool, now time.Time, find func(context.Context, querier) (spendRow, error)) error {
+func (db *DB) settle(
+	ctx context.Context, micros int64, estimated bool, now time.Time,
+	find func(context.Context, querier) (spendRow, error),
+) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		r, err := find(ctx, tx)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -246,7 +259,8 @@ func (db *DB) EndHolds(ctx context.Context, before time.Time) (ended int, err er
 		var r spendRow
 		var holds []spendRow
 		err := tx.each(ctx, `
-			SELECT `+spendRowColumns+` FROM spend_row WHERE state = 'reserved' AND kind <> 'model' AND created_at < $1 ORDER BY user_id, id`,
+			SELECT `+spendRowColumns+` FROM spend_row
+			WHERE state = 'reserved' AND kind <> 'model' AND created_at < $1 ORDER BY user_id, id`,
 			args{millis(before)}, r.dest(), func() error {
 				holds = append(holds, r)
 				return nil
@@ -283,13 +297,16 @@ func (db *DB) SpendOf(ctx context.Context, userID, month string) (spendCap *int6
 // spendDifferences compares the sums with the ledger rows in both directions. A missing sum equals a sum of zero.
 const spendDifferences = `
 	SELECT kind, id, month, sum(reserved), sum(spent), sum(rows_reserved), sum(rows_spent) FROM (
-		SELECT 'user' AS kind, user_id AS id, period AS month, reserved, spent, 0 AS rows_reserved, 0 AS rows_spent FROM budget
+		SELECT 'user' AS kind, user_id AS id, period AS month, reserved, spent, 0 AS rows_reserved, 0 AS rows_spent
+		FROM budget
 		UNION ALL
 		SELECT 'credential', credential_id, period, reserved, spent, 0, 0 FROM credential_budget
 		UNION ALL
-		SELECT 'user', user_id, substr(day, 1, 7), 0, 0, CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros FROM spend_row
+		SELECT 'user', user_id, substr(day, 1, 7), 0, 0, CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros
+		FROM spend_row
 		UNION ALL
-		SELECT 'credential', credential_id, substr(day, 1, 7), 0, 0, CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros
+		SELECT 'credential', credential_id, substr(day, 1, 7), 0, 0,
+			CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros
 		FROM spend_row WHERE credential_id <> ''
 	) sums GROUP BY kind, id, month
 	HAVING sum(reserved) <> sum(rows_reserved) OR sum(spent) <> sum(rows_spent)

@@ -28,7 +28,8 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 			}
 			begin := func() task.Task {
 				turn, err := db.InsertTask(ctx, task.Task{
-					ID: core.NewID(core.PrefixTurn), Kind: "turn", Key: core.NewID(core.PrefixThread), UserID: benchUser, CredentialID: "crd", Owner: "n",
+					ID: core.NewID(core.PrefixTurn), Kind: "turn", Key: core.NewID(core.PrefixThread), UserID: benchUser,
+					CredentialID: "crd", Owner: "n",
 					RunAt: now, DeadlineAt: now.Add(time.Hour), CreatedAt: now,
 				})
 				if err != nil {
@@ -45,7 +46,8 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 				}
 				start := time.Now()
 				err := db.ReserveSpend(ctx, billing.Reservation{
-					ID: core.NewID(core.PrefixSpend), UserID: benchUser, TurnID: turn.ID, Kind: billing.MeteredModel, Model: "m", Micros: 10, At: now,
+					ID: core.NewID(core.PrefixSpend), UserID: benchUser, TurnID: turn.ID, Kind: billing.MeteredModel, Model: "m",
+					Micros: 10, At: now,
 				})
 				if err == nil {
 					err = db.SettleSpend(ctx, turn.ID, 5, false, now)
@@ -71,7 +73,10 @@ func BenchmarkBareTransactions(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()
 				for range 2 {
-					if err := db.InsertKey(ctx, credential.Key{ID: core.NewID("crd"), UserID: benchUser, Kind: core.CredentialKey, CreatedAt: now}, []byte(core.NewSeed())); err != nil {
+					if err := db.InsertKey(
+						ctx, credential.Key{ID: core.NewID("crd"), UserID: benchUser, Kind: core.CredentialKey, CreatedAt: now},
+						[]byte(core.NewSeed()),
+					); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -19,11 +19,16 @@ func TestMigrationMovesSpendIntoTheLedger(t *testing.T) {
 			}
 			raw := b.raw(t)
 			for _, statement := range []string{
-				`INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, created_at) VALUES ('u', 'e', 'n', 'member', 'open', 1000, '', 0)`,
-				`INSERT INTO agent (id, user_id, name, description, instructions, model, created_at, updated_at) VALUES ('a', 'u', '', '', '', '', 0, 0)`,
-				`INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at) VALUES ('t', 'u', 'a', '', 'idle', 0, 1, 0, 0)`,
-				`INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at) VALUES ('m', 't', 1, 'user', '', 'complete', 'trn_1', 0)`,
-				`INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, created_at, updated_at) VALUES ('u', 'a', 'k', '', '1', 'user', 't', 0, 0)`,
+				`INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, created_at)
+					VALUES ('u', 'e', 'n', 'member', 'open', 1000, '', 0)`,
+				`INSERT INTO agent (id, user_id, name, description, instructions, model, created_at, updated_at)
+					VALUES ('a', 'u', '', '', '', '', 0, 0)`,
+				`INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at)
+					VALUES ('t', 'u', 'a', '', 'idle', 0, 1, 0, 0)`,
+				`INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at)
+					VALUES ('m', 't', 1, 'user', '', 'complete', 'trn_1', 0)`,
+				`INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, created_at, updated_at)
+					VALUES ('u', 'a', 'k', '', '1', 'user', 't', 0, 0)`,
 				`INSERT INTO budget VALUES ('u', '2026-11', 100, 57)`,
 				`INSERT INTO spend_entry VALUES ('trn_settled', 'u', '2026-11', 'm', 'settled', 0, 7, 0, 5)`,
 				`INSERT INTO spend_entry VALUES ('trn_open', 'u', '2026-11', 'm', 'reserved', 100, 20, 0, 5)`,
@@ -31,7 +36,9 @@ func TestMigrationMovesSpendIntoTheLedger(t *testing.T) {
 			} {
 				// SQLite compares a hash given as text only after a cast.
 				if b.name == "sqlite" && statement[:18] == "INSERT INTO memory" {
-					statement = `INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, created_at, updated_at) VALUES ('u', 'a', 'k', '', x'31', 'user', 't', 0, 0)`
+					statement = `
+						INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, created_at, updated_at)
+						VALUES ('u', 'a', 'k', '', x'31', 'user', 't', 0, 0)`
 				}
 				if _, err := raw.Exec(statement); err != nil {
 					t.Fatalf("%s: %v", statement, err)
@@ -67,7 +74,8 @@ func TestMigrationMovesSpendIntoTheLedger(t *testing.T) {
 			if err := db.InsertUser(ctx, account.User{ID: "v", Email: "v", Plan: "open"}, ""); err != nil {
 				t.Fatal(err)
 			}
-			insert := `INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at) VALUES ($1, $2, $3, '', 'idle', 0, 1, 0, 0)`
+			insert := `INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at)
+				VALUES ($1, $2, $3, '', 'idle', 0, 1, 0, 0)`
 			if _, err := db.exec(ctx, insert, "t2", "v", "a"); err != nil {
 				t.Errorf("a thread with the agent of another: %v", err)
 			}

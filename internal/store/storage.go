@@ -15,7 +15,8 @@ const storageLimit = `
 
 // documentBytes is the size of all documents of a user's agents.
 const documentBytes = `
-	(SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM source s JOIN agent a ON a.id = s.agent_id WHERE a.user_id = app_user.id)`
+	(SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM source s JOIN agent a ON a.id = s.agent_id
+		WHERE a.user_id = app_user.id)`
 
 // uploadBytes is the size of a user's unfinished uploads: the announced size, or else the bytes received.
 const uploadBytes = `
@@ -50,7 +51,8 @@ func (db *DB) addBytes(ctx context.Context, tx querier, sourceID string, more in
 	if more == 0 {
 		return nil
 	}
-	if _, err := tx.exec(ctx, `UPDATE source SET bytes = bytes + $1 WHERE id = $2`, more, sourceID); err != nil || more < 0 {
+	_, err := tx.exec(ctx, `UPDATE source SET bytes = bytes + $1 WHERE id = $2`, more, sourceID)
+	if err != nil || more < 0 {
 		return err
 	}
 	s, err := storage(ctx, tx, documentBytes, ownerOf, sourceID)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"carrel/internal/store"
-	"carrel/internal/store/storetest"
 	"carrel/internal/testkit"
 )
 
@@ -59,7 +58,7 @@ func TestStore(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, e.open)
+			runSuite(t, e.open)
 		})
 	}
 }

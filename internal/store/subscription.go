@@ -7,8 +7,9 @@ import (
 	"carrel/internal/billing"
 )
 
-const subscriptionColumns = `subscription.user_id, subscription.plan, subscription.status, subscription.starts_at, subscription.ends_at,
-	subscription.cancel_at_end, subscription.grace_until, subscription.source, subscription.external_id, subscription.event_at, subscription.updated_at`
+const subscriptionColumns = `subscription.user_id, subscription.plan, subscription.status, subscription.starts_at,
+	subscription.ends_at, subscription.cancel_at_end, subscription.grace_until, subscription.source,
+	subscription.external_id, subscription.event_at, subscription.updated_at`
 
 // subscriptionRow is a scanned subscription. All columns are NULL if the user has none.
 type subscriptionRow struct {
@@ -28,8 +29,9 @@ func (r *subscriptionRow) value() *billing.Subscription {
 		return nil
 	}
 	return &billing.Subscription{
-		UserID: r.userID.String, Plan: r.plan.String, Status: billing.SubscriptionStatus(r.status.String), StartsAt: at(r.starts.Int64),
-		EndsAt: optAt(r.ends), CancelAtEnd: r.cancel.Int64 == 1, GraceUntil: optAt(r.grace), Source: r.source.String, ExternalID: r.external.String,
+		UserID: r.userID.String, Plan: r.plan.String, Status: billing.SubscriptionStatus(r.status.String),
+		StartsAt: at(r.starts.Int64), EndsAt: optAt(r.ends), CancelAtEnd: r.cancel.Int64 == 1,
+		GraceUntil: optAt(r.grace), Source: r.source.String, ExternalID: r.external.String,
 		EventAt: at(r.event.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 }
@@ -37,7 +39,8 @@ func (r *subscriptionRow) value() *billing.Subscription {
 // Subscription returns a user's subscription.
 func (db *DB) Subscription(ctx context.Context, userID string) (billing.Subscription, error) {
 	var r subscriptionRow
-	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return billing.Subscription{}, fail("read subscription", "subscription", err)
 	}
@@ -45,15 +48,18 @@ func (db *DB) Subscription(ctx context.Context, userID string) (billing.Subscrip
 }
 
 const putSubscription = `
-	INSERT INTO subscription (user_id, plan, status, starts_at, ends_at, cancel_at_end, grace_until, source, external_id, event_at, updated_at)
+	INSERT INTO subscription (user_id, plan, status, starts_at, ends_at, cancel_at_end, grace_until, source, external_id,
+		event_at, updated_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 	ON CONFLICT (user_id) DO UPDATE SET plan = excluded.plan, status = excluded.status, starts_at = excluded.starts_at,
 		ends_at = excluded.ends_at, cancel_at_end = excluded.cancel_at_end, grace_until = excluded.grace_until,
-		source = excluded.source, external_id = excluded.external_id, event_at = excluded.event_at, updated_at = excluded.updated_at`
+		source = excluded.source, external_id = excluded.external_id, event_at = excluded.event_at,
+		updated_at = excluded.updated_at`
 
 func subscriptionArgs(s billing.Subscription) args {
 	return args{
-		s.UserID, s.Plan, string(s.Status), millis(s.StartsAt), optMillis(s.EndsAt), flag(s.CancelAtEnd), optMillis(s.GraceUntil),
+		s.UserID, s.Plan, string(s.Status), millis(s.StartsAt), optMillis(s.EndsAt), flag(s.CancelAtEnd),
+		optMillis(s.GraceUntil),
 		s.Source, s.ExternalID, millis(s.EventAt), millis(s.UpdatedAt),
 	}
 }
@@ -79,7 +85,8 @@ const (
 	entitlementColumns = subscriptionColumns + `, ` + planColumns
 	entitlementJoin    = `
 		LEFT JOIN subscription ON subscription.user_id = u.id
-		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe + ` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
+		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe +
+		` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
 )
 
 type entitlementRow struct {
@@ -102,7 +109,8 @@ func (r *entitlementRow) value() (billing.Entitlement, error) {
 // Entitlement returns a user's subscription and plan.
 func (db *DB) Entitlement(ctx context.Context, userID string) (billing.Entitlement, error) {
 	var r entitlementRow
-	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return billing.Entitlement{}, fail("read entitlement", "user", err)
 	}

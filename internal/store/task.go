@@ -14,7 +14,8 @@ import (
 var _ task.Store = (*DB)(nil)
 
 const taskColumns = `id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
-	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at, credential_id`
+	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at,
+	credential_id`
 
 type taskRow struct {
 	task                        task.Task

@@ -83,7 +83,8 @@ func (db *DB) SweepNodes(ctx context.Context) (int, error) {
 		for _, owner := range owners {
 			// Per owner, so that a task claimed by a live node in the meantime is not taken.
 			n, err := tx.exec(ctx, `
-				UPDATE task SET state = 'queued', owner = NULL, crashes = crashes + 1 WHERE state = 'running' AND owner = $1`, owner)
+				UPDATE task SET state = 'queued', owner = NULL, crashes = crashes + 1 WHERE state = 'running' AND owner = $1`,
+				owner)
 			if err != nil {
 				return err
 			}

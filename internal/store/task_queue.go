@@ -55,7 +55,8 @@ func (db *DB) ClaimTasks(
 const ranked = `
 	SELECT id AS picked_id, run_at AS picked_at, place FROM (
 		SELECT id, run_at, row_number() OVER (PARTITION BY user_id ORDER BY run_at, id)
-			+ (SELECT count(*) FROM task busy WHERE busy.state = 'running' AND busy.user_id = first.user_id AND busy.kind = $2) AS place
+			+ (SELECT count(*) FROM task busy WHERE busy.state = 'running' AND busy.user_id = first.user_id
+				AND busy.kind = $2) AS place
 		FROM task first
 		WHERE state = 'queued' AND run_at <= $1 AND kind = $2
 			AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
@@ -141,7 +142,8 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 		return writeEntry(ctx, tx, f.TaskID, o.Entry)
 	}
 	n, err := tx.exec(ctx, `
-		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8, prune_at = $9
+		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8,
+			prune_at = $9
 		WHERE `+fenced(f)+` AND ($4 <> 'complete' OR cancel_requested_at IS NULL)`,
 		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At),
 		millis(o.At.Add(deltaLife)))

@@ -3,7 +3,6 @@ package store_test
 import (
 	"testing"
 
-	"carrel/internal/store/storetest"
 )
 
 func TestTaskStore(t *testing.T) {
@@ -11,7 +10,7 @@ func TestTaskStore(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			storetest.RunTasks(t, e.open)
+			runTaskSuite(t, e.open)
 		})
 	}
 }
@@ -21,7 +20,7 @@ func TestTaskStoreMatchesTheModel(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			storetest.TaskModel(t, e.open(t))
+			runTaskModel(t, e.open(t))
 		})
 	}
 }

@@ -22,11 +22,12 @@ func (db *DB) TaskProgress(ctx context.Context, ids []string) (map[string]task.P
 	var state task.State
 	err := db.read.each(ctx, `
 		SELECT id, state, (SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = id)
-		FROM task WHERE id IN `+db.dialect.in("$1"), args{encodeList(ids)}, []any{&id, (*string)(&state), &p.Seq}, func() error {
-		p.Ended = state.Ended()
-		progress[id] = p
-		return nil
-	})
+		FROM task WHERE id IN `+db.dialect.in("$1"),
+		args{encodeList(ids)}, []any{&id, (*string)(&state), &p.Seq}, func() error {
+			p.Ended = state.Ended()
+			progress[id] = p
+			return nil
+		})
 	return progress, fail("read task progress", "task", err)
 }
 

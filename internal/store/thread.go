@@ -30,7 +30,8 @@ func (r *threadRow) value() thread.Thread {
 // InsertThread stores a thread. It does nothing if the user already has this thread with the agent.
 func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) error {
 	n, err := db.exec(ctx, `
-		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at, last_message_at)
+		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at,
+			last_message_at)
 		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+agentAccessible("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
 		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt),
 		millis(t.UpdatedAt),
@@ -95,7 +96,8 @@ func (db *DB) RenameThread(
 ) (thread.Thread, error) {
 	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	err := db.execReturning(ctx, `
-		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
+		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5
+		RETURNING `+threadColumns,
 		args{title, millis(now), threadID, userID, agentID}, r.dest())
 	if err != nil {
 		return thread.Thread{}, fail("rename thread", "thread", err)

@@ -56,7 +56,8 @@ func (db *DB) AppendUpload(ctx context.Context, id string, offset int64, data []
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `
-			UPDATE upload SET received = received + $1, updated_at = $2 WHERE id = $3 AND received = $4 AND ready = 0 RETURNING 1`,
+			UPDATE upload SET received = received + $1, updated_at = $2 WHERE id = $3 AND received = $4 AND ready = 0
+			RETURNING 1`,
 			args{int64(len(data)), millis(now), id, offset}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
 			return core.Conflict("conflict",

@@ -36,6 +36,7 @@ func (db *DB) AddSearches(ctx context.Context, counts []source.Searches) error {
 func (db *DB) SearchesOf(ctx context.Context, userID, day string) (int, error) {
 	var n int
 	err := get(ctx, db.read, `
-		SELECT coalesce((SELECT count FROM usage_day WHERE user_id = $1 AND day = $2 AND kind = $3), 0)`, args{userID, day, kindSearch}, &n)
+		SELECT coalesce((SELECT count FROM usage_day WHERE user_id = $1 AND day = $2 AND kind = $3), 0)`,
+		args{userID, day, kindSearch}, &n)
 	return n, fail("read the search count", "user", err)
 }

@@ -28,12 +28,15 @@ func usageOf(userID, from, to string) (string, args) {
 }
 
 // UsageBy sums the ledger, grouped by one column.
-func (db *DB) UsageBy(ctx context.Context, userID string, by billing.UsageBy, from, to string) ([]billing.Usage, error) {
+func (db *DB) UsageBy(
+	ctx context.Context, userID string, by billing.UsageBy, from, to string,
+) ([]billing.Usage, error) {
 	column := usageColumn[by]
 	condition, a := usageOf(userID, from, to)
 	var u billing.Usage
 	rows := []billing.Usage{}
-	err := db.read.each(ctx, `SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+` ORDER BY `+column,
+	err := db.read.each(ctx, `
+		SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+` ORDER BY `+column,
 		a, append([]any{&u.Name}, usageDest(&u)...), func() error {
 			rows = append(rows, u)
 			return nil
@@ -52,7 +55,8 @@ func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]billin
 	err := db.read.each(ctx, `
 		SELECT day, agent_id, credential_id, kind, model, `+usageSums+` FROM spend_row WHERE `+condition+`
 		GROUP BY day, agent_id, credential_id, kind, model ORDER BY day, agent_id, credential_id, kind, model`,
-		a, append([]any{&l.Day, &l.AgentID, &l.CredentialID, (*string)(&l.Kind), &l.Model}, usageDest(&l.Usage)...), func() error {
+		a, append([]any{&l.Day, &l.AgentID, &l.CredentialID, (*string)(&l.Kind), &l.Model},
+			usageDest(&l.Usage)...), func() error {
 			lines = append(lines, l)
 			return nil
 		})
@@ -65,6 +69,7 @@ func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]billin
 // SearchesBetween returns the search count of a user, or of all users, in a range of days.
 func (db *DB) SearchesBetween(ctx context.Context, userID, from, to string) (n int64, err error) {
 	condition, a := usageOf(userID, from, to)
-	err = get(ctx, db.read, `SELECT coalesce(sum(count), 0) FROM usage_day WHERE `+condition+` AND kind = '`+kindSearch+`'`, a, &n)
+	err = get(ctx, db.read,
+		`SELECT coalesce(sum(count), 0) FROM usage_day WHERE `+condition+` AND kind = '`+kindSearch+`'`, a, &n)
 	return n, fail("count searches", "user", err)
 }

@@ -13,7 +13,8 @@ import (
 const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at, email_verified, pending_email`
 
 // joinedUser is userColumns for a join in which the user is called u.
-const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified, u.pending_email`
+const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified,
+	u.pending_email`
 
 type userRow struct {
 	user               account.User
@@ -24,7 +25,10 @@ type userRow struct {
 
 func (r *userRow) dest() []any {
 	u := &r.user
-	return []any{&u.ID, &u.Email, &u.Name, (*string)(&u.Role), &u.Plan, &r.spendCap, &r.disabled, &r.created, &r.verified, &u.PendingEmail}
+	return []any{
+		&u.ID, &u.Email, &u.Name, (*string)(&u.Role), &u.Plan, &r.spendCap, &r.disabled, &r.created, &r.verified,
+		&u.PendingEmail,
+	}
 }
 
 func (r *userRow) value() account.User {
@@ -43,8 +47,8 @@ const insertUser = `
 
 func userArgs(u account.User, passwordHash string) args {
 	return args{
-		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt), millis(u.CreatedAt),
-		flag(u.EmailVerified),
+		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt),
+		millis(u.CreatedAt), flag(u.EmailVerified),
 	}
 }
 
@@ -65,7 +69,8 @@ func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash strin
 // UserByEmail returns the user with a normalized e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, error) {
 	var r userRow
-	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1 AND closing_at IS NULL`, args{email}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1 AND closing_at IS NULL`,
+		args{email}, r.dest()...)
 	if err != nil {
 		return account.User{}, fail("read user", "user", err)
 	}
@@ -75,7 +80,8 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, erro
 // UserByID returns a user.
 func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error) {
 	var r userRow
-	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return account.User{}, fail("read user", "user", err)
 	}
@@ -118,7 +124,8 @@ func emailTaken() error {
 func (db *DB) Users(ctx context.Context) ([]account.User, error) {
 	var r userRow
 	users := []account.User{}
-	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user WHERE closing_at IS NULL ORDER BY id`, nil, r.dest(), func() error {
+	err := db.read.each(ctx, `SELECT `+userColumns+
+		` FROM app_user WHERE closing_at IS NULL ORDER BY id`, nil, r.dest(), func() error {
 		users = append(users, r.value())
 		return nil
 	})
@@ -130,7 +137,8 @@ func (db *DB) Users(ctx context.Context) ([]account.User, error) {
 
 // DisableUser disables a user. A user disabled before keeps that time.
 func (db *DB) DisableUser(ctx context.Context, userID string, now time.Time) error {
-	n, err := db.exec(ctx, `UPDATE app_user SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(now), userID)
+	n, err := db.exec(ctx, `UPDATE app_user SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`,
+		millis(now), userID)
 	return requireRow("disable user", "user", n, err)
 }
 

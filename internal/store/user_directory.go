@@ -18,7 +18,9 @@ func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]a
 	var r userRow
 	users := make([]account.User, 0, capacityFor(n))
 	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user
-		WHERE id < $1 AND closing_at IS NULL AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
+		WHERE id < $1 AND closing_at IS NULL
+			AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\')
+		ORDER BY id DESC LIMIT $3 + 0`,
 		args{beforeOrLast(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
 			users = append(users, r.value())
 			return nil
@@ -34,7 +36,8 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 	var u account.User
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var r userRow
-		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock, args{userID}, r.dest()...)
+		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock,
+			args{userID}, r.dest()...)
 		if err != nil {
 			return err
 		}
@@ -43,7 +46,8 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 			return err
 		}
 		_, err = tx.exec(ctx, `
-			UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3, email = $4, email_verified = $5, pending_email = $6 WHERE id = $7`,
+			UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3, email = $4, email_verified = $5, pending_email = $6
+			WHERE id = $7`,
 			string(u.Role), optInt(u.SpendCap), optMillis(u.DisabledAt), u.Email, flag(u.EmailVerified), u.PendingEmail, userID)
 		return err
 	})

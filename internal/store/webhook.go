@@ -15,7 +15,8 @@ import (
 
 var _ webhook.Store = (*DB)(nil)
 
-const webhookColumns = `w.id, w.user_id, w.url, w.events, w.secret, w.created_at, w.disabled_at, w.last_at, w.last_status, w.last_error`
+const webhookColumns = `w.id, w.user_id, w.url, w.events, w.secret, w.created_at, w.disabled_at, w.last_at,
+	w.last_status, w.last_error`
 
 type webhookRow struct {
 	webhook          webhook.Webhook
@@ -143,7 +144,8 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 		return nil
 	}
 	webhooks, err := manyWebhooks(ctx, tx, `
-		SELECT `+webhookColumns+` FROM webhook w WHERE w.user_id = $1 AND w.disabled_at IS NULL ORDER BY w.id`, args{f.UserID})
+		SELECT `+webhookColumns+` FROM webhook w
+		WHERE w.user_id = $1 AND w.disabled_at IS NULL ORDER BY w.id`, args{f.UserID})
 	if err != nil || len(webhooks) == 0 {
 		return err
 	}

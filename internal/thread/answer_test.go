@@ -12,10 +12,10 @@ import (
 	"carrel/internal/thread"
 )
 
-// whole adapts a function to an Answerer.
-type whole func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
+// answererFunc adapts a function to an Answerer.
+type answererFunc func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
 
-func (f whole) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
+func (f answererFunc) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	return f(ctx, r, q)
 }
 
@@ -38,7 +38,7 @@ func fullAnswer() thread.Answer {
 
 func TestReplyKeepsAllFieldsOfItsAnswer(t *testing.T) {
 	t.Parallel()
-	w := newServiceWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
+	w := newServiceWith(t, answererFunc(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
 		if q.Text == "fail" {
 			return fullAnswer(), errors.New("broken")
 		}
@@ -72,9 +72,9 @@ func TestReplyKeepsAllFieldsOfItsAnswer(t *testing.T) {
 
 func TestRepeatedTextJoinsTheTurnRegardlessOfResearch(t *testing.T) {
 	t.Parallel()
-	cue, asked := make(chan struct{}), make(chan thread.Question, 2)
+	cue, questions := make(chan struct{}), make(chan thread.Question, 2)
 	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
-		asked <- q
+		questions <- q
 		<-cue
 		return "done", nil
 	}))
@@ -86,7 +86,7 @@ func TestRepeatedTextJoinsTheTurnRegardlessOfResearch(t *testing.T) {
 	if err != nil || !first.Working {
 		t.Fatalf("sent %+v, %v", first, err)
 	}
-	if q := <-asked; !q.Research {
+	if q := <-questions; !q.Research {
 		t.Errorf("question %+v", q)
 	}
 	for _, research := range []bool{true, false} {
@@ -99,10 +99,10 @@ func TestRepeatedTextJoinsTheTurnRegardlessOfResearch(t *testing.T) {
 	}
 	close(cue)
 	if joined := w.say(t, made.ID, "x"); joined.ID != first.ID { // already ended
-		<-asked
+		<-questions
 	}
 	turn := w.say(t, made.ID, "x")
-	if q := <-asked; q.Research || turn.ID == first.ID {
+	if q := <-questions; q.Research || turn.ID == first.ID {
 		t.Errorf("question %+v for %+v", q, turn)
 	}
 }

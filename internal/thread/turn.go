@@ -166,7 +166,9 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 }
 
 // await waits for the end of a turn. It returns the reply, or Working if the waiting context ends first.
-func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) { //nolint:revive // as in Send
+//
+//nolint:revive // as in Send
+func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) {
 	if !t.State.Ended() {
 		ended, err := s.tasks.Wait(waiting, t.ID)
 		switch {

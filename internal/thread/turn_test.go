@@ -28,9 +28,9 @@ func over() context.Context {
 
 func TestAnswererReceivesTheQuestion(t *testing.T) {
 	t.Parallel()
-	asked := make(chan thread.Question, 1)
+	questions := make(chan thread.Question, 1)
 	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
-		asked <- q
+		questions <- q
 		return "", nil
 	}))
 	made := w.start(t, "T")
@@ -42,7 +42,7 @@ func TestAnswererReceivesTheQuestion(t *testing.T) {
 	want := thread.Question{
 		UserID: w.Ada.UserID, AgentID: w.Agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
 	}
-	if q := <-asked; q != want {
+	if q := <-questions; q != want {
 		t.Errorf("question %+v, want %+v", q, want)
 	}
 	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {

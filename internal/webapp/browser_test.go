@@ -56,7 +56,8 @@ func checkPage(t *testing.T, tab *browser.Tab, page, screen string) {
 	if v, err := tab.Eval("document.documentElement.scrollWidth <= innerWidth"); err != nil || v != true {
 		t.Errorf("%s, %s: the page is wider than the window (%v)", page, screen, err)
 	}
-	const styled = "document.styleSheets.length === 1 && getComputedStyle(document.querySelector('h1')).fontSize === '24px'"
+	const styled = "document.styleSheets.length === 1 && " +
+		"getComputedStyle(document.querySelector('h1')).fontSize === '24px'"
 	if v, err := tab.Eval(styled); err != nil || v != true {
 		t.Errorf("%s, %s: the style sheet is missing (%v)", page, screen, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/signin/upstream"
+	"carrel/internal/testkit/oidcfake"
 )
 
 // chooseOwnAddress changes the account's address to another one and back, as its user.
@@ -22,9 +23,9 @@ func (s *site) chooseOwnAddress() {
 	}
 }
 
-func (s *site) linked(p *provider) bool {
+func (s *site) linked(p *oidcfake.Provider) bool {
 	s.t.Helper()
-	_, err := s.db.UserByIdentity(s.t.Context(), upstream.Identity{Issuer: p.srv.URL, Subject: "s-1"})
+	_, err := s.db.UserByIdentity(s.t.Context(), upstream.Identity{Issuer: p.URL, Subject: "s-1"})
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		s.t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func (s *site) linked(p *provider) bool {
 func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, true)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	site.chooseOwnAddress()
 	victim := site.visitor()
 	victim.wantRedirect(victim.get(victim.goToProvider("/sign-in/upstream", "/docs")), "/sign-in/connect")
@@ -87,7 +88,7 @@ func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 func TestLinkingRequiresTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	site.chooseOwnAddress()
 	device, _ := site.visitor().signIn().enrol()
 	site.clock.Advance(time.Minute)
@@ -109,7 +110,7 @@ func TestLinkingRequiresTheSecondFactor(t *testing.T) {
 func TestLinkingAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	site.chooseOwnAddress()
 	v := site.visitor()
 	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/sign-in/connect")
@@ -164,7 +165,7 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site, p := newUpstreamSite(t, false)
-			p.setClaims(adaClaims)
+			p.SetClaims(adaClaims)
 			c.set(site)
 			v := site.visitor()
 			v.get(v.goToProvider("/sign-in/upstream", "/"))

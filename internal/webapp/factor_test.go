@@ -79,7 +79,7 @@ func codesOn(a answer) []string {
 	return codes
 }
 
-// halfway types the password and stands before the second factor.
+// enterPassword signs in with the password and stops at the page for the second factor.
 func (s *site) enterPassword() *visitor {
 	s.t.Helper()
 	v := s.visitor()
@@ -205,7 +205,7 @@ func TestStepUpRequiresBothFactors(t *testing.T) {
 		t.Errorf("new codes: %v", renewed)
 	}
 	if a := v.post("/security/totp"); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "There is an authenticator app already.") {
+		!strings.Contains(a.body, "An authenticator app is already set up.") {
 		t.Errorf("a second app: %d", a.status)
 	}
 	v.wantRedirect(v.post("/security/totp/remove"), "/security")

@@ -26,7 +26,7 @@ func TestPagesAreInTheLanguageOfTheBrowser(t *testing.T) {
 		"/sign-in":  {"en": "You are signed in as", "de": "angemeldet. Melden Sie sich erneut an"},
 		"/reset":    {"en": "Choose a new password", "de": "Neues Passwort wählen"},
 		"/security": {"en": "Sign-in settings", "de": "Anmeldung verwalten"},
-		"/step-up":  {"en": "Confirm it’s you", "de": "Bestätigen Sie, dass Sie es sind"},
+		"/step-up":  {"en": "Confirm it’s you", "de": "Identität bestätigen"},
 	} {
 		for language, text := range want {
 			got := site.getIn(language, path, c)

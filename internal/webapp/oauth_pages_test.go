@@ -22,7 +22,7 @@ func TestConsentPageEscapesTheClientName(t *testing.T) {
 		t.Error("the client name is not escaped")
 	}
 	for _, want := range []string{
-		"&lt;img", "unverified", "client.example", email, "Create and change your agents", `action="/consent"`,
+		"&lt;img", "unverified", "client.example", email, "Create and edit your agents", `action="/consent"`,
 		`name="request" value="&#34;&gt;`,
 		`name="decision" value="allow"`, `name="decision" value="deny"`, `method="post"`,
 	} {

@@ -5,13 +5,13 @@ var germanTexts = texts{
 	"api_reference":  "API-Referenz",
 	"back":           "Zurück",
 	"code":           "Code",
-	"code_hint":      "Der 6-stellige Code aus Ihrer App oder ein Wiederherstellungscode.",
+	"code_hint":      "Der 6-stellige Code aus Ihrer Authenticator-App oder ein Wiederherstellungscode.",
 	"continue":       "Weiter",
 	"email":          "E-Mail-Adresse",
 	"enter_code":     "Geben Sie den Code aus Ihrer Authenticator-App ein.",
 	"enter_email":    "Geben Sie Ihre E-Mail-Adresse ein.",
 	"enter_password": "Geben Sie Ihr Passwort ein.",
-	"home":           "Zur Startseite",
+	"home":           "Zu Carrel",
 	"new_password":   "Neues Passwort",
 	"password":       "Passwort",
 	"password_hint":  "Mindestens 8 Zeichen. Mehrere Wörter ergeben ein gutes Passwort.",
@@ -50,7 +50,7 @@ var germanTexts = texts{
 	"home.signed_in": "Angemeldet",
 	"home.from":      "{date} von {address}",
 	"home.security":  "Anmeldung verwalten",
-	"home.programs":  `Programme nutzen Carrel mit einem API-Schlüssel. Siehe <a href="{docs}">API-Referenz</a>.`,
+	"home.apps":      `Apps und Skripte nutzen Carrel mit einem API-Schlüssel. Siehe <a href="{docs}">API-Referenz</a>.`,
 	"role.owner":     "Eigentümer",
 	"role.admin":     "Administrator",
 	"role.member":    "Mitglied",
@@ -59,8 +59,8 @@ var germanTexts = texts{
 		"Melden Sie sich erneut an, um fortzufahren, oder nutzen Sie ein anderes Konto.",
 	"signin.failed":  "E-Mail-Adresse oder Passwort falsch.",
 	"signin.passkey": "Mit Passkey anmelden",
-	"signin.forgot": `Passwort vergessen? Lassen Sie sich von der Administration einen Code geben und ` +
-		`<a href="{reset}">wählen Sie ein neues</a>.`,
+	"signin.forgot": `Passwort vergessen? Bitten Sie Ihren Administrator um einen Code und ` +
+		`<a href="{reset}">wählen Sie ein neues Passwort</a>.`,
 
 	"code.title":   "Code eingeben",
 	"code.text":    "Öffnen Sie Ihre Authenticator-App, um den Code zu sehen.",
@@ -71,31 +71,31 @@ var germanTexts = texts{
 		"Geben Sie sein Passwort ein, um es mit {provider} zu verbinden.",
 	"connect.hint":   "Das ist nur einmal nötig.",
 	"connect.button": "Verbinden",
-	"connect.foot": `Nicht Ihr Konto? Bitten Sie die Administration, dessen E-Mail-Adresse zu berichtigen. ` +
+	"connect.foot": `Nicht Ihr Konto? Bitten Sie einen Administrator, dessen E-Mail-Adresse zu berichtigen. ` +
 		`<a href="{signin}">Anders anmelden</a>`,
 
 	"setup.title":      "Carrel einrichten",
-	"setup.text":       "Legen Sie das erste Konto an. Ihm gehört diese Installation.",
+	"setup.text":       "Erstellen Sie das erste Konto. Ihm gehört diese Installation.",
 	"setup.code":       "Einrichtungscode",
-	"setup.code_hint":  "Der Server zeigt ihn beim Start an, zum Beispiel 7XKM-2QRT-9WPA.",
+	"setup.code_hint":  "Der Server zeigt ihn beim Start an, zum Beispiel <code>7XKM-2QRT-9WPA</code>.",
 	"setup.wrong_code": "Falscher Einrichtungscode. Er hat 12 Buchstaben und Ziffern.",
 	"setup.name":       "Ihr Name",
-	"setup.email_hint": "Damit melden Sie sich an. Es werden keine E-Mails verschickt.",
-	"setup.button":     "Konto anlegen",
+	"setup.email_hint": "Damit melden Sie sich an. Es werden keine E\u2011Mails verschickt.",
+	"setup.button":     "Konto erstellen",
 
 	"reset.title": "Neues Passwort wählen",
-	"reset.text": "Geben Sie den Code ein, den Sie von der Administration erhalten haben. " +
+	"reset.text": "Geben Sie den Code ein, den Sie von Ihrem Administrator erhalten haben. " +
 		"Er gilt einen Tag und nur einmal.",
-	"reset.code_hint": "16 Buchstaben und Ziffern, zum Beispiel 7XKM-2QRT-9WPA-4HJD.",
+	"reset.code_hint": "16 Buchstaben und Ziffern, zum Beispiel <code>7XKM-2QRT-9WPA-4HJD</code>.",
 	"reset.wrong_code": "Der Code ist unbekannt, abgelaufen oder schon benutzt. " +
-		"Bitten Sie die Administration um einen neuen.",
+		"Bitten Sie Ihren Administrator um einen neuen.",
 	"reset.button":    "Passwort ändern",
 	"reset.done":      "Passwort geändert",
 	"reset.done_text": "Sie wurden überall abgemeldet. Melden Sie sich mit dem neuen Passwort an.",
 
-	"stepup.title": "Bestätigen Sie, dass Sie es sind",
+	"stepup.title": "Identität bestätigen",
 	"stepup.text": "Sie sind als <b>{email}</b> angemeldet. " +
-		"Bestätigen Sie das, um fortzufahren. Danach werden Sie zehn Minuten lang nicht wieder gefragt.",
+		"Bestätigen Sie, dass Sie es sind. Danach werden Sie zehn Minuten lang nicht wieder gefragt.",
 	"stepup.button":   "Bestätigen",
 	"stepup.upstream": "Erneut mit {provider} anmelden",
 	"stepup.none":     `Dieses Konto hat weder Passwort noch Passkey. <a href="{signin}">Melden Sie sich neu an</a>.`,
@@ -156,10 +156,10 @@ var germanTexts = texts{
 	"consent.title":      "Darf <bdi>{client}</bdi> auf Ihr Carrel-Konto zugreifen?",
 	"consent.head":       "Zugriff erlauben",
 	"consent.unverified": "ungeprüft",
-	"consent.name":       "Das Programm hat diesen Namen selbst gewählt; er ist nicht geprüft.",
+	"consent.name":       "Die App hat diesen Namen selbst gewählt; er ist nicht geprüft.",
 	"consent.publisher":  `Die Beschreibung stammt von <b class="host">{host}</b>; das ist geprüft.`,
 	"consent.redirect":   `Sie werden zu <b class="host">{host}</b> weitergeleitet.`,
-	"consent.scopes":     "Das Programm darf dann",
+	"consent.scopes":     "Die App darf dann",
 	"consent.account":    "Konto",
 	"consent.deny":       "Ablehnen",
 	"consent.allow":      "Erlauben",
@@ -170,11 +170,11 @@ var germanTexts = texts{
 	"scope.email":   "Ihre E-Mail-Adresse sehen",
 	"scope.agents": "Ihre Agenten nutzen: Suche, Chat, Erinnerungen und Favoriten. " +
 		"Der Verbrauch zählt zu Ihrem Konto.",
-	"scope.manage":         "Ihre Agenten und deren Quellen anlegen und ändern",
+	"scope.manage":         "Ihre Agenten und deren Quellen erstellen und bearbeiten",
 	"scope.offline_access": "Verbunden bleiben, bis Sie den Zugriff widerrufen",
 
 	"fail.request_id":   "Anfrage-ID",
-	"fail.detail":       "Technische Einzelheit:",
+	"fail.detail":       "Details:",
 	"fail.cross_origin": "Anfrage blockiert",
 	"fail.cross_origin_text": "Das Formular kam von einer anderen Website. " +
 		"Öffnen Sie die Seite hier und versuchen Sie es erneut.",
@@ -184,38 +184,37 @@ var germanTexts = texts{
 	"fail.unavailable_text":    "Versuchen Sie es gleich erneut.",
 	"fail.internal":            "Etwas ist schiefgegangen",
 	"fail.internal_text": "Versuchen Sie es erneut. Wenn das Problem bleibt, " +
-		"nennen Sie der Administration die Anfrage-ID.",
+		"nennen Sie Ihrem Administrator die Anfrage-ID.",
 	"fail.refused":           "Das ist nicht möglich",
 	"fail.refused_text":      "{problem}",
 	"fail.rate_limited":      "Zu viele Versuche",
 	"fail.rate_limited_text": "{problem}",
 	"fail.already_set_up":    "Carrel ist schon eingerichtet",
-	"fail.already_set_up_text": "Inzwischen wurde ein anderes Konto angelegt. " +
+	"fail.already_set_up_text": "Inzwischen wurde ein anderes Konto erstellt. " +
 		"Melden Sie sich mit einem bestehenden Konto an.",
 	"fail.upstream_refused":      "Anmeldung fehlgeschlagen",
 	"fail.upstream_refused_text": "{problem}",
 	"fail.upstream_away":         "Der Anmeldedienst antwortet nicht",
 	"fail.upstream_away_text":    "Versuchen Sie es gleich erneut oder melden Sie sich mit Ihrem Passwort an.",
 	"fail.malformed_request":     "Die Anfrage ist fehlerhaft",
-	"fail.malformed_request_text": "Das ist ein Fehler des Programms, das Sie hierher geschickt hat. " +
-		"Versuchen Sie dort erneut, sich zu verbinden.",
-	"fail.unknown_client": "Unbekanntes Programm",
-	"fail.unknown_client_text": "Das Programm ist hier nicht registriert, oder seine Registrierung ist abgelaufen. " +
-		"Entfernen Sie die Verbindung im Programm und fügen Sie sie neu hinzu.",
-	"fail.client_document":      "Die Beschreibung des Programms ist unbrauchbar",
-	"fail.client_document_text": "Das können nur die Entwickler des Programms beheben.",
+	"fail.malformed_request_text": "Die App, die Sie hierher geschickt hat, hat einen Fehler. " +
+		"Versuchen Sie in der App erneut, sich zu verbinden.",
+	"fail.unknown_client": "Unbekannte App",
+	"fail.unknown_client_text": "Die App ist hier nicht registriert, oder ihre Registrierung ist abgelaufen. " +
+		"Entfernen Sie die Verbindung in der App und fügen Sie sie neu hinzu.",
+	"fail.client_document":      "Die Beschreibung der App ist unbrauchbar",
+	"fail.client_document_text": "Das können nur die Entwickler der App beheben.",
 	"fail.redirect_mismatch":    "Falsche Rücksprungadresse",
-	"fail.redirect_mismatch_text": "Das Programm verlangt eine Weiterleitung an eine Adresse, " +
-		"die es nicht registriert hat. Dorthin wurde nichts gesendet. " +
-		"Entfernen Sie die Verbindung im Programm und fügen Sie sie neu hinzu.",
+	"fail.redirect_mismatch_text": "Die App verlangt eine Weiterleitung an eine Adresse, die sie nicht registriert hat. " +
+		"Dorthin wurde nichts gesendet. Entfernen Sie die Verbindung in der App und fügen Sie sie neu hinzu.",
 	"fail.invalid_request": "Die Anfrage ist ungültig",
-	"fail.invalid_request_text": "Das Programm, das Sie hierher geschickt hat, muss sie berichtigen. " +
-		"Es wurde nichts an das Programm gesendet.",
+	"fail.invalid_request_text": "Es wurde nichts an die App gesendet. " +
+		"Aktualisieren Sie die App oder melden Sie diese Seite ihren Entwicklern.",
 	"fail.not_signed_in":      "Sie sind nicht angemeldet",
-	"fail.not_signed_in_text": "Melden Sie sich zuerst hier an und verbinden Sie sich dann erneut im Programm.",
+	"fail.not_signed_in_text": "Melden Sie sich zuerst hier an und verbinden Sie sich dann erneut in der App.",
 	"fail.page_expired":       "Diese Seite ist abgelaufen",
 	"fail.page_expired_text": "Sie wurden abgemeldet, oder die Seite war länger als zehn Minuten offen. " +
-		"Verbinden Sie sich erneut im Programm.",
+		"Verbinden Sie sich erneut in der App.",
 
 	"problem.other":        "Das ist gerade nicht möglich. Laden Sie die Seite neu und versuchen Sie es erneut.",
 	"problem.rate_limited": "Zu viele Versuche. Versuchen Sie es in {wait} erneut.",
@@ -226,11 +225,10 @@ var germanTexts = texts{
 	"problem.upstream_unverified": "Der Anbieter hat Ihre E-Mail-Adresse nicht bestätigt. " +
 		"Bestätigen Sie sie dort oder melden Sie sich mit Ihrem Passwort an.",
 	"problem.upstream_unknown": "Es gibt kein Konto mit Ihrer E-Mail-Adresse. " +
-		"Bitten Sie die Administration um eines.",
-	"problem.upstream_disabled": "Dieses Konto ist gesperrt.",
-	"problem.upstream_other": "Das Konto mit Ihrer E-Mail-Adresse ist beim Anbieter mit einer anderen Person " +
-		"verbunden. " +
-		"Wenden Sie sich an die Administration.",
+		"Bitten Sie Ihren Administrator um eines.",
+	"problem.upstream_disabled": "Dieses Konto ist deaktiviert.",
+	"problem.upstream_other": "Das Konto mit Ihrer E-Mail-Adresse ist beim Anbieter mit einer anderen Person verbunden. " +
+		"Wenden Sie sich an Ihren Administrator.",
 	"field.code":  "Falscher oder schon benutzter Code.",
 	"field.email": "Das ist keine gültige E-Mail-Adresse.",
 	"field.name":  "Der Name fehlt oder ist zu lang.",

@@ -5,13 +5,13 @@ var englishTexts = texts{
 	"api_reference":  "API reference",
 	"back":           "Back",
 	"code":           "Code",
-	"code_hint":      "The 6-digit code from your app, or a recovery code.",
+	"code_hint":      "The 6-digit code from your authenticator app, or a recovery code.",
 	"continue":       "Continue",
 	"email":          "E-mail address",
 	"enter_code":     "Enter the code from your authenticator app.",
 	"enter_email":    "Enter your e-mail address.",
 	"enter_password": "Enter your password.",
-	"home":           "Go to the start page",
+	"home":           "Go to Carrel",
 	"new_password":   "New password",
 	"password":       "Password",
 	"password_hint":  "At least 8 characters. Several words make a good password.",
@@ -50,7 +50,7 @@ var englishTexts = texts{
 	"home.signed_in": "Signed in",
 	"home.from":      "{date} from {address}",
 	"home.security":  "Sign-in settings",
-	"home.programs":  `Programs use Carrel with an API key. See the <a href="{docs}">API reference</a>.`,
+	"home.apps":      `Apps and scripts use Carrel with an API key. See the <a href="{docs}">API reference</a>.`,
 	"role.owner":     "Owner",
 	"role.admin":     "Administrator",
 	"role.member":    "Member",
@@ -76,15 +76,15 @@ var englishTexts = texts{
 	"setup.title":      "Set up Carrel",
 	"setup.text":       "Create the first account. It owns this installation.",
 	"setup.code":       "Setup code",
-	"setup.code_hint":  "The server prints it at start, such as 7XKM-2QRT-9WPA.",
+	"setup.code_hint":  "The server prints it at start, such as <code>7XKM-2QRT-9WPA</code>.",
 	"setup.wrong_code": "Wrong setup code. It has 12 letters and digits.",
 	"setup.name":       "Your name",
 	"setup.email_hint": "You sign in with this address. No e-mail is sent to it.",
-	"setup.button":     "Create owner account",
+	"setup.button":     "Create account",
 
 	"reset.title":      "Choose a new password",
 	"reset.text":       "Enter the reset code from your administrator. It is valid for one day and works once.",
-	"reset.code_hint":  "16 letters and digits, such as 7XKM-2QRT-9WPA-4HJD.",
+	"reset.code_hint":  "16 letters and digits, such as <code>7XKM-2QRT-9WPA-4HJD</code>.",
 	"reset.wrong_code": "Unknown, expired or used code. Ask your administrator for a new one.",
 	"reset.button":     "Change password",
 	"reset.done":       "Password changed",
@@ -119,7 +119,7 @@ var englishTexts = texts{
 	"security.totp_off":      "Turn off",
 	"security.codes_one":     "1 recovery code left.",
 	"security.codes_other":   "{count} recovery codes left.",
-	"security.new_codes":     "New recovery codes",
+	"security.new_codes":     "New codes",
 
 	"totp.title":  "Set up an authenticator app",
 	"totp.text":   "Scan the QR code with your app, or enter the key. Then enter the code that the app shows.",
@@ -150,10 +150,10 @@ var englishTexts = texts{
 	"consent.title":      "Allow <bdi>{client}</bdi> to access your Carrel account?",
 	"consent.head":       "Allow access",
 	"consent.unverified": "unverified",
-	"consent.name":       "The program chose this name; it is not verified.",
+	"consent.name":       "The app chose this name; it is not verified.",
 	"consent.publisher":  `Its metadata comes from <b class="host">{host}</b>, which is verified.`,
 	"consent.redirect":   `You will be redirected to <b class="host">{host}</b>.`,
-	"consent.scopes":     "This program will be able to",
+	"consent.scopes":     "This app will be able to",
 	"consent.account":    "Account",
 	"consent.deny":       "Deny",
 	"consent.allow":      "Allow",
@@ -163,11 +163,11 @@ var englishTexts = texts{
 	"scope.email":        "See your e-mail address",
 	"scope.agents": "Use your agents: search, chat, memories and favourites. " +
 		"Usage counts towards your account.",
-	"scope.manage":         "Create and change your agents and their sources",
+	"scope.manage":         "Create and edit your agents and their sources",
 	"scope.offline_access": "Stay connected until you revoke access",
 
 	"fail.request_id":            "Request ID",
-	"fail.detail":                "Technical detail:",
+	"fail.detail":                "Details:",
 	"fail.cross_origin":          "Request blocked",
 	"fail.cross_origin_text":     "The form was sent from another site. Open the page on this site and try again.",
 	"fail.malformed_form":        "The form could not be read",
@@ -187,25 +187,24 @@ var englishTexts = texts{
 	"fail.upstream_away":         "The sign-in provider is not responding",
 	"fail.upstream_away_text":    "Try again in a moment, or sign in with your password.",
 	"fail.malformed_request":     "The request is malformed",
-	"fail.malformed_request_text": "This is a bug in the program that sent you here. " +
-		"Try to connect again from there.",
-	"fail.unknown_client": "Unknown program",
-	"fail.unknown_client_text": "The program is not registered here, or its registration has expired. " +
-		"Remove the connection in the program and add it again.",
-	"fail.client_document":      "The program’s metadata can’t be used",
-	"fail.client_document_text": "The developers of the program need to fix this.",
+	"fail.malformed_request_text": "The app that sent you here has a bug. " +
+		"Try to connect again from the app.",
+	"fail.unknown_client": "Unknown app",
+	"fail.unknown_client_text": "The app is not registered here, or its registration has expired. " +
+		"Remove the connection in the app and add it again.",
+	"fail.client_document":      "The app’s metadata can’t be used",
+	"fail.client_document_text": "The app’s developers need to fix this.",
 	"fail.redirect_mismatch":    "Wrong redirect address",
-	"fail.redirect_mismatch_text": "The program requested a redirect to an address that it has not registered. " +
-		"Nothing was sent there. " +
-		"Remove the connection in the program and add it again.",
+	"fail.redirect_mismatch_text": "The app requested a redirect to an address that it has not registered. " +
+		"Nothing was sent there. Remove the connection in the app and add it again.",
 	"fail.invalid_request": "The request is invalid",
-	"fail.invalid_request_text": "The program that sent you here needs to correct it. " +
-		"Nothing was sent to the program.",
+	"fail.invalid_request_text": "Nothing was sent to the app. " +
+		"Update the app, or report this page to its developers.",
 	"fail.not_signed_in":      "You are not signed in",
-	"fail.not_signed_in_text": "Sign in here first, then connect again from the program.",
+	"fail.not_signed_in_text": "Sign in here first, then connect again from the app.",
 	"fail.page_expired":       "This page has expired",
 	"fail.page_expired_text": "You were signed out, or the page was open for more than ten minutes. " +
-		"Connect again from the program.",
+		"Connect again from the app.",
 
 	// Services describe their errors in English, more precisely than a text by code could.
 	"problem.other":        "{detail}",
@@ -218,8 +217,7 @@ var englishTexts = texts{
 		"Verify it there, or sign in with your password.",
 	"problem.upstream_unknown":  "There is no account with your e-mail address. Ask your administrator for one.",
 	"problem.upstream_disabled": "This account is disabled.",
-	"problem.upstream_other": "The account with your e-mail address is connected to another person at the " +
-		"provider. " +
+	"problem.upstream_other": "The account with your e-mail address is connected to another person at the provider. " +
 		"Ask your administrator.",
 	"field.code":     "{detail}",
 	"field.email":    "{detail}",

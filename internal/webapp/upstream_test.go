@@ -4,15 +4,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,149 +15,28 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/signin/upstream"
+	"carrel/internal/testkit/oidcfake"
 	"carrel/internal/webapp"
 )
 
-const (
-	clientID     = "carrel"
-	clientSecret = "a secret with : and %"
-)
-
-// provider is an OpenID provider that checks its client strictly and can return false claims and signatures.
-type provider struct {
-	site *site
-	srv  *httptest.Server
-	key  jose.SigningKey
-	jwk  jose.JSONWebKey
-
-	mu sync.Mutex
-	// claims are the user's claims. They replace the standard ones that the provider adds.
-	claims map[string]any
-	// tamper changes the signing key.
-	tamper func(*jose.SigningKey)
-	codes  map[string]url.Values
-	// lastRequest is the last authorization request.
-	lastRequest url.Values
-	unavailable bool
-}
-
-func newProvider(site *site) *provider {
-	site.t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		site.t.Fatal(err)
-	}
-	p := &provider{site: site, codes: map[string]url.Values{}}
-	p.jwk = jose.JSONWebKey{Key: private, KeyID: "1", Algorithm: string(jose.ES256), Use: "sig"}
-	p.key = jose.SigningKey{Algorithm: jose.ES256, Key: p.jwk}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
-	mux.HandleFunc("GET /jwks", func(rw http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(rw).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{p.jwk.Public()}})
-	})
-	mux.HandleFunc("GET /authorize", p.authorize)
-	mux.HandleFunc("POST /token", p.token)
-	p.srv = httptest.NewServer(mux)
-	site.t.Cleanup(p.srv.Close)
-	return p
-}
-
-func (p *provider) discovery(rw http.ResponseWriter, _ *http.Request) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.unavailable {
-		rw.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(map[string]any{
-		"issuer": p.srv.URL, "authorization_endpoint": p.srv.URL + "/authorize", "token_endpoint": p.srv.URL + "/token",
-		"jwks_uri": p.srv.URL + "/jwks", "id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"},
-	})
-}
-
-// authorize redirects back with a code, without asking the user.
-func (p *provider) authorize(rw http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	q := r.URL.Query()
-	if q.Get("client_id") != clientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
-		q.Get("state") == "" || q.Get("nonce") == "" || q.Get("scope") != "openid profile email" {
-		http.Error(rw, "bad request", http.StatusBadRequest)
-		return
-	}
-	code := rand.Text()
-	p.codes[code], p.lastRequest = q, q
-	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.srv.URL}}
-	http.Redirect(rw, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
-}
-
-func (p *provider) token(rw http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = r.ParseForm()
-	request := p.codes[r.PostForm.Get("code")]
-	delete(p.codes, r.PostForm.Get("code"))
-	id, secret, _ := r.BasicAuth()
-	sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
-	rw.Header().Set("Content-Type", "application/json")
-	if request == nil || id != clientID || secret != url.QueryEscape(clientSecret) ||
-		request.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
-		request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
-		rw.WriteHeader(http.StatusBadRequest)
-		_, _ = rw.Write([]byte(`{"error":"invalid_grant"}`))
-		return
-	}
-	now := p.site.clock.Now()
-	claims := map[string]any{
-		"iss": p.srv.URL, "aud": clientID, "nonce": request.Get("nonce"), "iat": now.Unix(),
-		"exp": now.Add(time.Minute).Unix(), "auth_time": now.Unix(),
-	}
-	for name, value := range p.claims {
-		claims[name] = value
-	}
-	key := p.key
-	if p.tamper != nil {
-		p.tamper(&key)
-	}
-	signer, err := jose.NewSigner(key, nil)
-	if err != nil {
-		panic(err)
-	}
-	body, _ := json.Marshal(claims)
-	signed, err := signer.Sign(body)
-	if err != nil {
-		panic(err)
-	}
-	compact, _ := signed.CompactSerialize()
-	_ = json.NewEncoder(rw).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": compact})
-}
-
-// setClaims sets the claims of the next user.
-func (p *provider) setClaims(claims map[string]any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.claims = claims
-}
-
 // newUpstreamSite returns a site with one account and a provider.
-func newUpstreamSite(t testing.TB, signUp bool) (*site, *provider) {
+func newUpstreamSite(t testing.TB, signUp bool) (*site, *oidcfake.Provider) {
 	t.Helper()
 	site := newSite(t)
-	p := newProvider(site)
+	p := oidcfake.New(t, site.clock.Now)
 	site.upstream(p, signUp)
 	return site, p
 }
 
 // upstream serves the pages with a provider.
-func (s *site) upstream(p *provider, signUp bool) {
+func (s *site) upstream(p *oidcfake.Provider, signUp bool) {
 	s.t.Helper()
 	services := s.services(s.srv.URL, s.logger)
 	services.Upstream = upstream.New(upstream.Deps{
 		Store: s.db, Pending: s.auth.Pending, Clock: s.clock, Audit: s.audit, Log: s.logger,
 		Options: upstream.Options{
-			Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
-			RedirectURL: s.srv.URL + webapp.UpstreamPath,
+			Issuer: p.URL, ClientID: oidcfake.ClientID, ClientSecret: oidcfake.ClientSecret, Name: "Example University",
+			SignUp: signUp, RedirectURL: s.srv.URL + webapp.UpstreamPath,
 		},
 	})
 	s.t.Cleanup(services.Upstream.Close)
@@ -196,7 +70,7 @@ var adaClaims = map[string]any{"sub": "s-1", "email": "Ada@Example.org", "email_
 func TestUpstreamSignInOpensTheLinkedAccount(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	if page := site.get("/sign-in", nil); !strings.Contains(page.body, "Sign in with Example University") {
 		t.Fatal(page.body)
 	}
@@ -206,11 +80,11 @@ func TestUpstreamSignInOpensTheLinkedAccount(t *testing.T) {
 		t.Fatal("not signed in")
 	}
 	// From now on the subject identifies the account, whatever its address at the provider.
-	p.setClaims(map[string]any{"sub": "s-1", "email": "other@example.org", "email_verified": false})
+	p.SetClaims(map[string]any{"sub": "s-1", "email": "other@example.org", "email_verified": false})
 	again := site.visitor()
 	again.wantRedirect(again.get(again.goToProvider("/sign-in/upstream", "//evil.example")), "/")
 	// Another person with the address at the provider does not get the account.
-	p.setClaims(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
+	p.SetClaims(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
 	thief := site.visitor()
 	if a := thief.get(thief.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
 		!strings.Contains(a.body, "connected to another person") || thief.isSignedIn() {
@@ -219,7 +93,7 @@ func TestUpstreamSignInOpensTheLinkedAccount(t *testing.T) {
 	if err := site.accounts.Disable(t.Context(), core.Operator(""), site.user.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	if a := again.get(again.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
 		again.isSignedIn() {
 		t.Errorf("a disabled account: %d", a.status)
@@ -258,7 +132,7 @@ func TestUpstreamAddressMustBeVerified(t *testing.T) {
 		"no subject": {map[string]any{"sub": "", "email": email, "email_verified": true}, true, false},
 	} {
 		site, p := newUpstreamSite(t, c.signUp)
-		p.setClaims(c.claims)
+		p.SetClaims(c.claims)
 		v := site.visitor()
 		a := v.get(v.goToProvider("/sign-in/upstream", "/"))
 		if v.isSignedIn() != c.in || (a.status == http.StatusSeeOther) != c.in {
@@ -281,7 +155,7 @@ func TestUpstreamIDTokenIsValidated(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		claims map[string]any
-		tamper func(*jose.SigningKey)
+		spoil  func(*jose.SigningKey)
 	}{
 		"another issuer":   {with("iss", "https://evil.example"), nil},
 		"another audience": {with("aud", "another"), nil},
@@ -296,9 +170,8 @@ func TestUpstreamIDTokenIsValidated(t *testing.T) {
 			*k = jose.SigningKey{Algorithm: jose.HS256, Key: []byte("0123456789abcdef0123456789abcdef")}
 		}},
 	} {
-		p.mu.Lock()
-		p.claims, p.tamper = c.claims, c.tamper
-		p.mu.Unlock()
+		p.SetClaims(c.claims)
+		p.SpoilSignatures(c.spoil)
 		v := site.visitor()
 		if a := v.get(v.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
 			v.isSignedIn() {
@@ -310,7 +183,7 @@ func TestUpstreamIDTokenIsValidated(t *testing.T) {
 func TestUpstreamCallbackWorksOnceAndInItsBrowser(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	v, stranger := site.visitor(), site.visitor()
 	back := v.goToProvider("/sign-in/upstream", "/")
 	if a := stranger.get(back); a.status != http.StatusUnprocessableEntity || stranger.isSignedIn() {
@@ -342,7 +215,7 @@ func TestUpstreamCallbackWorksOnceAndInItsBrowser(t *testing.T) {
 func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, true)
-	p.setClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"})
+	p.SetClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"})
 	v := site.visitor()
 	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/")
 	site.clock.Advance(core.ProofLife)
@@ -355,8 +228,8 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 		t.Errorf("a password: %d", a.status)
 	}
 	back := v.goToProvider("/step-up/upstream", "/security")
-	if p.lastRequest.Get("prompt") != "login" || p.lastRequest.Get("max_age") != "0" {
-		t.Errorf("the authorization request is %v", p.lastRequest)
+	if q := p.LastRequest(); q.Get("prompt") != "login" || q.Get("max_age") != "0" {
+		t.Errorf("the authorization request is %v", q)
 	}
 	v.wantRedirect(v.get(back), "/security")
 	if a := v.get("/security"); a.status != http.StatusOK || !strings.Contains(a.body, "Set password") {
@@ -370,14 +243,14 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 			"auth_time": site.clock.Now().Add(-time.Hour).Unix(),
 		},
 	} {
-		p.setClaims(claims)
+		p.SetClaims(claims)
 		if a := v.get(v.goToProvider("/step-up/upstream", "/security")); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", name, a.status)
 		}
 		v.wantRedirect(v.get("/security"), stepUpRedirect)
 	}
 	// The callback of a step-up does not sign in.
-	p.setClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true})
+	p.SetClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true})
 	back = v.goToProvider("/step-up/upstream", "/security")
 	v.post("/sign-out")
 	v.wantRedirect(v.get(back), "/sign-in")
@@ -389,15 +262,13 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 func TestUnavailableProviderIsRetried(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.unavailable = true
+	p.SetDown(true)
 	if a := site.post("/sign-in/upstream", nil); a.status != http.StatusBadGateway || a.cookie != nil ||
 		!strings.Contains(a.body, "not responding") {
 		t.Errorf("unavailable provider: %d", a.status)
 	}
-	p.mu.Lock()
-	p.unavailable = false
-	p.mu.Unlock()
-	p.setClaims(adaClaims)
+	p.SetDown(false)
+	p.SetClaims(adaClaims)
 	v := site.visitor()
 	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/")
 	plain := newSite(t)
@@ -411,7 +282,7 @@ func TestUnavailableProviderIsRetried(t *testing.T) {
 func TestUpstreamSignInRequiresTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
-	p.setClaims(adaClaims)
+	p.SetClaims(adaClaims)
 	device, _ := site.visitor().signIn().enrol()
 	site.clock.Advance(time.Minute)
 	v := site.visitor()

@@ -46,7 +46,7 @@ func newTestService(t *testing.T) *testService {
 	t.Helper()
 	db, clock := fixture.OpenStore(t), testkit.NewClock()
 	w := &testService{
-		t: t, db: db, clock: clock, secret: "a secret of the installation", agents: agent.NewService(agent.Deps{Store: db, Clock: clock}),
+		t: t, db: db, clock: clock, secret: "a secret of the installation", agents: fixture.NewAgents(db, clock),
 		actor: core.Operator(fixture.NewUser(t, db, clock, core.PlanOpen).UserID),
 	}
 	w.agent = fixture.NewAgent(t, w.agents, w.actor)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, slow, test } from './harness.mjs';
-import { judge, looks } from './judge.mjs';
+import { checkPage, variants } from './check-page.mjs';
 
 /** The member's account id, read as admin. */
 const grace = async (page) => (await api(page, 'GET', '/api/admin/users?q=grace@example.org')).users[0];
@@ -108,7 +108,11 @@ test('a plan is created, edited and deleted', async (open) => {
   await row.getByRole('button', { name: /^Delete/ }).click();
   await dialog(page).getByRole('button', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
-  assert.equal(await page.getByRole('button', { name: /^Delete.*open/ }).count(), 0, 'the plan open stays');
+  assert.equal(
+    await page.getByRole('button', { name: /^Delete.*open/ }).count(),
+    0,
+    'the plan “open” can’t be deleted',
+  );
 });
 
 test('the audit log shows accounts by email and filters by account', async (open) => {
@@ -206,19 +210,19 @@ test('administration is available in German', async (open) => {
   await page.getByRole('heading', { name: 'Tarife', level: 1 }).waitFor();
 });
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`administration forms are accessible and fit, ${look}`, async (open) => {
+for (const [variant, options] of Object.entries(variants)) {
+  test(`administration forms are accessible and fit, ${variant}`, async (open) => {
     const page = await open(demo, '/admin/users', { ...options, bypassCSP: true });
     const user = await grace(page);
     await page.goto(`${demo.url}/admin/users/${user.id}`);
-    await judge(page, 'an account');
+    await checkPage(page, 'an account');
     await page.getByRole('button', { name: 'Add subscription' }).click();
-    await judge(page, 'giving a subscription');
+    await checkPage(page, 'the subscription form');
     await page.goto(`${demo.url}/admin/plans`);
     await page.getByRole('button', { name: 'New plan' }).click();
-    await judge(page, 'a new plan');
+    await checkPage(page, 'a new plan');
     await page.goto(`${demo.url}/settings/webhooks`);
     await page.getByRole('button', { name: 'New webhook' }).click();
-    await judge(page, 'a new webhook');
+    await checkPage(page, 'a new webhook');
   });
 }

@@ -136,16 +136,16 @@ test('only irreversible actions ask for a typed confirmation', async (open) => {
 
 test('the theme is light, dark or system, and is remembered', async (open) => {
   const page = await open(demo, '/settings/profile', { dark: true });
-  const look = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.getByRole('button', { name: 'Light' }).waitFor();
-  assert.equal(await look(), 'rgb(20, 21, 19)');
+  assert.equal(await background(), 'rgb(20, 21, 19)');
   await page.getByRole('button', { name: 'Light' }).click();
-  assert.equal(await look(), 'rgb(251, 251, 250)');
+  assert.equal(await background(), 'rgb(251, 251, 250)');
   await page.reload();
   await page.getByRole('button', { name: 'Light' }).waitFor();
-  assert.equal(await look(), 'rgb(251, 251, 250)');
+  assert.equal(await background(), 'rgb(251, 251, 250)');
   await page.getByRole('button', { name: 'System', exact: true }).click();
-  assert.equal(await look(), 'rgb(20, 21, 19)');
+  assert.equal(await background(), 'rgb(20, 21, 19)');
 });
 
 test('titles and dates follow the chosen language', async (open) => {
@@ -157,6 +157,23 @@ test('titles and dates follow the chosen language', async (open) => {
   await page.goto(`${demo.url}/settings/profile`);
   await page.getByLabel('Sprache').selectOption('en');
   await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor();
+});
+
+test('the sign-in page is in the language chosen in the app', async (open) => {
+  const page = await open(demo, '/settings/profile');
+  await page.getByLabel('Language').selectOption('de');
+  await page.getByRole('heading', { name: 'Profil', level: 1 }).waitFor();
+  await page.goto(`${demo.url}/sign-in`);
+  await page.getByRole('heading', { name: 'Anmelden', level: 1 }).waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+  // Without the cookie the server follows the browser, which asks for English, until the app opens again.
+  await page.context().clearCookies({ name: 'carrel-language' });
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  await page.goto(`${demo.url}/chat`);
+  await page.getByRole('textbox', { name: 'Nachricht' }).waitFor();
+  await page.goto(`${demo.url}/sign-in`);
+  await page.getByRole('heading', { name: 'Anmelden', level: 1 }).waitFor();
 });
 
 test('the focus is visible, an answer is announced, and motion can be reduced', async (open) => {
@@ -278,7 +295,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
   await page.mouse.up();
   await page.waitForURL('**to=*');
-  assert.equal(await page.locator('table tbody tr').count(), rows.length, 'the plot still shows all hits');
+  assert.equal(await page.locator('table tbody tr').count(), rows.length, 'the histogram still shows all results');
   const star = page.getByRole('button', { name: /^Favourite/ }).first();
   const saved = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().endsWith('/favourites'));
   await star.click();
@@ -312,7 +329,7 @@ test('a star clicked just before leaving the page is saved', async (open) => {
     const real = window.fetch;
     window.fetch = (request, init) => {
       if (request.method === 'POST' && request.url.endsWith('/favourites'))
-        sessionStorage.setItem('kept', String(request.keepalive));
+        sessionStorage.setItem('keepalive', String(request.keepalive));
       return real(request, init);
     };
   });
@@ -331,7 +348,7 @@ test('a star clicked just before leaving the page is saved', async (open) => {
       location.reload();
     }),
   ]);
-  assert.equal(await page.evaluate(() => sessionStorage.getItem('kept')), 'true');
+  assert.equal(await page.evaluate(() => sessionStorage.getItem('keepalive')), 'true');
   for (let n = before; n === before;) n = (await favourites()).length;
   const [newest] = await favourites();
   await api(page, 'DELETE', `/api/agents/${agent.id}/favourites/${newest.cardId}`);
@@ -377,11 +394,11 @@ test('usage has charts by day and agent, with tables for screen readers', async 
   assert.deepEqual(
     await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)),
     ['3', '0', '0', '1'],
-    'days without use are there, too',
+    'days without usage are included',
   );
   assert.equal(await page.locator('figure svg rect').count(), 4);
   const agents = page.getByRole('table', { name: 'By agent' });
-  assert.deepEqual(await agents.locator('tbody th').allTextContents(), ['agt_other', 'agt_gone'], 'the most first');
+  assert.deepEqual(await agents.locator('tbody th').allTextContents(), ['agt_other', 'agt_gone'], 'sorted by spend');
   assert.deepEqual(
     await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))),
     [100, 33],

@@ -18,11 +18,11 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
       const r = m.getBoundingClientRect();
       return r.top >= 0 && r.top < innerHeight;
     }),
-    'the quote is in sight',
+    'the quote is visible',
   );
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
-  assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus is back on the mark');
+  assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus returns to the citation');
 });
 
 test('[n] opens a bottom sheet on phones', async (open) => {
@@ -31,7 +31,10 @@ test('[n] opens a bottom sheet on phones', async (open) => {
   await answer.getByRole('button', { name: 'Open source 1' }).first().tap();
   const box = await page.getByRole('complementary', { name: 'Source 1' }).boundingBox();
   assert.equal(Math.round(box.width), 390);
-  assert.ok(box.y > 150 && Math.round(box.y + box.height) === 844, `it is at the bottom: ${JSON.stringify(box)}`);
+  assert.ok(
+    box.y > 150 && Math.round(box.y + box.height) === 844,
+    `the sheet is at the bottom: ${JSON.stringify(box)}`,
+  );
 });
 
 test('Enter sends, Shift+Enter adds a line, and IME composition is not interrupted', async (open) => {
@@ -88,7 +91,7 @@ test('an answer completes after the server is killed and restarted', async (open
   await power('kill');
   try {
     await page.getByText('Connection lost.').waitFor();
-    assert.equal(await busy(page).count(), 1, 'the answer is still awaited');
+    assert.equal(await busy(page).count(), 1, 'the answer is still running');
   } finally {
     await power('start');
   }
@@ -102,7 +105,7 @@ test('an answer completes after the server is killed and restarted', async (open
   assert.match(await answer.textContent(), /before the crash\s?and after it/);
 });
 
-test('an answer continues after the computer slept', async (open) => {
+test('an answer continues after the computer was asleep', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
   await field(page).fill('slow 4s; stream after the nap');
   await page.keyboard.press('Enter');
@@ -391,12 +394,12 @@ test('a link to a chat works without its agent', async (open) => {
 
 test('a chat of 500 messages can be scrolled to its start', async (open) => {
   const page = await open(slow, '/chat');
-  const { address, first } = await longThread(page, 250);
-  await page.goto(slow.url + address);
+  const { path, firstAnswer } = await longThread(page, 250);
+  await page.goto(slow.url + path);
   const scroller = page.getByRole('region', { name: 'Chat' });
   const shown = () => page.getByRole('article').count();
   await page.getByRole('article').first().waitFor();
-  assert.ok((await shown()) < 200, 'not all are read at once');
+  assert.ok((await shown()) < 200, 'only the latest messages are loaded');
   for (let n = await shown(); n < 500; n = await shown()) {
     await scroller.evaluate((s) => {
       s.scrollTop = 0;
@@ -407,13 +410,13 @@ test('a chat of 500 messages can be scrolled to its start', async (open) => {
   await scroller.evaluate((s) => {
     s.scrollTop = 0;
   });
-  await page.getByText(first).first().waitFor();
+  await page.getByText(firstAnswer).first().waitFor();
   assert.ok(
     await page
       .getByRole('article')
       .first()
       .evaluate((a) => a.getBoundingClientRect().bottom > 0),
-    'the first is in sight',
+    'the first message is visible',
   );
   await page.getByRole('button', { name: 'Jump to latest' }).click();
   assert.ok(
@@ -421,6 +424,6 @@ test('a chat of 500 messages can be scrolled to its start', async (open) => {
       .getByRole('article')
       .last()
       .evaluate((a) => a.getBoundingClientRect().top < innerHeight),
-    'and so can the last be',
+    'the last message is visible',
   );
 });

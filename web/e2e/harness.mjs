@@ -4,27 +4,27 @@ import { mkdirSync } from 'node:fs';
 import { after, test as nodeTest } from 'node:test';
 import { chromium } from 'playwright-core';
 
-const need = (name) => {
+const requireEnv = (name) => {
   if (!process.env[name]) throw new Error(`${name} is not set: run these tests with go test ./e2e -run TestWebApp`);
   return process.env[name];
 };
 
 /** The server with the demo library, and one whose turns follow instructions in the message. */
-export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PASSWORD') };
-export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
+export const demo = { url: requireEnv('CARREL_WEB_URL'), password: requireEnv('CARREL_WEB_PASSWORD') };
+export const slow = { url: requireEnv('CARREL_WEB_SLOW_URL'), password: requireEnv('CARREL_WEB_SLOW_PASSWORD') };
 /** A member of the demo server who is not an administrator. */
-export const member = { ...demo, email: 'grace@example.org', password: need('CARREL_WEB_MEMBER_PASSWORD') };
+export const member = { ...demo, email: 'grace@example.org', password: requireEnv('CARREL_WEB_MEMBER_PASSWORD') };
 /** Two members who answer invitations; declining one blocks further invitations of the same owner. */
 export const eve = { ...member, email: 'eve@example.org' };
 export const ida = { ...member, email: 'ida@example.org' };
 
 /** Kills or restarts the slow server: power('kill'). */
-export async function power(what) {
-  const reply = await fetch(`${need('CARREL_WEB_SLOW_POWER')}/${what}`, { method: 'POST' });
+export async function power(action) {
+  const reply = await fetch(`${requireEnv('CARREL_WEB_SLOW_POWER')}/${action}`, { method: 'POST' });
   assert.equal(reply.status, 200);
 }
 
-const pictures = process.env.CARREL_WEB_PICTURES ?? '';
+const screenshotFolder = process.env.CARREL_WEB_PICTURES ?? '';
 
 const browser = await chromium.launch({
   executablePath: process.env.CARREL_CHROMIUM ?? '/usr/bin/chromium',
@@ -72,11 +72,11 @@ export async function open(
     ...rest,
   });
   const page = await context.newPage();
-  const wrong = [];
-  page.on('pageerror', (e) => wrong.push(e.stack ?? String(e)));
+  const consoleErrors = [];
+  page.on('pageerror', (e) => consoleErrors.push(e.stack ?? String(e)));
   page.on('console', (m) => {
     if (m.type() === 'error' && (!expectErrors || !/Failed to load resource|net::/.test(m.text())))
-      wrong.push(m.text());
+      consoleErrors.push(m.text());
   });
   page.on('request', (r) => {
     const u = new URL(r.url());
@@ -87,7 +87,7 @@ export async function open(
       console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
     ),
   );
-  page.wrong = wrong;
+  page.consoleErrors = consoleErrors;
   page.setDefaultTimeout(30_000);
   if (path) await page.goto(server.url + path);
   return page;
@@ -103,12 +103,12 @@ export function test(name, fn) {
         pages.push(page);
         return page;
       }, t);
-      for (const page of pages) assert.deepEqual(page.wrong, [], 'the console is clean');
+      for (const page of pages) assert.deepEqual(page.consoleErrors, [], 'the console is clean');
     } catch (e) {
-      if (pictures) {
-        mkdirSync(pictures, { recursive: true });
+      if (screenshotFolder) {
+        mkdirSync(screenshotFolder, { recursive: true });
         for (const [i, page] of pages.entries())
-          await page.screenshot({ path: `${pictures}/${name.replace(/\W+/g, '-')}-${i}.png` }).catch(() => {});
+          await page.screenshot({ path: `${screenshotFolder}/${name.replace(/\W+/g, '-')}-${i}.png` }).catch(() => {});
       }
       throw e;
     } finally {
@@ -149,10 +149,10 @@ export async function ask(page, text) {
   return answers.last();
 }
 
-/** Creates a thread of n questions with long Markdown answers and returns its path and first question. */
+/** Creates a chat with long Markdown answers and returns its path and the first answer. */
 export async function longThread(page, turns) {
   const agent = await agentOf(page);
-  const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'A long one' });
+  const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'Long chat' });
   const text =
     '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).' +
     '\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
@@ -170,5 +170,5 @@ export async function longThread(page, turns) {
     },
     [`/api/agents/${agent.id}/threads/${thread.id}/messages`, text, turns],
   );
-  return { address: `/chat/${thread.id}?agent=${agent.id}`, first: 'You wrote: Question 1.' };
+  return { path: `/chat/${thread.id}?agent=${agent.id}`, firstAnswer: 'You wrote: Question 1.' };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
-import { judge, looks } from './judge.mjs';
+import { checkPage, variants } from './check-page.mjs';
 
 const paths = [
   '/chat',
@@ -29,21 +29,21 @@ const paths = [
   '/admin/system',
 ];
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`every page is accessible and fits, ${look}`, async (open) => {
+for (const [variant, options] of Object.entries(variants)) {
+  test(`every page is accessible and fits, ${variant}`, async (open) => {
     // axe is injected, which the content security policy would block.
     const page = await open(demo, '/chat', { ...options, bypassCSP: true });
     await ask(page, 'Who proposed the relational model?');
-    await judge(page, 'a conversation');
+    await checkPage(page, 'a conversation');
     await page.getByRole('button', { name: 'Open source 1' }).first().click();
     await page.locator('aside mark').waitFor();
-    await judge(page, 'a source');
+    await checkPage(page, 'a source');
     const agent = await agentOf(page);
     await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'I prefer primary sources.' });
     await api(page, 'POST', '/api/account/export');
     for (const path of [...paths, `/agents/${agent.id}`, `/sources/${agent.defaultSourceId}`]) {
       await page.goto(demo.url + path);
-      await judge(page, path);
+      await checkPage(page, path);
     }
   });
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, test } from './harness.mjs';
 
-const none =
-  'This account has no subscription. What is already here can be read; a plan is needed to search and to chat.';
+const noSubscription =
+  'This account has no subscription. Existing content stays readable; searching and chatting need a plan.';
 const problem = (status, code, detail, headers = {}) => ({
   status,
   headers: { 'Content-Type': 'application/problem+json', ...headers },
@@ -10,12 +10,12 @@ const problem = (status, code, detail, headers = {}) => ({
 });
 
 /** Runs a function while the member has the given plan. */
-async function withPlan(admin, plan, work) {
+async function withPlan(admin, plan, fn) {
   const { users } = await api(admin, 'GET', '/api/admin/users?q=grace@example.org');
   const path = `/api/admin/users/${users[0].id}`;
   await api(admin, 'PATCH', path, { plan });
   try {
-    await work();
+    await fn();
   } finally {
     await api(admin, 'PATCH', path, { plan: 'open' });
   }
@@ -36,7 +36,7 @@ test('without a plan, content is readable, and chat and search link to the plan 
       await page.getByText('To search and chat, ask your administrator for a plan.').waitFor();
     }
     await page.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
-    await page.getByRole('alert').getByText(none).waitFor();
+    await page.getByRole('alert').getByText(noSubscription).waitFor();
     await page.getByRole('alert').getByRole('link', { name: 'View your plan' }).click();
     await page.getByRole('heading', { name: 'Plan' }).first().waitFor();
   });
@@ -48,7 +48,7 @@ test('a message refused by the spend cap or the rate limit shows the reason and 
   const agent = await agentOf(page);
   const field = page.getByRole('textbox', { name: 'Message' });
   for (const [status, code, detail] of [
-    [402, 'no_subscription', none],
+    [402, 'no_subscription', noSubscription],
     [
       402,
       'spend_cap_reached',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, member, test } from './harness.mjs';
 
-const status = async (path, token, init = {}) =>
+const statusOf = async (path, token, init = {}) =>
   (
     await fetch(demo.url + path, {
       ...init,
@@ -12,17 +12,17 @@ const status = async (path, token, init = {}) =>
 const confirm = (page, name) => page.getByRole('dialog').getByRole('button', { name }).click();
 
 /** Opens a page whose long timers never fire, as in a frozen or crashed tab: a delayed deletion is never sent. */
-async function frozen(open, who, path) {
-  const page = await open(who);
+async function openFrozen(open, user, path) {
+  const page = await open(user);
   await page.addInitScript(() => {
     const real = window.setTimeout;
     window.setTimeout = (f, ms, ...rest) => (ms >= 1000 ? 0 : real(f, ms, ...rest));
   });
-  await page.goto(who.url + path);
+  await page.goto(user.url + path);
   return page;
 }
 
-/** Each case creates something revocable: its page, button, request, and the state before and after. */
+/** Each case creates a credential or grant and returns how to revoke it and its status before and after. */
 const cases = {
   async connection(page) {
     const { code } = await api(page, 'POST', '/api/account/connect-codes');
@@ -32,8 +32,8 @@ const cases = {
       deletes: /\/api\/account\/connections\/\w+$/,
       before: 200,
       after: 401,
-      look: () => status('/api/agents', token),
-      async act() {
+      status: () => statusOf('/api/agents', token),
+      async revoke() {
         await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click();
         await confirm(page, 'Revoke');
       },
@@ -46,8 +46,8 @@ const cases = {
       deletes: /\/api\/account\/keys\/\w+$/,
       before: 200,
       after: 401,
-      look: () => status('/api/agents', token),
-      async act() {
+      status: () => statusOf('/api/agents', token),
+      async revoke() {
         await page.getByRole('button', { name: /^Revoke.*to be revoked/ }).click();
         await confirm(page, 'Revoke');
       },
@@ -65,8 +65,8 @@ const cases = {
       deletes: /\/api\/account\/sessions$/,
       before: 200,
       after: 401,
-      look: () => status('/api/agents', '', { headers: { Cookie: cookie } }),
-      act: () => page.getByRole('button', { name: 'Sign out all other sessions' }).click(),
+      status: () => statusOf('/api/agents', '', { headers: { Cookie: cookie } }),
+      revoke: () => page.getByRole('button', { name: 'Sign out all other sessions' }).click(),
     };
   },
   async 'connect code'(page) {
@@ -75,13 +75,13 @@ const cases = {
       at: '/settings/connect?client=curl',
       deletes: /\/api\/account\/connect-codes\/\w+$/,
       after: 400,
-      look: () =>
-        status('/api/connect/exchange', '', {
+      status: () =>
+        statusOf('/api/connect/exchange', '', {
           method: 'POST',
           headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ code, client: 'late' }),
+          body: JSON.stringify({ code, client: 'too late' }),
         }),
-      async act() {
+      async revoke() {
         await page.getByRole('button', { name: 'Create code' }).click();
         await page.getByRole('timer').waitFor();
         code = /crlc_\w+/.exec(await page.locator('#main').textContent())[0];
@@ -98,8 +98,8 @@ const cases = {
       deletes: /\/api\/account\/webhooks\/\w+$/,
       before: true,
       after: false,
-      look: async () => (await api(page, 'GET', '/api/account/webhooks')).webhooks.some((w) => w.id === webhook.id),
-      async act() {
+      status: async () => (await api(page, 'GET', '/api/account/webhooks')).webhooks.some((w) => w.id === webhook.id),
+      async revoke() {
         await page.getByRole('button', { name: /^Delete.*to-be-revoked/ }).click();
         await confirm(page, 'Delete');
       },
@@ -117,27 +117,27 @@ const cases = {
       deletes: /\/grants\/\w+$/,
       before: 200,
       after: 404,
-      look: () => status(`/api/agents/${agent.id}`, token),
-      act: () => page.getByRole('button', { name: /^Stop sharing/ }).click(),
-      end: () => api(page, 'DELETE', `/api/agents/${agent.id}`),
+      status: () => statusOf(`/api/agents/${agent.id}`, token),
+      revoke: () => page.getByRole('button', { name: /^Stop sharing/ }).click(),
+      cleanUp: () => api(page, 'DELETE', `/api/agents/${agent.id}`),
     };
   },
 };
 
 for (const [name, make] of Object.entries(cases)) {
   test(`a ${name} is revoked at once, without Undo`, async (open) => {
-    const page = await frozen(open, member, '/chat');
-    const { at, deletes, before, after, look, act, end } = await make(page, open);
-    if (before !== undefined) assert.equal(await look(), before);
+    const page = await openFrozen(open, member, '/chat');
+    const { at, deletes, before, after, status, revoke, cleanUp } = await make(page, open);
+    if (before !== undefined) assert.equal(await status(), before);
     await page.goto(demo.url + at);
     const sent = page.waitForResponse(
       (r) => r.request().method() === 'DELETE' && deletes.test(new URL(r.url()).pathname),
     );
-    await act();
+    await revoke();
     assert.equal((await sent).status(), 200);
-    assert.equal(await look(), after, 'the very next request');
+    assert.equal(await status(), after, 'the next request');
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
-    await end?.();
+    await cleanUp?.();
   });
 }
 

@@ -7,7 +7,7 @@ const only = process.env.CARREL_SCREENSHOTS_ONLY;
 mkdirSync(folder, { recursive: true });
 
 /** Creates content for every page. */
-async function furnish() {
+async function createContent() {
   const page = await open(demo, '/chat');
   const agent = await agentOf(page);
   const found = await api(page, 'POST', `/api/agents/${agent.id}/search`, { query: 'computer machine', numResults: 6 });
@@ -46,7 +46,7 @@ async function furnish() {
   return { chat, agent, grace };
 }
 
-const { chat, agent, grace } = await furnish();
+const { chat, agent, grace } = await createContent();
 const pages = {
   chat,
   'new-chat': '/chat',
@@ -72,8 +72,8 @@ const pages = {
   'admin-audit': '/admin/audit',
   'admin-system': '/admin/system?state=complete',
 };
-/** The address of the OAuth consent page. */
-async function consent() {
+/** Registers an OAuth client and returns the path of its consent page. */
+async function consentPath() {
   const back = 'http://127.0.0.1:8765/callback';
   const reply = await fetch(`${demo.url}/api/auth/mcp/register`, {
     method: 'POST',
@@ -81,7 +81,7 @@ async function consent() {
     body: JSON.stringify({ client_name: 'my-editor', redirect_uris: [back], token_endpoint_auth_method: 'none' }),
   });
   const { client_id } = await reply.json();
-  const asked = {
+  const query = {
     response_type: 'code',
     client_id,
     redirect_uri: back,
@@ -90,42 +90,39 @@ async function consent() {
     state: 'x',
     resource: `${demo.url}/mcp`,
   };
-  return `/api/auth/mcp/authorize?${new URLSearchParams(asked)}`;
+  return `/api/auth/mcp/authorize?${new URLSearchParams(query)}`;
 }
 
-const nobody = { storageState: { cookies: [], origins: [] } };
-const doors = {
-  setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, nobody],
-  'sign-in': [`${demo.url}/sign-in`, nobody],
-  consent: [demo.url + (await consent()), {}],
+const signedOut = { storageState: { cookies: [], origins: [] } };
+const serverPages = {
+  setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, signedOut],
+  'sign-in': [`${demo.url}/sign-in`, signedOut],
+  consent: [demo.url + (await consentPath()), {}],
 };
-for (const [name, [address, who]] of Object.entries(doors)) {
+for (const [name, [url, options]] of Object.entries(serverPages)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const [look, dark] of [
-    ['light', false],
-    ['dark', true],
-  ]) {
-    const page = await open(demo, '', { dark, ...who });
-    await page.goto(address);
-    await page.screenshot({ path: `${folder}/${name}-${look}.png` });
-    if (page.wrong.length) console.log(name, look, page.wrong);
+  for (const theme of ['light', 'dark']) {
+    const page = await open(demo, '', { dark: theme === 'dark', ...options });
+    await page.goto(url);
+    await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+    if (page.consoleErrors.length) console.log(name, theme, page.consoleErrors);
     await page.context().close();
   }
 }
 
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const [look, options] of Object.entries({
+  for (const [variant, options] of Object.entries({
     light: {},
     dark: { dark: true },
     phone: { width: 390, height: 844, touch: true },
   })) {
-    if (look === 'phone' && !['chat', 'search'].includes(name)) continue;
+    if (variant === 'phone' && !['chat', 'search'].includes(name)) continue;
     const page = await open(demo, path, options);
     await page.waitForLoadState('networkidle');
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-    await page.screenshot({ path: `${folder}/${name}-${look}.png` });
-    if (page.wrong.length) console.log(name, look, page.wrong);
+    await page.screenshot({ path: `${folder}/${name}-${variant}.png` });
+    if (page.consoleErrors.length) console.log(name, variant, page.consoleErrors);
     await page.context().close();
   }
 }

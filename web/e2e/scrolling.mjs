@@ -1,17 +1,17 @@
-// Scrolls through a thread of 500 messages and prints the longest main-thread tasks: make scrolling.
+// Scrolls through a chat of 500 messages and prints the longest main-thread tasks: make scrolling.
 import { longThread, open, slow } from './harness.mjs';
 
 const TOO_LONG_MS = 100;
 
 const page = await open(slow, '/chat');
-const { address } = await longThread(page, 250);
+const { path } = await longThread(page, 250);
 await page.addInitScript(() => {
   window.tasks = [];
   new PerformanceObserver((list) => {
     for (const e of list.getEntries()) window.tasks.push(e.duration);
   }).observe({ type: 'longtask', buffered: true });
 });
-await page.goto(slow.url + address);
+await page.goto(slow.url + path);
 await page.getByRole('article').first().waitFor();
 await page.waitForLoadState('networkidle');
 await page.evaluate(() => {

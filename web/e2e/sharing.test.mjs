@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { agentOf, api, demo, eve, ida, member, test } from './harness.mjs';
-import { judge } from './judge.mjs';
+import { checkPage } from './check-page.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
 
@@ -18,14 +18,14 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   // An address without an account behaves the same.
   await invite('nobody@example.org');
   const row = (email) => page.getByRole('listitem').filter({ hasText: email });
-  const unknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
+  const rowOfUnknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
   await row('nobody@example.org')
     .getByRole('button', { name: /^Withdraw/ })
     .click();
   await page.getByText('Invitation withdrawn.').first().waitFor();
   await invite('Grace@example.org');
-  assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), unknown);
-  assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is not told before she accepts');
+  assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), rowOfUnknown);
+  assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is hidden until the invitation is accepted');
 
   // The agent is not listed until the invitation is accepted.
   const other = await open(member, `/agents/${agent.id}`);
@@ -42,7 +42,7 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   await other.getByText('You can search this agent and read its documents.').waitFor();
   await page.reload();
   await page.getByText('Grace Hopper', { exact: true }).waitFor();
-  assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer changes nothing');
+  assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer can’t edit');
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
   assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
 
@@ -66,7 +66,7 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   await other.reload();
   await other.getByText('Only its owner can delete or share it.').waitFor();
   await other.getByRole('button', { name: 'Save' }).waitFor();
-  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager does not delete');
+  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager can’t delete');
 
   await page.getByRole('button', { name: /^Stop sharing.*Grace Hopper/ }).click();
   await page.getByText('Not shared.').waitFor();
@@ -125,7 +125,7 @@ test('an agent shared with everyone is marked in the picker', async (open) => {
   assert.deepEqual(
     await other.getByLabel('Agent').locator('option').allTextContents(),
     ['My own', 'Landmarks (shared)'],
-    'one’s own come first',
+    'own agents come first',
   );
   await api(other, 'DELETE', `/api/agents/${own.id}`);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
@@ -160,7 +160,7 @@ test('a webhook secret is shown once, and a test shows its result', async (open)
     .waitFor();
   await dialog(page).getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
-  assert.ok(!(await page.content()).includes('whsec_'), 'the secret is gone');
+  assert.ok(!(await page.content()).includes('whsec_'), 'the secret is no longer shown');
   // The receiver does not exist, and no request leaves the machine.
   await page.route('**/webhooks/*/test', (r) =>
     r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }),
@@ -200,7 +200,11 @@ test('the plan page shows the plan, the remaining budget and the reset date', as
   const page = await open(demo, '/settings/subscription');
   await page.getByText('No end date.').waitFor();
   await page.getByText('unlimited').waitFor();
-  assert.equal(await page.getByRole('button', { name: /Choose|Manage payment/ }).count(), 0, 'nothing is sold here');
+  assert.equal(
+    await page.getByRole('button', { name: /Choose|Manage payment/ }).count(),
+    0,
+    'no payment provider is configured',
+  );
   const states = [
     [{ plan, spend, subscription }, 'Renews on 1 Dec 2026.'],
     [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'Ends on 1 Dec 2026. Does not renew.'],
@@ -211,10 +215,10 @@ test('the plan page shows the plan, the remaining budget and the reset date', as
     ],
     [{ spend }, 'ask your administrator for a plan'],
   ];
-  for (const [reply, words] of states) {
+  for (const [reply, text] of states) {
     await page.route('**/api/account/subscription', (r) => r.fulfill({ json: reply }));
     await page.reload();
-    await page.getByText(words).waitFor();
+    await page.getByText(text).waitFor();
     await page.getByText('US$4.00 left of US$5.00').waitFor();
     await page.unrouteAll();
   }
@@ -223,10 +227,10 @@ test('the plan page shows the plan, the remaining budget and the reset date', as
 test('a plan is bought and managed through the payment provider', async (open) => {
   const page = await open(demo, '/settings/subscription');
   const billing = { checkout: true, portal: true, plans: [plan] };
-  const asked = [];
+  const requests = [];
   await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, billing } }));
   await page.route('**/api/account/subscription/*', (r) => {
-    asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]);
+    requests.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]);
     return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } });
   });
   await page.reload();
@@ -235,7 +239,7 @@ test('a plan is bought and managed through the payment provider', async (open) =
   await page.goBack();
   await page.getByRole('button', { name: 'Manage payment' }).click();
   await page.waitForURL('**/settings/profile?paid');
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     ['checkout', { plan: 'reader' }],
     ['portal', null],
   ]);
@@ -254,7 +258,7 @@ test('the list of plans for sale is accessible', async (open) => {
   );
   await page.goto(`${demo.url}/settings/subscription`);
   await page.getByRole('button', { name: 'Choose reader' }).waitFor();
-  await judge(page, 'a subscription');
+  await checkPage(page, 'a subscription');
 });
 
 test('an account is exported in the background, downloaded and deleted again', async (open) => {

@@ -7,13 +7,13 @@ import { slow, test } from './harness.mjs';
 const MIB = 1024 * 1024;
 
 /** Creates a file of the given size on disk: the browser protocol accepts only small files inline. */
-function large(name, size) {
+function writeLargeFile(name, size) {
   const path = join(mkdtempSync(join(tmpdir(), 'carrel-')), name);
   writeFileSync(path, 'The looms of the mill ran day and night. '.repeat(Math.ceil(size / 41)).slice(0, size));
   return path;
 }
 
-async function library(open, options) {
+async function openLibrary(open, options) {
   const page = await open(slow, '/sources', options);
   await page.getByRole('link', { name: 'Library' }).click();
   await page.getByText('Drop files here or click to choose').waitFor();
@@ -21,7 +21,7 @@ async function library(open, options) {
 }
 
 test('a large file is uploaded in chunks and resumes after a lost connection', async (open) => {
-  const page = await library(open, { expectErrors: true });
+  const page = await openLibrary(open, { expectErrors: true });
   const offsets = [];
   await page.route('**/uploads/*', async (r) => {
     const offset = Number(r.request().headers()['upload-offset']);
@@ -34,23 +34,23 @@ test('a large file is uploaded in chunks and resumes after a lost connection', a
     } // the request arrived, but its reply was lost
     else await r.continue();
   });
-  await page.setInputFiles('input[type=file]', large('pieces.txt', 9 * MIB));
+  await page.setInputFiles('input[type=file]', writeLargeFile('pieces.txt', 9 * MIB));
   const row = page.getByRole('list', { name: 'Uploads' }).getByRole('listitem').filter({ hasText: 'pieces.txt' });
   await row.getByText('Connection lost. The upload resumes automatically.').waitFor();
   await row.getByText('Uploaded', { exact: true }).waitFor();
-  assert.deepEqual(offsets, [0, 0, 4, 4, 8], 'what had arrived is not sent again');
+  assert.deepEqual(offsets, [0, 0, 4, 4, 8], 'received chunks are not sent again');
   await page.getByRole('button', { name: 'Remove: pieces.txt' }).waitFor();
 });
 
 test('a chunked upload can be cancelled and is removed from the server', async (open) => {
-  const page = await library(open, { expectErrors: true });
+  const page = await openLibrary(open, { expectErrors: true });
   await page.route('**/uploads/*', (r) => (r.request().method() === 'PATCH' ? new Promise(() => {}) : r.continue()));
-  await page.setInputFiles('input[type=file]', large('given-up.txt', 5 * MIB));
-  const begun = await page.waitForRequest((r) => r.method() === 'PATCH');
-  const gone = page.waitForResponse((r) => r.request().method() === 'DELETE');
+  await page.setInputFiles('input[type=file]', writeLargeFile('given-up.txt', 5 * MIB));
+  const started = await page.waitForRequest((r) => r.method() === 'PATCH');
+  const deleted = page.waitForResponse((r) => r.request().method() === 'DELETE');
   await page.getByRole('button', { name: 'Cancel: given-up.txt' }).click();
-  assert.equal((await gone).status(), 204);
-  assert.equal((await gone).url(), begun.url());
+  assert.equal((await deleted).status(), 204);
+  assert.equal((await deleted).url(), started.url());
   await page.getByText('Cancelled').waitFor();
 });
 
@@ -93,14 +93,14 @@ test('an import shows live progress, documents and errors', async (open) => {
   });
   await page.getByText('second.pdf: needs a password; save it without one').waitFor();
   await page.getByText('12 seconds left').waitFor({ state: 'detached' });
-  const asked = page.waitForResponse((r) => r.url().endsWith('/sources'));
+  const reloaded = page.waitForResponse((r) => r.url().endsWith('/sources'));
   await push('done', { status: 'complete' });
-  await asked;
+  await reloaded;
   await page.getByText('Importing file').waitFor({ state: 'detached' });
 });
 
 test('an unreadable file shows the reason without a reload', async (open) => {
-  const page = await library(open);
+  const page = await openLibrary(open);
   await page.setInputFiles('input[type=file]', {
     name: 'broken.pdf',
     mimeType: 'application/pdf',
@@ -109,14 +109,14 @@ test('an unreadable file shows the reason without a reload', async (open) => {
   await page.getByRole('heading', { name: '1 file couldn’t be read' }).waitFor();
   await page
     .locator('section[aria-labelledby=unread]')
-    .getByText('broken.pdf: is not a PDF file, or one that is damaged')
+    .getByText('broken.pdf: is not a PDF file, or is damaged')
     .waitFor();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).click();
   await page.getByRole('button', { name: 'Remove: broken.pdf' }).waitFor({ state: 'detached' });
 });
 
 /** Values for the form, by label. */
-const answers = {
+const valuesByLabel = {
   'Folder path on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')),
   'Page URLs, one per line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b',
   // A feed is fetched at once, the others on the first search.
@@ -141,7 +141,7 @@ test('every source kind can be added, edited and deleted', async (open) => {
     await dialog.getByLabel('Name', { exact: true }).fill(`My ${kind}`);
     for (const field of await dialog.locator(':is(input, textarea):required:not(#source-name)').all()) {
       const label = await field.evaluate((f) => f.labels[0].textContent.trim());
-      await field.fill(answers[label](kind));
+      await field.fill(valuesByLabel[label](kind));
     }
     await dialog.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('heading', { name: `My ${kind}`, level: 1 }).waitFor();

@@ -1,6 +1,7 @@
-// Package budget bounds the cost of reading one upload. All levels of nesting draw from the same budget: an archive, the
-// packed file in it, the parts of a document in it and the streams in that document. A level with a limit of its own
-// would let a small file multiply: a thousand entries that each stay below a limit cost a thousand times that limit.
+// Package budget bounds the cost of reading one upload. All levels of nesting draw from the same budget: an archive,
+// the packed file in it, the parts of a document in it and the streams in that document. A level with a limit of its
+// own would let a small file multiply: a thousand entries that each stay below a limit cost a thousand times that
+// limit.
 //
 // The limits are counters of work done, not seconds, so that the same file has the same outcome on a fast and on a slow
 // machine. Time is the backstop for work that no counter sees.
@@ -15,8 +16,8 @@ import (
 	"time"
 )
 
-// Limits bound one upload. Unpacked and Work grow with the size of the upload; Work also grows with the text that is read
-// from it, so that a large archive of honest documents is read to its end.
+// Limits bound one upload. Unpacked and Work grow with the size of the upload; Work also grows with the text that is
+// read from it, so that a large archive of honest documents is read to its end.
 type Limits struct {
 	// Unpacked is the number of bytes that all decompressors together may write.
 	Unpacked int64

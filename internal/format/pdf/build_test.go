@@ -60,7 +60,8 @@ func onePageOf(font object, program string, more ...object) []byte {
 	return build(append([]object{catalogue, onePage, thePage, stream(program), font, "null"}, more...)...)
 }
 
-// show draws a string with the font F at a place, in 10 points. Without widths a character of a simple font is 5 points wide.
+// show draws a string with the font F at a place, in 10 points. Without widths a character of a simple font is 5 points
+// wide.
 func show(x, y int, text string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(text)
 	return fmt.Sprintf("BT /F 10 Tf %d %d Td (%s) Tj ET\n", x, y, escaped)

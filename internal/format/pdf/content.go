@@ -65,6 +65,8 @@ type reader struct {
 const (
 	maxLaidOut   = 50_000
 	memoryLayOut = 300
+	// longLine is more glyphs than a line has.
+	longLine = 2000
 )
 
 // readPage returns the text of a page and its heading.
@@ -312,9 +314,11 @@ func (r *reader) draw(c code) {
 	}
 	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) &&
 		g.size > 0.1 {
-		if r.glyphs = append(r.glyphs, g); len(r.glyphs) >= maxLaidOut {
+		// A batch ends at the end of a line, so that no word is divided, unless the line is endless.
+		if k := len(r.glyphs); k >= maxLaidOut && (r.glyphs[k-1].y != g.y || k >= maxLaidOut+longLine) {
 			r.layOut()
 		}
+		r.glyphs = append(r.glyphs, g)
 	}
 	step := width + s.chars
 	if c.space {

@@ -18,11 +18,14 @@ type crypt struct {
 	aes bool
 	// whole means that the file key is used directly instead of a key per object.
 	whole bool
+	// clearMetadata means that metadata streams are not encrypted.
+	clearMetadata bool
 }
 
 // padding completes passwords to 32 bytes; it is all of an empty password (ISO 32000-1, section 7.6.3.3).
 var padding = []byte(
-	"\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A",
+	"\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08" +
+		"\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A",
 )
 
 func (f *file) newCrypt() (*crypt, error) {
@@ -32,7 +35,7 @@ func (f *file) newCrypt() (*crypt, error) {
 	}
 	text := func(key name) []byte { s, _ := f.resolve(e[key]).(str); return []byte(s) }
 	version, revision := asInt(f.resolve(e["V"])), asInt(f.resolve(e["R"]))
-	c := &crypt{}
+	c := &crypt{clearMetadata: version >= 4 && f.resolve(e["EncryptMetadata"]) == false}
 	length := 5
 	switch version {
 	case 1:
@@ -64,8 +67,7 @@ func (f *file) newCrypt() (*crypt, error) {
 		s, _ := f.resolve(ids[0]).(str)
 		id = []byte(s)
 	}
-	clearMetadata := f.resolve(e["EncryptMetadata"]) == false
-	c.key = key128(text("O"), id, int32(f.numberOf(e["P"])), revision, length, clearMetadata)
+	c.key = key128(text("O"), id, int32(f.numberOf(e["P"])), revision, length, c.clearMetadata)
 	if !opensWith(c.key, text("U"), id, revision) {
 		return nil, ErrEncrypted
 	}
@@ -171,6 +173,11 @@ func hash256(salt []byte, revision int) []byte {
 		last = e[len(e)-1]
 	}
 	return k[:32]
+}
+
+// covers reports whether streams of a type are encrypted.
+func (c *crypt) covers(kind name) bool {
+	return kind != "XRef" && (kind != "Metadata" || !c.clearMetadata)
 }
 
 // decrypt decrypts a string or stream of an object.

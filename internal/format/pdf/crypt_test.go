@@ -62,12 +62,14 @@ func protect(version, revision, length int, useAES bool) []byte {
 		filter = "/CF<</StdCF<</CFM/AESV2/Length 16>>>>/StmF/StdCF/StrF/StdCF"
 	}
 	var b bytes.Buffer
-	b.WriteString("%PDF-1.6\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
+	b.WriteString("%PDF-1.6\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n" +
+		"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
 		"3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n")
 	fmt.Fprintf(&b, "4 0 obj<</Length %d>>stream\n%s\nendstream endobj\n", len(data), data)
 	b.WriteString("5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n")
-	fmt.Fprintf(&b, "trailer<</Root 1 0 R/ID[<%x><%x>]/Encrypt<</Filter/Standard/V %d/R %d/Length %d/P -4%s/O<%x>/U<%x>>>>>\n%%%%EOF",
-		id, id, version, revision, 8*length, filter, owner, user)
+	fmt.Fprintf(&b, "trailer<</Root 1 0 R/ID[<%x><%x>]/Encrypt<</Filter/Standard", id, id)
+	fmt.Fprintf(&b, "/V %d/R %d/Length %d/P -4%s/O<%x>/U<%x>>>>>\n%%%%EOF",
+		version, revision, 8*length, filter, owner, user)
 	return b.Bytes()
 }
 

@@ -2,8 +2,11 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"carrel/internal/format/budget"
@@ -272,26 +275,53 @@ func numberBefore(data []byte, at, most int) (start int, ok bool) {
 	return i, end < at && i < end
 }
 
-// rebuild scans the whole file for objects. The last object with a number wins.
+// rebuild scans the whole file for objects. The last object with a number wins, as does the object stream nearest to
+// the end of the file.
 func (f *file) rebuild() {
 	f.objectStarts(func(num, offset int) {
 		if _, have := f.places[num]; !have {
-			f.b.Hold(memoryEntry)
+			f.b.Hold(2 * memoryEntry) // with its place in the lists below
 		}
 		f.places[num] = place{offset: offset}
 	})
-	for num := range f.places {
-		if f.typeOf(num) != "ObjStm" {
-			continue
-		}
-		for inside := range f.pack(num).offsets {
-			f.place(inside, place{pack: num, inPack: true})
+	newestFirst := slices.SortedFunc(maps.Keys(f.places), func(a, b int) int {
+		return cmp.Compare(f.places[b].offset, f.places[a].offset)
+	})
+	f.mergeTrailers()
+	var found []int
+	for _, num := range newestFirst {
+		found = append(found, num)
+		switch f.typeOf(num) {
+		case "ObjStm":
+			for _, inside := range slices.Sorted(maps.Keys(f.pack(num).offsets)) {
+				f.place(inside, place{pack: num, inPack: true})
+				found = append(found, inside)
+			}
+		case "XRef": // its dictionary is a trailer
+			d := f.dictOf(ref{num, 0})
+			for _, k := range []name{"Root", "Info", "Encrypt", "ID"} {
+				if _, have := f.trailer[k]; !have && d[k] != nil {
+					f.trailer[k] = d[k]
+				}
+			}
 		}
 	}
+	for _, num := range found {
+		if f.hasPages() {
+			return
+		}
+		if f.typeOf(num) == "Catalog" {
+			f.trailer["Root"] = ref{num, 0}
+		}
+	}
+}
+
+// mergeTrailers collects the trailers of the file. The last one wins.
+func (f *file) mergeTrailers() {
 	for rest, at := f.data, 0; ; {
 		i := bytes.Index(rest, []byte("trailer"))
 		if i < 0 {
-			break
+			return
 		}
 		at += i + len("trailer")
 		rest = f.data[at:]
@@ -300,14 +330,6 @@ func (f *file) rebuild() {
 			for k, v := range d {
 				f.trailer[k] = v
 			}
-		}
-	}
-	for num := range f.places {
-		if f.trailer["Root"] != nil {
-			break
-		}
-		if f.typeOf(num) == "Catalog" {
-			f.trailer["Root"] = ref{num, 0}
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (f *file) decode(s *stream) (data []byte, held int) {
 	data = s.raw
 	filters := f.list(s.dict["Filter"])
 	params := f.list(s.dict["DecodeParms"])
-	if f.crypt != nil && f.nameOf(s.dict["Type"]) != "XRef" {
+	if f.crypt != nil && f.crypt.covers(f.nameOf(s.dict["Type"])) {
 		held = len(data)
 		f.b.Hold(held)
 		f.b.Work(held)
@@ -72,7 +72,7 @@ func (f *file) unfilter(filter name, p dict, data []byte) ([]byte, bool) {
 		}
 		return f.predict(f.unlzw(data), p), true
 	case "ASCII85Decode", "A85":
-		return f.readAll(ascii85.NewDecoder(bytes.NewReader(armour(data))), len(data)), true
+		return f.readAll(ascii85.NewDecoder(bytes.NewReader(base85(data))), len(data)), true
 	case "ASCIIHexDecode", "AHx":
 		l := lexer{data: data, b: f.b}
 		text := l.hex()
@@ -137,11 +137,14 @@ func (s *sink) add(p []byte) {
 	s.data = append(s.data, p...)
 }
 
-// armour removes everything but the characters of base 85.
-func armour(data []byte) []byte {
+// base85 returns the data between the marks <~ and ~>, up to the first character that is not base 85: the decoder
+// drops a whole buffer for one wrong character.
+func base85(data []byte) []byte {
 	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("<~"))
-	if i := bytes.IndexByte(data, '~'); i >= 0 {
-		data = data[:i]
+	for i, c := range data {
+		if (c < '!' || c > 'u') && c != 'z' && !space[c] {
+			return data[:i]
+		}
 	}
 	return data
 }
@@ -215,9 +218,8 @@ func (f *file) predict(data []byte, p dict) []byte {
 		return data
 	}
 	f.b.Work(2 * len(data))
-	columns, colours, bits := or1(f.resolve(p["Columns"])), or1(f.resolve(p["Colors"])), asInt(
-		f.resolve(p["BitsPerComponent"]),
-	)
+	columns, colours := or1(f.resolve(p["Columns"])), or1(f.resolve(p["Colors"]))
+	bits := asInt(f.resolve(p["BitsPerComponent"]))
 	if bits <= 0 {
 		bits = 8
 	}

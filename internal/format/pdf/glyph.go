@@ -103,7 +103,8 @@ Sigma=Σ Tau=Τ Upsilon=Υ Phi=Φ Chi=Χ Psi=Ψ alpha=α beta=β gamma=γ delta=
 theta1=ϑ iota=ι kappa=κ lambda=λ nu=ν xi=ξ omicron=ο pi=π pi1=ϖ rho=ρ rho1=ϱ sigma=σ sigma1=ς tau=τ upsilon=υ phi=φ
 phi1=ϕ chi=χ psi=ψ omega=ω acute=´ circumflex=ˆ tilde=˜ macron=¯ breve=˘ dotaccent=˙ dieresis=¨ ring=˚ cedilla=¸
 hungarumlaut=˝ ogonek=˛ caron=ˇ visiblespace= compwordmark= suppress= period1=. negationslash=/ mapsto=↦ star=⋆
-openbullet=◦ diamondmath=⋄ slurabove=⌢ slurbelow=⌣ precedesequal=⪯ followsequal=⪰ lessmuch=≪ greatermuch=≫ turnstileleft=⊢
+openbullet=◦ diamondmath=⋄ slurabove=⌢ slurbelow=⌣ precedesequal=⪯ followsequal=⪰ lessmuch=≪ greatermuch=≫
+turnstileleft=⊢
 `)
 
 func readGlyphNames(list string) map[string]string {
@@ -123,6 +124,10 @@ var (
 	standardEncoding = ofRanges(map[int]string{
 		0x27: "’", 0x60: "‘", 0xa1: "¡¢£⁄¥ƒ§¤'“«‹›", 0xb1: "–†‡·", 0xb6: "¶•‚„”»…‰", 0xbf: "¿", 0xc1: "`´ˆ˜¯˘˙¨", 0xca: "˚¸",
 		0xcd: "˝˛ˇ—", 0xe1: "Æ", 0xe3: "ª", 0xe8: "ŁØŒº", 0xf1: "æ", 0xf5: "ı", 0xf8: "łøœß", 0xae: "ﬁﬂ",
+	})
+	// docEncoding is PDFDocEncoding, the encoding of metadata. It equals Latin-1 where it has no entry.
+	docEncoding = ofRanges(map[int]string{
+		0x18: "˘ˇˆ˙˝˛˚˜", 0x80: "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž", 0xa0: "€",
 	})
 	symbolEncoding = ofRanges(map[int]string{
 		0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2d: "−", 0x40: "≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", 0x5c: "∴", 0x5e: "⊥",

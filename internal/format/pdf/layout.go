@@ -333,7 +333,7 @@ func largest(lines []line) string {
 	var parts []string
 	for _, l := range lines {
 		switch {
-		case l.y >= (top+bottom)/2 && l.size > 0.96*size:
+		case l.y >= (top+bottom)/2 && math.Abs(l.size-size) < 0.04*size: // not the larger, but short lines
 			parts = append(parts, l.text)
 		case len(parts) > 0:
 			return strings.Join(parts, " ")

@@ -306,6 +306,10 @@ func (l *lexer) literal() str {
 
 // escape decodes an escape sequence and leaves the position on its last character.
 func (l *lexer) escape(out []byte) []byte {
+	if l.pos >= len(l.data) {
+		l.pos-- // the caller moves on by one and must not leave the data
+		return out
+	}
 	c := l.at(0)
 	switch {
 	case c >= '0' && c <= '7':

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 )
 
 // page is a page with its inherited attributes.
@@ -92,9 +90,8 @@ func (f *file) info() (t Text) {
 		s, _ := f.resolve(d[key]).(str)
 		return strings.TrimSpace(textString(string(s)))
 	}
-	t.Title, t.Author, t.Subject, t.Keywords, t.Created = get("Title"), get("Author"), get("Subject"), get(
-		"Keywords",
-	), get("CreationDate")
+	t.Title, t.Author, t.Subject = get("Title"), get("Author"), get("Subject")
+	t.Keywords, t.Created = get("Keywords"), get("CreationDate")
 	t.DOI = strings.TrimSpace(get("doi") + get("DOI") + get("WPS-ARTICLEDOI"))
 	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok && t.DOI == "" {
 		packet, held := f.decode(s)
@@ -119,8 +116,8 @@ func xmpDOI(packet []byte) string {
 	return ""
 }
 
-// textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else Windows-1252, which is close to
-// PDFDocEncoding.
+// textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else PDFDocEncoding (ISO 32000-1, section
+// 7.9.2.2).
 func textString(s string) string {
 	switch {
 	case strings.HasPrefix(s, "\xfe\xff"):
@@ -131,8 +128,15 @@ func textString(s string) string {
 			return clean(s)
 		}
 	}
-	out, _ := charmap.Windows1252.NewDecoder().String(s) // every byte has a character
-	return clean(out)
+	var out strings.Builder
+	for i := range len(s) {
+		r := docEncoding[s[i]]
+		if r == 0 {
+			r = rune(s[i])
+		}
+		out.WriteRune(r)
+	}
+	return normal(out.String())
 }
 
 func utf16Text(s string) string {

@@ -230,11 +230,8 @@ func FuzzExtract(f *testing.F) {
 			stream("BT /F 1 Tf [(a) -500 <6263>] TJ T* (x\\051\\\n) ' ET BI /W 1 ID xx EI q Q"), helvetica,
 		),
 	)
-	f.Add(
-		[]byte(
-			"%PDF-1.5\n1 0 obj<</Type/XRef/W[1 2 1]/Size 3/Index[0 3]/Length 9>>stream\n123456789\nendstream endobj startxref 9 %%EOF",
-		),
-	)
+	f.Add([]byte("%PDF-1.5\n1 0 obj<</Type/XRef/W[1 2 1]/Size 3/Index[0 3]/Length 9>>stream\n123456789\n" +
+		"endstream endobj startxref 9 %%EOF"))
 	for _, name := range []string{"office.pdf", "browser.pdf"} {
 		f.Add(sample(f, name))
 	}

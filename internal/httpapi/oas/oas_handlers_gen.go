@@ -30,7 +30,7 @@ func recordError(string, error) {}
 
 // handleAcceptInvitationRequest handles acceptInvitation operation.
 //
-// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+// Needs a session, so that a program never accepts on behalf of a person; a key gets 403
 // `session_required`. From the next request on the agent is visible to all credentials of the account
 // that may see agents. The owner sees the name and e-mail address of the account.
 //
@@ -358,7 +358,7 @@ func (s *Server) handleBeginPasskeyRequest(args [0]string, argsEscaped bool, w h
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    BeginPasskeyOperation,
-			OperationSummary: "Begin a passkey",
+			OperationSummary: "Begin adding a passkey",
 			OperationID:      "beginPasskey",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -435,7 +435,7 @@ func (s *Server) handleBeginStepUpRequest(args [0]string, argsEscaped bool, w ht
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    BeginStepUpOperation,
-			OperationSummary: "Begin a proof with a passkey",
+			OperationSummary: "Begin a step-up with a passkey",
 			OperationID:      "beginStepUp",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -514,7 +514,7 @@ func (s *Server) handleBeginTotpRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    BeginTotpOperation,
-			OperationSummary: "Begin an authenticator app",
+			OperationSummary: "Begin setting up an authenticator app",
 			OperationID:      "beginTotp",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -571,8 +571,8 @@ func (s *Server) handleBeginTotpRequest(args [0]string, argsEscaped bool, w http
 
 // handleCancelConnectCodeRequest handles cancelConnectCode operation.
 //
-// Needs a session, or a key with the scope `account`. One that a program has exchanged is 409
-// `conflict`: revoke its connection.
+// Needs a session, or a key with the scope `account`. A code that a program has exchanged gets 409
+// `conflict`; revoke its connection instead.
 //
 // DELETE /api/account/connect-codes/{codeId}
 func (s *Server) handleCancelConnectCodeRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -862,8 +862,8 @@ func (s *Server) handleCancelTaskRequest(args [1]string, argsEscaped bool, w htt
 
 // handleCancelTurnRequest handles cancelTurn operation.
 //
-// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
-// for the turn is answered with 409 `turn_cancelled`.
+// The text so far is stored as a message with the status `cancelled`. Requests that wait for the turn
+// get 409 `turn_cancelled`.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/cancel
 func (s *Server) handleCancelTurnRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1635,7 +1635,7 @@ func (s *Server) handleCheckSpendRequest(args [0]string, argsEscaped bool, w htt
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    CheckSpendOperation,
-			OperationSummary: "Check the sums of what was spent",
+			OperationSummary: "Check the spend sums",
 			OperationID:      "checkSpend",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -1831,7 +1831,7 @@ func (s *Server) handleConfirmTotpRequest(args [0]string, argsEscaped bool, w ht
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ConfirmTotpOperation,
-			OperationSummary: "Turn the authenticator app on",
+			OperationSummary: "Confirm the authenticator app",
 			OperationID:      "confirmTotp",
 			Body:             request,
 			RawBody:          rawBody,
@@ -2005,7 +2005,7 @@ func (s *Server) handleCreateConnectCodeRequest(args [0]string, argsEscaped bool
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    CreateConnectCodeOperation,
-			OperationSummary: "Make a connect code",
+			OperationSummary: "Create a connect code",
 			OperationID:      "createConnectCode",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -2185,7 +2185,7 @@ func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    CreateKeyOperation,
-			OperationSummary: "Make an API key",
+			OperationSummary: "Create an API key",
 			OperationID:      "createKey",
 			Body:             request,
 			RawBody:          rawBody,
@@ -2763,7 +2763,7 @@ func (s *Server) handleDeleteAccountRequest(args [0]string, argsEscaped bool, w 
 
 // handleDeleteAgentRequest handles deleteAgent operation.
 //
-// Its sources, documents, threads, memories and favourites go with it.
+// Also deletes its sources, documents, threads, memories and favourites.
 //
 // DELETE /api/agents/{agentId}
 func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3033,7 +3033,8 @@ func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, 
 
 // handleDeleteFileRequest handles deleteFile operation.
 //
-// Its documents go with it. In a source that is synced it comes back if it is still there.
+// Also deletes its documents. The next sync imports the file again if it still exists in the folder,
+// site or bucket.
 //
 // DELETE /api/agents/{agentId}/sources/{sourceId}/files/{fileId}
 func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3237,8 +3238,8 @@ func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w ht
 
 // handleDeleteKeyRequest handles deleteKey operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
-// streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request with it fails, and its streams
+// end within a second.
 //
 // DELETE /api/account/keys/{keyId}
 func (s *Server) handleDeleteKeyRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3632,7 +3633,7 @@ func (s *Server) handleDeleteSourceRequest(args [2]string, argsEscaped bool, w h
 
 // handleDeleteThreadRequest handles deleteThread operation.
 //
-// Its messages go with it. Favourites that came from it stay.
+// Also deletes its messages. Favourites saved from the thread stay.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}
 func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4044,7 +4045,7 @@ func (s *Server) handleEndOtherSessionsRequest(args [0]string, argsEscaped bool,
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    EndOtherSessionsOperation,
-			OperationSummary: "Sign out everywhere else",
+			OperationSummary: "End all other sessions",
 			OperationID:      "endOtherSessions",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -4101,8 +4102,8 @@ func (s *Server) handleEndOtherSessionsRequest(args [0]string, argsEscaped bool,
 
 // handleEndSessionRequest handles endSession operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request of that browser fails, and
-// its streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request of that browser fails, and its
+// streams end within a second.
 //
 // DELETE /api/account/sessions/{sessionId}
 func (s *Server) handleEndSessionRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4135,7 +4136,7 @@ func (s *Server) handleEndSessionRequest(args [1]string, argsEscaped bool, w htt
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    EndSessionOperation,
-			OperationSummary: "Sign out somewhere",
+			OperationSummary: "End a session",
 			OperationID:      "endSession",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -4497,7 +4498,7 @@ func (s *Server) handleGetAllUsageRequest(args [0]string, argsEscaped bool, w ht
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GetAllUsageOperation,
-			OperationSummary: "Read what accounts have used",
+			OperationSummary: "Read the usage of all accounts",
 			OperationID:      "getAllUsage",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -4604,7 +4605,7 @@ func (s *Server) handleGetConnectCodeRequest(args [1]string, argsEscaped bool, w
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GetConnectCodeOperation,
-			OperationSummary: "See what became of a connect code",
+			OperationSummary: "Read a connect code",
 			OperationID:      "getConnectCode",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -4766,7 +4767,7 @@ func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w ht
 
 // handleGetExportRequest handles getExport operation.
 //
-// Needs a session, or a key with the scope `account`. Without an export it is 404.
+// Needs a session, or a key with the scope `account`. Without an export it returns 404.
 //
 // GET /api/account/export
 func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4785,7 +4786,7 @@ func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GetExportOperation,
-			OperationSummary: "See how far the export is",
+			OperationSummary: "Read the progress of the export",
 			OperationID:      "getExport",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -5038,7 +5039,7 @@ func (s *Server) handleGetSystemRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GetSystemOperation,
-			OperationSummary: "Read how the installation is doing",
+			OperationSummary: "Read the state of the installation",
 			OperationID:      "getSystem",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -5304,7 +5305,7 @@ func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GetUsageOperation,
-			OperationSummary: "Read what was used",
+			OperationSummary: "Read the usage",
 			OperationID:      "getUsage",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -5375,7 +5376,7 @@ func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.
 // handleGetUserRequest handles getUser operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-// With what it has, but nothing of what is the user's own.
+// Includes the plan, spend and storage, and no content of the user.
 //
 // GET /api/admin/users/{userId}
 func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5518,7 +5519,7 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    GiveFeedbackOperation,
-			OperationSummary: "Say what a reply is worth",
+			OperationSummary: "Rate a reply",
 			OperationID:      "giveFeedback",
 			Body:             request,
 			RawBody:          rawBody,
@@ -5720,7 +5721,7 @@ func (s *Server) handleListAllAuditRequest(args [0]string, argsEscaped bool, w h
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListAllAuditOperation,
-			OperationSummary: "List what happened to accounts",
+			OperationSummary: "List the audit log of all accounts",
 			OperationID:      "listAllAudit",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -5790,8 +5791,8 @@ func (s *Server) handleListAllAuditRequest(args [0]string, argsEscaped bool, w h
 
 // handleListAuditRequest handles listAudit operation.
 //
-// Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the
-// account. Entries are never changed or removed.
+// Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
+// and changes to the account. Entries are never changed or removed.
 //
 // GET /api/account/audit
 func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5824,7 +5825,7 @@ func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListAuditOperation,
-			OperationSummary: "List what happened to the account",
+			OperationSummary: "List the audit log of the account",
 			OperationID:      "listAudit",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -6010,7 +6011,7 @@ func (s *Server) handleListConnectionAttemptsRequest(args [0]string, argsEscaped
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListConnectionAttemptsOperation,
-			OperationSummary: "See why programs failed to connect",
+			OperationSummary: "List failed connection attempts",
 			OperationID:      "listConnectionAttempts",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -6067,8 +6068,8 @@ func (s *Server) handleListConnectionAttemptsRequest(args [0]string, argsEscaped
 
 // handleListConnectionsRequest handles listConnections operation.
 //
-// Needs a session, or a key with the scope `account`. Keys minted from connect codes and OAuth grants,
-// as long as they work.
+// Needs a session, or a key with the scope `account`. Lists keys minted from connect codes, and OAuth
+// grants, that are neither revoked nor expired.
 //
 // GET /api/account/connections
 func (s *Server) handleListConnectionsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6101,7 +6102,7 @@ func (s *Server) handleListConnectionsRequest(args [0]string, argsEscaped bool, 
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListConnectionsOperation,
-			OperationSummary: "List the programs that act for the user",
+			OperationSummary: "List connected programs",
 			OperationID:      "listConnections",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -6555,7 +6556,7 @@ func (s *Server) handleListGrantsRequest(args [1]string, argsEscaped bool, w htt
 
 // handleListImportsRequest handles listImports operation.
 //
-// The latest 20, newest first, with what could not be read and why.
+// The latest 20 imports, newest first, with the files that could not be read and the reasons.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/imports
 func (s *Server) handleListImportsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6732,8 +6733,8 @@ func (s *Server) handleListInvitationsRequest(args [0]string, argsEscaped bool, 
 
 // handleListKeysRequest handles listKeys operation.
 //
-// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
-// programs are connections.
+// Needs a session, or a key with the scope `account`. Revoked keys are not listed. Keys minted from
+// connect codes are listed as connections.
 //
 // GET /api/account/keys
 func (s *Server) handleListKeysRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6832,8 +6833,8 @@ func (s *Server) handleListKeysRequest(args [0]string, argsEscaped bool, w http.
 
 // handleListMemoriesRequest handles listMemories operation.
 //
-// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
-// a conversation and that wait for the user to confirm or dismiss them.
+// The active memories, or with `status=proposed` the memories that the agent suggests, until the user
+// confirms or dismisses them.
 //
 // GET /api/agents/{agentId}/memories
 func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7223,7 +7224,7 @@ func (s *Server) handleListSessionsRequest(args [0]string, argsEscaped bool, w h
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListSessionsOperation,
-			OperationSummary: "List where the user is signed in",
+			OperationSummary: "List sessions",
 			OperationID:      "listSessions",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -7376,7 +7377,7 @@ func (s *Server) handleListSourcesRequest(args [1]string, argsEscaped bool, w ht
 // handleListTasksRequest handles listTasks operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-// Without what users wrote.
+// Tasks are listed without their content.
 //
 // GET /api/admin/tasks
 func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7409,7 +7410,7 @@ func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListTasksOperation,
-			OperationSummary: "List durable work",
+			OperationSummary: "List tasks",
 			OperationID:      "listTasks",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -7782,7 +7783,7 @@ func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w htt
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    OpenPortalOperation,
-			OperationSummary: "Change or cancel what is paid for",
+			OperationSummary: "Manage a paid subscription",
 			OperationID:      "openPortal",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -8013,7 +8014,7 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    PutPlanOperation,
-			OperationSummary: "Make or change a plan",
+			OperationSummary: "Create or change a plan",
 			OperationID:      "putPlan",
 			Body:             request,
 			RawBody:          rawBody,
@@ -8124,7 +8125,7 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    PutSubscriptionOperation,
-			OperationSummary: "Give an account a plan for a time",
+			OperationSummary: "Give an account a subscription",
 			OperationID:      "putSubscription",
 			Body:             request,
 			RawBody:          rawBody,
@@ -8186,7 +8187,7 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 
 // handleRemoveFeedbackRequest handles removeFeedback operation.
 //
-// Take feedback back.
+// Remove feedback.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8219,7 +8220,7 @@ func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    RemoveFeedbackOperation,
-			OperationSummary: "Take feedback back",
+			OperationSummary: "Remove feedback",
 			OperationID:      "removeFeedback",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -8510,7 +8511,7 @@ func (s *Server) handleRenameConnectionRequest(args [1]string, argsEscaped bool,
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    RenameConnectionOperation,
-			OperationSummary: "Give a program another name",
+			OperationSummary: "Rename a connection",
 			OperationID:      "renameConnection",
 			Body:             request,
 			RawBody:          rawBody,
@@ -8817,7 +8818,7 @@ func (s *Server) handleRenewRecoveryCodesRequest(args [0]string, argsEscaped boo
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    RenewRecoveryCodesOperation,
-			OperationSummary: "Make new recovery codes",
+			OperationSummary: "Create new recovery codes",
 			OperationID:      "renewRecoveryCodes",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -8874,8 +8875,8 @@ func (s *Server) handleRenewRecoveryCodesRequest(args [0]string, argsEscaped boo
 
 // handleRevokeConnectionRequest handles revokeConnection operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request of that program fails, and
-// its streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request of that program fails, and its
+// streams end within a second.
 //
 // DELETE /api/account/connections/{connectionId}
 func (s *Server) handleRevokeConnectionRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8908,7 +8909,7 @@ func (s *Server) handleRevokeConnectionRequest(args [1]string, argsEscaped bool,
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    RevokeConnectionOperation,
-			OperationSummary: "Revoke what a program may do",
+			OperationSummary: "Revoke a connection",
 			OperationID:      "revokeConnection",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -9096,15 +9097,15 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 //	`10.1145/362384.362685`                        | the document with this DOI first
 //
 // They combine: `author:codd "data banks" -network`. A query that is the whole title of a document
-// finds that document first. What can't be read as one of these is taken as plain words; a query is
-// never an error for how it is written.
+// finds that document first. Anything else is read as plain words; no query is invalid because of its
+// syntax.
 //
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
 //
-// A live source is asked as it is: the query goes to it word for word, and the order is its own.
-// `total` and `years` then count the results that it returned. A result that nobody opens, cites or
-// saves is forgotten after a week.
+// A live source receives the query unchanged, and its results keep their order. `total` and `years`
+// then count the results that it returned. A result that is not opened, cited or saved is deleted
+// after a week.
 //
 // POST /api/agents/{agentId}/search
 func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9681,7 +9682,7 @@ func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w htt
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    SyncSourceOperation,
-			OperationSummary: "Bring a source up to date",
+			OperationSummary: "Sync a source",
 			OperationID:      "syncSource",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -9781,7 +9782,7 @@ func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w ht
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    TestWebhookOperation,
-			OperationSummary: "Try a webhook",
+			OperationSummary: "Test a webhook",
 			OperationID:      "testWebhook",
 			Body:             nil,
 			RawBody:          rawBody,

@@ -2653,9 +2653,9 @@ func decodeGetAgentParams(args [1]string, argsEscaped bool, r *http.Request) (pa
 type GetAllUsageParams struct {
 	// Only this account.
 	UserId OptString `json:",omitempty,omitzero"`
-	// First day (UTC), such as 2026-11-01. Without it the first of the month of the last day.
+	// First day (UTC), such as 2026-11-01. When omitted, the first of the month of `to`.
 	From OptString `json:",omitempty,omitzero"`
-	// Last day (UTC), included. Without it today.
+	// Last day (UTC), inclusive; today when omitted.
 	To OptString `json:",omitempty,omitzero"`
 	// How to group the usage.
 	By OptGetAllUsageBy `json:",omitempty,omitzero"`
@@ -3318,9 +3318,9 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 
 // GetUsageParams is parameters of getUsage operation.
 type GetUsageParams struct {
-	// First day (UTC), such as 2026-11-01. Without it the first of the month of the last day.
+	// First day (UTC), such as 2026-11-01. When omitted, the first of the month of `to`.
 	From OptString `json:",omitempty,omitzero"`
-	// Last day (UTC), included. Without it today.
+	// Last day (UTC), inclusive; today when omitted.
 	To OptString `json:",omitempty,omitzero"`
 	// How to group the usage.
 	By OptGetUsageBy `json:",omitempty,omitzero"`
@@ -3747,7 +3747,7 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 
 // ListAgentsParams is parameters of listAgents operation.
 type ListAgentsParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -3891,7 +3891,7 @@ func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (
 type ListAllAuditParams struct {
 	// Only this account.
 	UserId OptString `json:",omitempty,omitzero"`
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -4083,7 +4083,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 
 // ListAuditParams is parameters of listAudit operation.
 type ListAuditParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -4225,7 +4225,7 @@ func decodeListAuditParams(args [0]string, argsEscaped bool, r *http.Request) (p
 
 // ListConnectCodesParams is parameters of listConnectCodes operation.
 type ListConnectCodesParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -4367,7 +4367,7 @@ func decodeListConnectCodesParams(args [0]string, argsEscaped bool, r *http.Requ
 
 // ListConnectionsParams is parameters of listConnections operation.
 type ListConnectionsParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -4512,7 +4512,7 @@ type ListFavouritesParams struct {
 	// Keywords. A favourite matches if its card contains all of them, the last one as a prefix. The best
 	// match comes first. When omitted or empty, favourites are listed, newest first.
 	Q OptString `json:",omitempty,omitzero"`
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -4758,7 +4758,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 
 // ListFilesParams is parameters of listFiles operation.
 type ListFilesParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -5194,7 +5194,7 @@ func decodeListImportsParams(args [2]string, argsEscaped bool, r *http.Request) 
 
 // ListKeysParams is parameters of listKeys operation.
 type ListKeysParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -5338,7 +5338,7 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 type ListMemoriesParams struct {
 	// Which memories to list, `active` when omitted.
 	Status OptListMemoriesStatus `json:",omitempty,omitzero"`
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -5599,7 +5599,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 
 // ListMessagesParams is parameters of listMessages operation.
 type ListMessagesParams struct {
-	// Messages a page, 100 when omitted.
+	// Messages per page, 100 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -5915,9 +5915,9 @@ func decodeListSourcesParams(args [1]string, argsEscaped bool, r *http.Request) 
 
 // ListTasksParams is parameters of listTasks operation.
 type ListTasksParams struct {
-	// Only tasks in this state. Without it those that have not ended.
+	// Only tasks in this state; tasks that have not ended when omitted.
 	State OptListTasksState `json:",omitempty,omitzero"`
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -6124,7 +6124,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 
 // ListThreadsParams is parameters of listThreads operation.
 type ListThreadsParams struct {
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
@@ -6320,9 +6320,9 @@ func decodeListThreadsParams(args [1]string, argsEscaped bool, r *http.Request) 
 
 // ListUsersParams is parameters of listUsers operation.
 type ListUsersParams struct {
-	// Only accounts whose name or e-mail address has this in it.
+	// Only accounts whose name or e-mail address contains this text.
 	Q OptString `json:",omitempty,omitzero"`
-	// Rows a page, 50 when omitted.
+	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`

@@ -2694,7 +2694,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								switch method {
 								case "GET":
 									r.name = ListAuditOperation
-									r.summary = "List what happened to the account"
+									r.summary = "List the audit log of the account"
 									r.operationID = "listAudit"
 									r.operationGroup = ""
 									r.pathPattern = "/api/account/audit"
@@ -2739,7 +2739,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										return r, true
 									case "POST":
 										r.name = CreateConnectCodeOperation
-										r.summary = "Make a connect code"
+										r.summary = "Create a connect code"
 										r.operationID = "createConnectCode"
 										r.operationGroup = ""
 										r.pathPattern = "/api/account/connect-codes"
@@ -2782,7 +2782,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											return r, true
 										case "GET":
 											r.name = GetConnectCodeOperation
-											r.summary = "See what became of a connect code"
+											r.summary = "Read a connect code"
 											r.operationID = "getConnectCode"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/connect-codes/{codeId}"
@@ -2808,7 +2808,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									switch method {
 									case "GET":
 										r.name = ListConnectionsOperation
-										r.summary = "List the programs that act for the user"
+										r.summary = "List connected programs"
 										r.operationID = "listConnections"
 										r.operationGroup = ""
 										r.pathPattern = "/api/account/connections"
@@ -2845,7 +2845,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											switch method {
 											case "GET":
 												r.name = ListConnectionAttemptsOperation
-												r.summary = "See why programs failed to connect"
+												r.summary = "List failed connection attempts"
 												r.operationID = "listConnectionAttempts"
 												r.operationGroup = ""
 												r.pathPattern = "/api/account/connections/attempts"
@@ -2873,7 +2873,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "DELETE":
 											r.name = RevokeConnectionOperation
-											r.summary = "Revoke what a program may do"
+											r.summary = "Revoke a connection"
 											r.operationID = "revokeConnection"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/connections/{connectionId}"
@@ -2882,7 +2882,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											return r, true
 										case "PATCH":
 											r.name = RenameConnectionOperation
-											r.summary = "Give a program another name"
+											r.summary = "Rename a connection"
 											r.operationID = "renameConnection"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/connections/{connectionId}"
@@ -2920,7 +2920,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									return r, true
 								case "GET":
 									r.name = GetExportOperation
-									r.summary = "See how far the export is"
+									r.summary = "Read the progress of the export"
 									r.operationID = "getExport"
 									r.operationGroup = ""
 									r.pathPattern = "/api/account/export"
@@ -3048,7 +3048,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									return r, true
 								case "POST":
 									r.name = CreateKeyOperation
-									r.summary = "Make an API key"
+									r.summary = "Create an API key"
 									r.operationID = "createKey"
 									r.operationGroup = ""
 									r.pathPattern = "/api/account/keys"
@@ -3166,7 +3166,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											switch method {
 											case "POST":
 												r.name = BeginPasskeyOperation
-												r.summary = "Begin a passkey"
+												r.summary = "Begin adding a passkey"
 												r.operationID = "beginPasskey"
 												r.operationGroup = ""
 												r.pathPattern = "/api/account/passkeys/options"
@@ -3268,7 +3268,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									switch method {
 									case "DELETE":
 										r.name = EndOtherSessionsOperation
-										r.summary = "Sign out everywhere else"
+										r.summary = "End all other sessions"
 										r.operationID = "endOtherSessions"
 										r.operationGroup = ""
 										r.pathPattern = "/api/account/sessions"
@@ -3277,7 +3277,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										return r, true
 									case "GET":
 										r.name = ListSessionsOperation
-										r.summary = "List where the user is signed in"
+										r.summary = "List sessions"
 										r.operationID = "listSessions"
 										r.operationGroup = ""
 										r.pathPattern = "/api/account/sessions"
@@ -3311,7 +3311,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "DELETE":
 											r.name = EndSessionOperation
-											r.summary = "Sign out somewhere"
+											r.summary = "End a session"
 											r.operationID = "endSession"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/sessions/{sessionId}"
@@ -3422,7 +3422,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "POST":
 											r.name = BeginStepUpOperation
-											r.summary = "Begin a proof with a passkey"
+											r.summary = "Begin a step-up with a passkey"
 											r.operationID = "beginStepUp"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/step-up/options"
@@ -3510,7 +3510,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											switch method {
 											case "POST":
 												r.name = OpenPortalOperation
-												r.summary = "Change or cancel what is paid for"
+												r.summary = "Manage a paid subscription"
 												r.operationID = "openPortal"
 												r.operationGroup = ""
 												r.pathPattern = "/api/account/subscription/portal"
@@ -3558,7 +3558,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									return r, true
 								case "POST":
 									r.name = BeginTotpOperation
-									r.summary = "Begin an authenticator app"
+									r.summary = "Begin setting up an authenticator app"
 									r.operationID = "beginTotp"
 									r.operationGroup = ""
 									r.pathPattern = "/api/account/totp"
@@ -3595,7 +3595,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "POST":
 											r.name = ConfirmTotpOperation
-											r.summary = "Turn the authenticator app on"
+											r.summary = "Confirm the authenticator app"
 											r.operationID = "confirmTotp"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/totp/confirm"
@@ -3620,7 +3620,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "POST":
 											r.name = RenewRecoveryCodesOperation
-											r.summary = "Make new recovery codes"
+											r.summary = "Create new recovery codes"
 											r.operationID = "renewRecoveryCodes"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/totp/recovery-codes"
@@ -3649,7 +3649,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								switch method {
 								case "GET":
 									r.name = GetUsageOperation
-									r.summary = "Read what was used"
+									r.summary = "Read the usage"
 									r.operationID = "getUsage"
 									r.operationGroup = ""
 									r.pathPattern = "/api/account/usage"
@@ -3740,7 +3740,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "POST":
 											r.name = TestWebhookOperation
-											r.summary = "Try a webhook"
+											r.summary = "Test a webhook"
 											r.operationID = "testWebhook"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/webhooks/{webhookId}/test"
@@ -3785,7 +3785,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 							switch method {
 							case "GET":
 								r.name = ListAllAuditOperation
-								r.summary = "List what happened to accounts"
+								r.summary = "List the audit log of all accounts"
 								r.operationID = "listAllAudit"
 								r.operationGroup = ""
 								r.pathPattern = "/api/admin/audit"
@@ -3852,7 +3852,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									return r, true
 								case "PUT":
 									r.name = PutPlanOperation
-									r.summary = "Make or change a plan"
+									r.summary = "Create or change a plan"
 									r.operationID = "putPlan"
 									r.operationGroup = ""
 									r.pathPattern = "/api/admin/plans/{planName}"
@@ -3891,7 +3891,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								switch method {
 								case "GET":
 									r.name = CheckSpendOperation
-									r.summary = "Check the sums of what was spent"
+									r.summary = "Check the spend sums"
 									r.operationID = "checkSpend"
 									r.operationGroup = ""
 									r.pathPattern = "/api/admin/spend-check"
@@ -3916,7 +3916,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								switch method {
 								case "GET":
 									r.name = GetSystemOperation
-									r.summary = "Read how the installation is doing"
+									r.summary = "Read the state of the installation"
 									r.operationID = "getSystem"
 									r.operationGroup = ""
 									r.pathPattern = "/api/admin/system"
@@ -3942,7 +3942,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 							switch method {
 							case "GET":
 								r.name = ListTasksOperation
-								r.summary = "List durable work"
+								r.summary = "List tasks"
 								r.operationID = "listTasks"
 								r.operationGroup = ""
 								r.pathPattern = "/api/admin/tasks"
@@ -4029,7 +4029,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								switch method {
 								case "GET":
 									r.name = GetAllUsageOperation
-									r.summary = "Read what accounts have used"
+									r.summary = "Read the usage of all accounts"
 									r.operationID = "getAllUsage"
 									r.operationGroup = ""
 									r.pathPattern = "/api/admin/usage"
@@ -4138,7 +4138,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 											return r, true
 										case "PUT":
 											r.name = PutSubscriptionOperation
-											r.summary = "Give an account a plan for a time"
+											r.summary = "Give an account a subscription"
 											r.operationID = "putSubscription"
 											r.operationGroup = ""
 											r.pathPattern = "/api/admin/users/{userId}/subscription"
@@ -4800,7 +4800,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 													switch method {
 													case "POST":
 														r.name = SyncSourceOperation
-														r.summary = "Bring a source up to date"
+														r.summary = "Sync a source"
 														r.operationID = "syncSource"
 														r.operationGroup = ""
 														r.pathPattern = "/api/agents/{agentId}/sources/{sourceId}/sync"
@@ -5008,7 +5008,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 														switch method {
 														case "DELETE":
 															r.name = RemoveFeedbackOperation
-															r.summary = "Take feedback back"
+															r.summary = "Remove feedback"
 															r.operationID = "removeFeedback"
 															r.operationGroup = ""
 															r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback"
@@ -5017,7 +5017,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 															return r, true
 														case "PUT":
 															r.name = GiveFeedbackOperation
-															r.summary = "Say what a reply is worth"
+															r.summary = "Rate a reply"
 															r.operationID = "giveFeedback"
 															r.operationGroup = ""
 															r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback"

@@ -220,7 +220,7 @@ type Agent struct {
 	Description string `json:"description"`
 	// Instructions for the agent, used in every conversation.
 	Instructions string `json:"instructions"`
-	// The model that the agent uses; empty for the installation's own.
+	// The model that the agent uses; empty means the installation's default.
 	Model string `json:"model"`
 	// The sources that it searches.
 	Sources []AgentSource `json:"sources"`
@@ -806,9 +806,9 @@ type AgentSource struct {
 	// Searched when a search names no source.
 	Default   bool `json:"default"`
 	Documents int  `json:"documents"`
-	// How many of the documents can be found, on the server that answers.
+	// The number of indexed documents on the responding server.
 	Indexed int `json:"indexed"`
-	// Whether all documents can be found (ready), or the index is still reading some (indexing).
+	// `ready` if all documents are indexed, otherwise `indexing`.
 	Status AgentSourceStatus `json:"status"`
 	// The language of the documents (ISO 639-1): given when the source was created, or detected at the
 	// first import. Empty if unknown.
@@ -895,7 +895,7 @@ func (s *AgentSource) SetLanguage(val string) {
 	s.Language = val
 }
 
-// Whether all documents can be found (ready), or the index is still reading some (indexing).
+// `ready` if all documents are indexed, otherwise `indexing`.
 type AgentSourceStatus string
 
 const (
@@ -1049,13 +1049,13 @@ func (s *AllAuditList) SetNextCursor(val OptString) {
 
 type AnyCard jx.Raw
 
-// A failed attempt of a program to connect, in three sentences.
+// A failed attempt of a program to connect.
 // Ref: #/components/schemas/Attempt
 type Attempt struct {
 	ID string `json:"id"`
-	// How far it had come.
+	// The stage that the attempt had reached.
 	Stage string `json:"stage"`
-	// A word that stays the same.
+	// A stable identifier for programs.
 	Problem string `json:"problem"`
 	// The request of the program.
 	Asked string `json:"asked"`
@@ -1065,11 +1065,11 @@ type Attempt struct {
 	Mend string `json:"mend"`
 	// The program's own name; absent if the client is unknown.
 	ClientName OptString `json:"clientName"`
-	// How often it failed like this.
+	// The number of equal attempts.
 	Count   int    `json:"count"`
 	FirstAt string `json:"firstAt"`
 	LastAt  string `json:"lastAt"`
-	// Where the last one came from.
+	// The IP address of the last attempt.
 	Address OptString `json:"address"`
 	// The program's User-Agent.
 	Program OptString `json:"program"`
@@ -1220,7 +1220,7 @@ type AuditEvent struct {
 	// The actor: the id of a session, a key, a connection or the account, or `operator` for the command
 	// line.
 	Actor string `json:"actor"`
-	// Where the request came from; absent for commands.
+	// The IP address of the request. Absent for commands, and for actions of another user.
 	Address OptString   `json:"address"`
 	Detail  AuditDetail `json:"detail"`
 }
@@ -1318,7 +1318,7 @@ func (s *AuthenticatorAnswer) init() AuthenticatorAnswer {
 // The plans that can be bought. Absent without a payment provider.
 // Ref: #/components/schemas/Billing
 type Billing struct {
-	// Whether a plan can be bought now: nothing that is paid for runs.
+	// Whether a plan can be bought now. False during a paid subscription.
 	Checkout bool `json:"checkout"`
 	// Whether the account is known to the payment provider, so that there is a page with its subscription
 	// and invoices.
@@ -1521,7 +1521,7 @@ func (s *CallerCredentialScopesItem) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/CancelReply
 type CancelReply struct {
-	// False when nothing ran.
+	// False if no turn was running.
 	Cancelled bool `json:"cancelled"`
 }
 
@@ -1579,21 +1579,21 @@ type Card struct {
 	PublishedAt OptString `json:"publishedAt"`
 	Venue       OptString `json:"venue"`
 	Type        OptString `json:"type"`
-	// How often it was cited, when it was imported.
+	// The number of citations at the time of the import.
 	CitationCount OptInt `json:"citationCount"`
-	// Where it can be read freely.
+	// The address of a freely accessible copy.
 	OpenAccessUrl OptString `json:"openAccessUrl"`
-	// The part of the text that shows best why it matches.
+	// The part of the text that matches best.
 	Snippet string `json:"snippet"`
 	// The matched words in the snippet.
 	Highlights []Span `json:"highlights"`
-	// The page that the snippet is from, where the document has pages.
+	// The page of the snippet, if the document has pages.
 	Page       OptInt     `json:"page"`
 	Passage    OptPassage `json:"passage"`
 	Score      float64    `json:"score"`
 	SourceId   string     `json:"sourceId"`
 	DocumentId string     `json:"documentId"`
-	// The id that the document came with.
+	// The id of the document in its file, site or catalogue.
 	ExternalId string `json:"externalId"`
 }
 
@@ -1789,7 +1789,7 @@ func (s *Card) SetExternalId(val string) {
 
 // Ref: #/components/schemas/CeremonyReply
 type CeremonyReply struct {
-	// To be sent back with the answer.
+	// Sent back with the answer.
 	Ceremony string `json:"ceremony"`
 	// The input of `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`.
 	Options CeremonyReplyOptions `json:"options"`
@@ -1842,7 +1842,7 @@ func (s *Changed) SetChanged(val bool) {
 	s.Changed = val
 }
 
-// Whether what a sentence of the reply cites supports it.
+// Whether its citations support a sentence of the reply.
 // Ref: #/components/schemas/Check
 type Check struct {
 	// Where the sentence starts in the reply's text, in Unicode code points.
@@ -1967,9 +1967,9 @@ type Citation struct {
 	Quote string `json:"quote"`
 	// Where the quote starts in the document's text, in Unicode code points.
 	Start int `json:"start"`
-	// Where it ends; the end is not part of it.
+	// The end of the quote; exclusive.
 	End int `json:"end"`
-	// The page that it is on, where the document has pages.
+	// The page of the quote, if the document has pages.
 	Page OptInt `json:"page"`
 }
 
@@ -2367,19 +2367,19 @@ type Connection struct {
 	ID string `json:"id"`
 	// A key minted from a connect code, or an OAuth grant.
 	Kind ConnectionKind `json:"kind"`
-	// The user's word for it.
+	// The name given by the user.
 	Name string `json:"name"`
 	// The program's own name, which is not verified.
 	ClientName string                 `json:"clientName"`
 	Scopes     []ConnectionScopesItem `json:"scopes"`
-	// The only agents it may touch; empty means all.
+	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
-	// When it ends unless it is used; absent if it does not.
+	// When it expires if it is not used; absent if it does not expire.
 	ExpiresAt OptString `json:"expiresAt"`
-	// When it was last used, to the minute; absent if never.
+	// When it was last used, with a precision of one minute; absent if never.
 	LastUsedAt OptString `json:"lastUsedAt"`
-	// Where it was last used from.
+	// The IP address of its last use.
 	LastAddress OptString `json:"lastAddress"`
 	// The program's User-Agent.
 	LastProgram OptString `json:"lastProgram"`
@@ -2641,7 +2641,7 @@ type CredentialCap struct {
 	CredentialId string `json:"credentialId"`
 	// Millionths of a US dollar a month.
 	CapMicros int64 `json:"capMicros"`
-	// Used this month, with what is reserved.
+	// The spend of this month, including reservations.
 	UsedMicros int64 `json:"usedMicros"`
 	LeftMicros int64 `json:"leftMicros"`
 }
@@ -2705,7 +2705,7 @@ func (s *Deleted) SetDeleted(val bool) {
 type Document struct {
 	ID       string `json:"id"`
 	SourceId string `json:"sourceId"`
-	// The id that the document came with.
+	// The id of the document in its file, site or catalogue.
 	ExternalId string   `json:"externalId"`
 	Title      string   `json:"title"`
 	Authors    []string `json:"authors"`
@@ -2718,11 +2718,11 @@ type Document struct {
 	Type        OptString `json:"type"`
 	// The full text. Offsets count its Unicode code points.
 	Text string `json:"text"`
-	// How often it was cited, when it was imported.
+	// The number of citations at the time of the import.
 	CitationCount OptInt `json:"citationCount"`
-	// Where it can be read freely.
+	// The address of a freely accessible copy.
 	OpenAccessUrl OptString `json:"openAccessUrl"`
-	// The document's card, in every search, conversation and favourite.
+	// The id of the document's card, the same in every search, conversation and favourite.
 	CardId string `json:"cardId"`
 }
 
@@ -2896,9 +2896,9 @@ type Export struct {
 	ID string `json:"id"`
 	// `working` while in progress; `complete` when it can be downloaded; `failed` otherwise.
 	Status ExportStatus `json:"status"`
-	// How many documents, threads, memories and favourites are written.
+	// The number of exported documents, threads, memories and favourites.
 	Done int64 `json:"done"`
-	// How many there were in the beginning; 0 while that is not known.
+	// Their total number when the export started; 0 if not yet known.
 	Total int64 `json:"total"`
 	// The size of the file so far.
 	Bytes      int64     `json:"bytes"`
@@ -3222,7 +3222,7 @@ func (s *FavouriteSave) SetThreadId(val OptString) {
 // Ref: #/components/schemas/Feedback
 type Feedback struct {
 	Thumb FeedbackThumb `json:"thumb"`
-	// More, in the reader's words.
+	// A comment of the user.
 	Note      OptString `json:"note"`
 	UpdatedAt string    `json:"updatedAt"`
 }
@@ -3418,9 +3418,9 @@ type File struct {
 	Size int    `json:"size"`
 	// The number of documents in it.
 	Documents int `json:"documents"`
-	// How many of its records could not be read.
+	// The number of records that could not be read.
 	Skipped int `json:"skipped"`
-	// Why nothing could be read.
+	// The reason if the file could not be read.
 	Error     OptString `json:"error"`
 	CreatedAt string    `json:"createdAt"`
 	UpdatedAt string    `json:"updatedAt"`
@@ -3728,25 +3728,25 @@ func (s *GrantList) SetGrants(val []AgentGrant) {
 	s.Grants = val
 }
 
-// One filling of a source.
+// One import into a source.
 // Ref: #/components/schemas/Import
 type Import struct {
 	ID       string `json:"id"`
 	SourceId string `json:"sourceId"`
 	// `queued`, `running`, `complete`, `failed` or `cancelled`.
 	State string `json:"state"`
-	// How many files there are, and what became of them.
+	// The numbers of files.
 	Files ImportFiles `json:"files"`
-	// How much of them was read.
+	// The size of the files in bytes.
 	Bytes ImportBytes `json:"bytes"`
-	// The results of the documents.
+	// The numbers of documents.
 	Documents ImportDocuments `json:"documents"`
-	// How much could not be read. `errors` tells of the first 50.
+	// The number of files and records that could not be read. `errors` lists the first 50.
 	Failed int           `json:"failed"`
 	Errors []ImportError `json:"errors"`
 	// The file that is being read.
 	Current OptString `json:"current"`
-	// How long the rest will take, as far as is known.
+	// The estimated remaining time; absent if unknown.
 	EtaSeconds OptInt `json:"etaSeconds"`
 	CreatedAt  string `json:"createdAt"`
 	UpdatedAt  string `json:"updatedAt"`
@@ -3872,7 +3872,7 @@ func (s *Import) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
-// How much of them was read.
+// The size of the files in bytes.
 type ImportBytes struct {
 	Total int `json:"total"`
 	Done  int `json:"done"`
@@ -3898,7 +3898,7 @@ func (s *ImportBytes) SetDone(val int) {
 	s.Done = val
 }
 
-// The results of the documents.
+// The numbers of documents.
 type ImportDocuments struct {
 	Added     int `json:"added"`
 	Updated   int `json:"updated"`
@@ -3972,7 +3972,7 @@ func (s *ImportError) SetReason(val string) {
 	s.Reason = val
 }
 
-// How many files there are, and what became of them.
+// The numbers of files.
 type ImportFiles struct {
 	Total     int `json:"total"`
 	Done      int `json:"done"`
@@ -4228,17 +4228,17 @@ func (s *InvitationList) SetInvitations(val []Invitation) {
 type Key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// The end of the token, for telling keys apart.
+	// The last characters of the token, to tell keys apart.
 	Hint   string          `json:"hint"`
 	Scopes []KeyScopesItem `json:"scopes"`
-	// The only agents it may touch; empty means all.
+	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
-	// Absent if it never ends by itself.
+	// Absent if it does not expire.
 	ExpiresAt OptString `json:"expiresAt"`
-	// When it was last used, to the minute; absent if never.
+	// When it was last used, with a precision of one minute; absent if never.
 	LastUsedAt OptString `json:"lastUsedAt"`
-	// Where it was last used from.
+	// The IP address of its last use.
 	LastAddress OptString `json:"lastAddress"`
 	// The program's User-Agent.
 	LastProgram OptString `json:"lastProgram"`
@@ -4349,7 +4349,7 @@ type KeyCreate struct {
 	Name string `json:"name"`
 	// The scopes of the key; agents and manage when omitted. The caller needs each of them.
 	Scopes []KeyCreateScopesItem `json:"scopes"`
-	// The only agents it may touch, at most 100; all when omitted.
+	// The agents it may use, at most 100; all when omitted.
 	Agents []string `json:"agents"`
 	// When it expires. When omitted, it never expires, or together with the key that creates it.
 	ExpiresAt OptString `json:"expiresAt"`
@@ -4666,9 +4666,9 @@ func (s *ListTasksState) UnmarshalText(data []byte) error {
 type Memory struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	// Whether the agent remembers it (active), or would like to and waits for a yes (proposed).
+	// `active`, or `proposed` until the user confirms or dismisses it.
 	Status MemoryStatus `json:"status"`
-	// Whether it is always given to the agent, before other memories.
+	// Whether the agent always receives it, before other memories.
 	Pinned bool `json:"pinned"`
 	// The author of the memory: the user, the agent, or a program.
 	Origin MemoryOrigin `json:"origin"`
@@ -4774,7 +4774,7 @@ func (s *Memory) SetUpdatedAt(val string) {
 type MemoryChange struct {
 	// 1 to 4000 characters.
 	Text OptString `json:"text"`
-	// Whether to think of it first.
+	// Whether the agent always receives it, before other memories.
 	Pinned OptBool `json:"pinned"`
 }
 
@@ -4903,7 +4903,7 @@ func (s *MemoryReply) SetMemory(val Memory) {
 	s.Memory = val
 }
 
-// Whether the agent remembers it (active), or would like to and waits for a yes (proposed).
+// `active`, or `proposed` until the user confirms or dismisses it.
 type MemoryStatus string
 
 const (
@@ -5387,13 +5387,13 @@ func (s *NewConnectCode) SetExpiresAt(val string) {
 type NewKey struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// The end of the token, for telling keys apart.
+	// The last characters of the token, to tell keys apart.
 	Hint   string             `json:"hint"`
 	Scopes []NewKeyScopesItem `json:"scopes"`
-	// The only agents it may touch; empty means all.
+	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
-	// Absent if it never ends by itself.
+	// Absent if it does not expire.
 	ExpiresAt OptString `json:"expiresAt"`
 }
 
@@ -6991,7 +6991,7 @@ func (s *PasskeyChange) SetName(val string) {
 
 // Ref: #/components/schemas/PasskeyCreate
 type PasskeyCreate struct {
-	// As /api/account/passkeys/options gave it.
+	// The value returned by /api/account/passkeys/options.
 	Ceremony string              `json:"ceremony"`
 	Name     string              `json:"name"`
 	Answer   AuthenticatorAnswer `json:"answer"`
@@ -7030,7 +7030,7 @@ func (s *PasskeyCreate) SetAnswer(val AuthenticatorAnswer) {
 // Ref: #/components/schemas/PasskeyList
 type PasskeyList struct {
 	Passkeys []Passkey `json:"passkeys"`
-	// Whether browsers have passkeys at this installation's address.
+	// Whether browsers support passkeys at this installation's address.
 	Available bool `json:"available"`
 }
 
@@ -7094,7 +7094,7 @@ type Plan struct {
 	Models         []string `json:"models"`
 	SpendCapMicros OptInt64 `json:"spendCapMicros"`
 	TurnCapMicros  OptInt64 `json:"turnCapMicros"`
-	// Requests a second of all credentials of the account together.
+	// Requests per second, for all credentials of the account together.
 	RateLimit         OptInt64 `json:"rateLimit"`
 	RateBurst         OptInt64 `json:"rateBurst"`
 	StorageLimitBytes OptInt64 `json:"storageLimitBytes"`
@@ -7547,13 +7547,13 @@ func (s *PlanReply) SetPlan(val Plan) {
 type Problem struct {
 	// A link to the description of the code.
 	Type string `json:"type"`
-	// The status in words.
+	// The name of the HTTP status.
 	Title string `json:"title"`
 	// The HTTP status.
 	Status int `json:"status"`
 	// What went wrong, and what to do about it.
 	Detail string `json:"detail"`
-	// The stable word to switch on.
+	// A stable identifier for programs.
 	Code ProblemCode `json:"code"`
 	// The request's id; also in `X-Request-Id`.
 	RequestId string `json:"requestId"`
@@ -7631,7 +7631,7 @@ func (s *Problem) SetErrors(val []FieldProblem) {
 	s.Errors = val
 }
 
-// The stable word to switch on.
+// A stable identifier for programs.
 type ProblemCode string
 
 const (
@@ -7955,13 +7955,13 @@ type SearchReply struct {
 	Results []Card `json:"results"`
 	// The source that was searched.
 	SourceId string `json:"sourceId"`
-	// How many documents match well; absent with `facets: false`.
+	// The number of matching documents; absent with `facets: false`.
 	Total OptInt `json:"total"`
 	// How long the search took, in milliseconds.
 	TookMs float64 `json:"tookMs"`
 	// All matches counted by year, in order of years; absent with `facets: false`.
 	Years []YearCount `json:"years"`
-	// How many matches a year bound left out because they have no year.
+	// The number of matches excluded by a year bound because their year is unknown.
 	UndatedExcluded int       `json:"undatedExcluded"`
 	Query           QueryInfo `json:"query"`
 	// Problems that make the reply incomplete; usually empty.
@@ -8052,7 +8052,7 @@ func (s *SearchReply) SetWarnings(val []SearchWarning) {
 type SearchRequest struct {
 	// The search text; 1 to 2000 characters after trimming.
 	Query string `json:"query"`
-	// Number of results wanted, 10 when omitted.
+	// The maximum number of results, 10 when omitted.
 	NumResults OptInt `json:"numResults"`
 	// One of the agent's sources; when omitted, its default.
 	SourceId OptString `json:"sourceId"`
@@ -8144,9 +8144,9 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 type SearchWarning struct {
 	// The affected source; absent if the warning concerns the whole search.
 	SourceId OptString `json:"sourceId"`
-	// A stable word to switch on.
+	// A stable identifier for programs.
 	Code string `json:"code"`
-	// A sentence for people.
+	// A message for the user.
 	Detail string `json:"detail"`
 }
 
@@ -8185,14 +8185,14 @@ type Session struct {
 	ID string `json:"id"`
 	// Whether it is the credential of this request.
 	Current bool `json:"current"`
-	// Where it was made.
+	// The IP address that created it.
 	Address OptString `json:"address"`
 	// The browser's User-Agent.
 	Program   OptString `json:"program"`
 	CreatedAt string    `json:"createdAt"`
-	// When the user last proved who they are.
+	// When the user last confirmed their identity.
 	AuthenticatedAt string `json:"authenticatedAt"`
-	// When it was last used, to five minutes.
+	// When it was last used, with a precision of five minutes.
 	SeenAt    string `json:"seenAt"`
 	ExpiresAt string `json:"expiresAt"`
 }
@@ -8302,12 +8302,12 @@ type Source struct {
 	Kind string `json:"kind"`
 	// Whether it is searched when no source is named.
 	Default bool `json:"default"`
-	// How many documents it has; of a live kind, those that were opened, cited or saved.
+	// The number of documents. For a live kind, only documents that were opened, cited or saved count.
 	Documents int `json:"documents"`
-	// How many of them can be found by now.
+	// The number of indexed documents.
 	Indexed int          `json:"indexed"`
 	Status  SourceStatus `json:"status"`
-	// ISO 639-1; empty while it is not known.
+	// ISO 639-1; empty if unknown.
 	Language string         `json:"language"`
 	Settings SourceSettings `json:"settings"`
 	// Whether a secret for the current settings is stored. The secret itself is never returned.
@@ -8547,7 +8547,7 @@ type SourceCreate struct {
 	Name string `json:"name"`
 	// The kind of source; see `SourceSettings`. `upload` when omitted.
 	Kind OptString `json:"kind"`
-	// ISO 639-1; guessed at the first import when omitted.
+	// ISO 639-1; detected at the first import when omitted.
 	Language OptString `json:"language"`
 	// Make it the default.
 	Default  OptBool           `json:"default"`
@@ -8662,26 +8662,26 @@ func (s *SourceReply) SetWarnings(val []SourceWarning) {
 //
 //	kind              | searches                               | `settings`                                                             | `secret`
 //	------------------+----------------------------------------+------------------------------------------------------------------------+----------------------------------------------------------
-//	`upload`          | files that are sent to it              | –                                                                    | –
+//	`upload`          | uploaded files                         | –                                                                    | –
 //	`folder`          | a folder on the server                 | `path`, `syncMinutes`                                                  | –
 //	`web`             | pages                                  | `urls`, `syncMinutes`                                                  | –
 //	`feed`            | an RSS or Atom feed                    | `url`, `syncMinutes`                                                   | –
 //	`s3`              | a bucket                               | `bucket`, `prefix`, `region`, `endpoint`, `accessKeyId`, `syncMinutes` | the secret of the access key, unless the bucket is public
-//	`openalex`        | OpenAlex, live                         | –                                                                    | a key, if you have one
+//	`openalex`        | OpenAlex, live                         | –                                                                    | a key, optional
 //	`crossref`        | Crossref, live                         | –                                                                    | –
 //	`arxiv`           | arXiv, live                            | –                                                                    | –
-//	`semanticscholar` | Semantic Scholar, live                 | –                                                                    | a key, if you have one
-//	`pubmed`          | PubMed, live                           | –                                                                    | a key, if you have one
+//	`semanticscholar` | Semantic Scholar, live                 | –                                                                    | a key, optional
+//	`pubmed`          | PubMed, live                           | –                                                                    | a key, optional
 //	`europepmc`       | Europe PMC, live                       | –                                                                    | –
-//	`core`            | CORE, live                             | –                                                                    | a key, needed
+//	`core`            | CORE, live                             | –                                                                    | a key, required
 //	`wikipedia`       | Wikipedia, live                        | `language`                                                             | –
-//	`searxng`         | the web through a SearXNG server, live | `url`, needed; `language`                                              | –
-//	`brave`           | the web through Brave, live and paid   | –                                                                    | a key, needed
-//	`tavily`          | the web through Tavily, live and paid  | –                                                                    | a key, needed
-//	`exa`             | the web through Exa, live and paid     | –                                                                    | a key, needed
-//	`mcp`             | another MCP server, live               | `url`, needed; `tool`                                                  | a bearer token, if the server wants one
+//	`searxng`         | the web through a SearXNG server, live | `url`, required; `language`                                            | –
+//	`brave`           | the web through Brave, live and paid   | –                                                                    | a key, required
+//	`tavily`          | the web through Tavily, live and paid  | –                                                                    | a key, required
+//	`exa`             | the web through Exa, live and paid     | –                                                                    | a key, required
+//	`mcp`             | another MCP server, live               | `url`, required; `tool`                                                | a bearer token, if the server requires one
 //
-// A live kind is asked whenever somebody searches, and takes no setting but its own.
+// Live kinds are queried at search time. They have no `syncMinutes`.
 // Ref: #/components/schemas/SourceSettings
 type SourceSettings struct {
 	// The folder on the server (kind `folder`).
@@ -8694,19 +8694,19 @@ type SourceSettings struct {
 	Bucket OptString `json:"bucket"`
 	// The prefix of the object keys to import (kind `s3`); all objects when omitted.
 	Prefix OptString `json:"prefix"`
-	// Where the bucket is (kind `s3`); us-east-1 when omitted.
+	// The region of the bucket (kind `s3`); us-east-1 when omitted.
 	Region OptString `json:"region"`
-	// The address of a store that is not Amazon's (kind `s3`).
+	// The address of an S3-compatible store other than Amazon's (kind `s3`).
 	Endpoint OptString `json:"endpoint"`
 	// The id of the access key whose secret is the source's `secret` (kind `s3`). A public bucket needs
 	// neither.
 	AccessKeyId OptString `json:"accessKeyId"`
-	// The code of the encyclopaedia's language (kind `wikipedia`; `en` when omitted), or of the pages to
-	// find (kind `searxng`; any when omitted).
+	// The language edition (kind `wikipedia`; `en` when omitted), or the language of the pages (kind
+	// `searxng`; any when omitted).
 	Language OptString `json:"language"`
 	// The search tool of the server (kind `mcp`); detected when omitted.
 	Tool OptString `json:"tool"`
-	// How often it is brought up to date; 0, or 5 and more.
+	// The interval of automatic syncs in minutes, at least 5; 0 disables them.
 	SyncMinutes OptInt `json:"syncMinutes"`
 }
 
@@ -8892,7 +8892,7 @@ func (s *SourceWarning) SetDetail(val string) {
 	s.Detail = val
 }
 
-// A part of a text, in Unicode code points; the end is not part of it.
+// A range of a text in Unicode code points; the end is exclusive.
 // Ref: #/components/schemas/Span
 type Span struct {
 	Start int `json:"start"`
@@ -8921,7 +8921,7 @@ func (s *Span) SetEnd(val int) {
 
 // Ref: #/components/schemas/Spend
 type Spend struct {
-	// Used this month, with what is reserved.
+	// The spend of this month, including reservations.
 	UsedMicros int64 `json:"usedMicros"`
 	// Absent without a cap.
 	CapMicros OptInt64 `json:"capMicros"`
@@ -9114,7 +9114,7 @@ type StepUp struct {
 	Password OptString `json:"password"`
 	// Six digits of the app, or a recovery code.
 	Code OptString `json:"code"`
-	// As /api/account/step-up/options gave it.
+	// The value returned by /api/account/step-up/options.
 	Ceremony OptString              `json:"ceremony"`
 	Answer   OptAuthenticatorAnswer `json:"answer"`
 }
@@ -9221,9 +9221,9 @@ type Subscription struct {
 	StartsAt   string             `json:"startsAt"`
 	EndsAt     OptString          `json:"endsAt"`
 	GraceUntil OptString          `json:"graceUntil"`
-	// It will not be renewed.
+	// Whether it ends with its period instead of renewing.
 	CancelAtEnd bool `json:"cancelAtEnd"`
-	// Whether it gives the plan now.
+	// Whether the subscription currently provides the plan.
 	Live   bool               `json:"live"`
 	Source SubscriptionSource `json:"source"`
 }
@@ -9311,11 +9311,11 @@ func (s *Subscription) SetSource(val SubscriptionSource) {
 // Ref: #/components/schemas/SubscriptionChange
 type SubscriptionChange struct {
 	Plan string `json:"plan"`
-	// Without it now.
+	// Now when omitted.
 	StartsAt OptString `json:"startsAt"`
-	// Without it the subscription goes on.
+	// Unlimited when omitted.
 	EndsAt OptString `json:"endsAt"`
-	// For how long it is served after its end.
+	// The grace period after its end.
 	GraceDays   OptInt  `json:"graceDays"`
 	Trial       OptBool `json:"trial"`
 	CancelAtEnd OptBool `json:"cancelAtEnd"`
@@ -9564,14 +9564,14 @@ func (s *SystemDatabase) SetBytes(val int64) {
 	s.Bytes = val
 }
 
-// The search index of the server that answers.
+// The search index of the responding server.
 // Ref: #/components/schemas/SystemIndex
 type SystemIndex struct {
-	// Documents that searches find.
+	// The number of indexed documents.
 	Documents int `json:"documents"`
 	// The number of index files.
 	Segments int `json:"segments"`
-	// Size of these files.
+	// The size of these files.
 	Bytes int64 `json:"bytes"`
 	// Whether the index is being rebuilt; searches use the old index until then.
 	Rebuilding bool `json:"rebuilding"`
@@ -9656,12 +9656,12 @@ func (s *SystemNode) SetJoinedAt(val string) {
 
 // Ref: #/components/schemas/SystemReply
 type SystemReply struct {
-	// Of the server that answers.
+	// The version of the responding server.
 	Version string `json:"version"`
 	// When it started.
 	StartedAt string         `json:"startedAt"`
 	Database  SystemDatabase `json:"database"`
-	// The servers that run, this one among them.
+	// The running servers, including this one.
 	Nodes []SystemNode `json:"nodes"`
 	Index SystemIndex  `json:"index"`
 	Tasks SystemTasks  `json:"tasks"`
@@ -10175,7 +10175,7 @@ func (s *TotpReply) SetTotp(val TotpReplyTotp) {
 
 // The authenticator app.
 type TotpReplyTotp struct {
-	// Whether an app can be set up here.
+	// Whether this installation offers authenticator apps.
 	Offered bool `json:"offered"`
 	// When it was confirmed; absent without one.
 	Since             OptString `json:"since"`
@@ -10214,9 +10214,9 @@ func (s *TotpReplyTotp) SetRecoveryCodesLeft(val int) {
 
 // Ref: #/components/schemas/TotpSecret
 type TotpSecret struct {
-	// For typing, base32.
+	// The secret for manual entry, in base32.
 	Secret string `json:"secret"`
-	// For a QR code.
+	// The content of the QR code.
 	URI string `json:"uri"`
 }
 
@@ -10832,7 +10832,7 @@ func (s *UsageReplyBy) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/UsageRow
 type UsageRow struct {
-	// The day, or the id of the agent, credential, model or account. Empty for what belongs to none.
+	// The day, or the id of the agent, credential, model or account. Empty for usage without one.
 	Name  string `json:"name"`
 	Calls int64  `json:"calls"`
 	// Millionths of a US dollar.
@@ -10896,7 +10896,7 @@ func (s *UsageRow) SetReservedMicros(val int64) {
 // Ref: #/components/schemas/UsedMemory
 type UsedMemory struct {
 	ID string `json:"id"`
-	// As it was then.
+	// The text at the time of the reply.
 	Text string `json:"text"`
 }
 
@@ -11255,7 +11255,7 @@ type Webhook struct {
 	// The subscribed events.
 	Events    []WebhookEventsItem `json:"events"`
 	CreatedAt string              `json:"createdAt"`
-	// Since when nothing is sent, because the receiver answered with 410.
+	// When the webhook was disabled, because the receiver replied with 410.
 	DisabledAt   OptString          `json:"disabledAt"`
 	LastDelivery OptWebhookDelivery `json:"lastDelivery"`
 }
@@ -11404,13 +11404,13 @@ func (s *WebhookCreated) SetWebhook(val NewWebhook) {
 	s.Webhook = val
 }
 
-// The latest try to deliver something.
+// The latest delivery attempt.
 // Ref: #/components/schemas/WebhookDelivery
 type WebhookDelivery struct {
 	At string `json:"at"`
 	// The status of the receiver's response; absent if there was none.
 	Status OptInt `json:"status"`
-	// Why it was not delivered; absent when it was.
+	// Why it was not delivered; absent on success.
 	Error OptString `json:"error"`
 }
 
@@ -11502,7 +11502,7 @@ func (s *WebhookList) SetWebhooks(val []Webhook) {
 
 // Ref: #/components/schemas/WebhookTest
 type WebhookTest struct {
-	// Whether the receiver answered with 2xx.
+	// Whether the receiver replied with 2xx.
 	Delivered bool `json:"delivered"`
 	// The status of the receiver's response; absent if there was none.
 	Status OptInt `json:"status"`

@@ -10,7 +10,7 @@ import (
 type Handler interface {
 	// AcceptInvitation implements acceptInvitation operation.
 	//
-	// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+	// Needs a session, so that a program never accepts on behalf of a person; a key gets 403
 	// `session_required`. From the next request on the agent is visible to all credentials of the account
 	// that may see agents. The owner sees the name and e-mail address of the account.
 	//
@@ -59,8 +59,8 @@ type Handler interface {
 	BeginTotp(ctx context.Context) (*TotpSecret, error)
 	// CancelConnectCode implements cancelConnectCode operation.
 	//
-	// Needs a session, or a key with the scope `account`. One that a program has exchanged is 409
-	// `conflict`: revoke its connection.
+	// Needs a session, or a key with the scope `account`. A code that a program has exchanged gets 409
+	// `conflict`; revoke its connection instead.
 	//
 	// DELETE /api/account/connect-codes/{codeId}
 	CancelConnectCode(ctx context.Context, params CancelConnectCodeParams) (*Deleted, error)
@@ -79,8 +79,8 @@ type Handler interface {
 	CancelTask(ctx context.Context, params CancelTaskParams) (*CancelReply, error)
 	// CancelTurn implements cancelTurn operation.
 	//
-	// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
-	// for the turn is answered with 409 `turn_cancelled`.
+	// The text so far is stored as a message with the status `cancelled`. Requests that wait for the turn
+	// get 409 `turn_cancelled`.
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/cancel
 	CancelTurn(ctx context.Context, params CancelTurnParams) (*CancelReply, error)
@@ -240,7 +240,7 @@ type Handler interface {
 	DeleteAccount(ctx context.Context, req *AccountDeletion) (*Deleted, error)
 	// DeleteAgent implements deleteAgent operation.
 	//
-	// Its sources, documents, threads, memories and favourites go with it.
+	// Also deletes its sources, documents, threads, memories and favourites.
 	//
 	// DELETE /api/agents/{agentId}
 	DeleteAgent(ctx context.Context, params DeleteAgentParams) (*Deleted, error)
@@ -258,7 +258,8 @@ type Handler interface {
 	DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (*Deleted, error)
 	// DeleteFile implements deleteFile operation.
 	//
-	// Its documents go with it. In a source that is synced it comes back if it is still there.
+	// Also deletes its documents. The next sync imports the file again if it still exists in the folder,
+	// site or bucket.
 	//
 	// DELETE /api/agents/{agentId}/sources/{sourceId}/files/{fileId}
 	DeleteFile(ctx context.Context, params DeleteFileParams) (*Deleted, error)
@@ -272,8 +273,8 @@ type Handler interface {
 	DeleteGrant(ctx context.Context, params DeleteGrantParams) (*Deleted, error)
 	// DeleteKey implements deleteKey operation.
 	//
-	// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
-	// streams end within a second.
+	// Needs a session, or a key with the scope `account`. The next request with it fails, and its streams
+	// end within a second.
 	//
 	// DELETE /api/account/keys/{keyId}
 	DeleteKey(ctx context.Context, params DeleteKeyParams) (*Deleted, error)
@@ -299,7 +300,7 @@ type Handler interface {
 	DeleteSource(ctx context.Context, params DeleteSourceParams) (*Deleted, error)
 	// DeleteThread implements deleteThread operation.
 	//
-	// Its messages go with it. Favourites that came from it stay.
+	// Also deletes its messages. Favourites saved from the thread stay.
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}
 	DeleteThread(ctx context.Context, params DeleteThreadParams) (*Deleted, error)
@@ -334,8 +335,8 @@ type Handler interface {
 	EndOtherSessions(ctx context.Context) (*Deleted, error)
 	// EndSession implements endSession operation.
 	//
-	// Needs a session, or a key with the scope `account`. The very next request of that browser fails, and
-	// its streams end within a second.
+	// Needs a session, or a key with the scope `account`. The next request of that browser fails, and its
+	// streams end within a second.
 	//
 	// DELETE /api/account/sessions/{sessionId}
 	EndSession(ctx context.Context, params EndSessionParams) (*Deleted, error)
@@ -379,7 +380,7 @@ type Handler interface {
 	GetDocument(ctx context.Context, params GetDocumentParams) (*DocumentReply, error)
 	// GetExport implements getExport operation.
 	//
-	// Needs a session, or a key with the scope `account`. Without an export it is 404.
+	// Needs a session, or a key with the scope `account`. Without an export it returns 404.
 	//
 	// GET /api/account/export
 	GetExport(ctx context.Context) (*ExportReply, error)
@@ -425,7 +426,7 @@ type Handler interface {
 	// GetUser implements getUser operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-	// With what it has, but nothing of what is the user's own.
+	// Includes the plan, spend and storage, and no content of the user.
 	//
 	// GET /api/admin/users/{userId}
 	GetUser(ctx context.Context, params GetUserParams) (*UserReply, error)
@@ -449,8 +450,8 @@ type Handler interface {
 	ListAllAudit(ctx context.Context, params ListAllAuditParams) (*AllAuditList, error)
 	// ListAudit implements listAudit operation.
 	//
-	// Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the
-	// account. Entries are never changed or removed.
+	// Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
+	// and changes to the account. Entries are never changed or removed.
 	//
 	// GET /api/account/audit
 	ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error)
@@ -470,8 +471,8 @@ type Handler interface {
 	ListConnectionAttempts(ctx context.Context) (*AttemptList, error)
 	// ListConnections implements listConnections operation.
 	//
-	// Needs a session, or a key with the scope `account`. Keys minted from connect codes and OAuth grants,
-	// as long as they work.
+	// Needs a session, or a key with the scope `account`. Lists keys minted from connect codes, and OAuth
+	// grants, that are neither revoked nor expired.
 	//
 	// GET /api/account/connections
 	ListConnections(ctx context.Context, params ListConnectionsParams) (*ConnectionList, error)
@@ -504,7 +505,7 @@ type Handler interface {
 	ListGrants(ctx context.Context, params ListGrantsParams) (*GrantList, error)
 	// ListImports implements listImports operation.
 	//
-	// The latest 20, newest first, with what could not be read and why.
+	// The latest 20 imports, newest first, with the files that could not be read and the reasons.
 	//
 	// GET /api/agents/{agentId}/sources/{sourceId}/imports
 	ListImports(ctx context.Context, params ListImportsParams) (*ImportList, error)
@@ -518,15 +519,15 @@ type Handler interface {
 	ListInvitations(ctx context.Context) (*InvitationList, error)
 	// ListKeys implements listKeys operation.
 	//
-	// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
-	// programs are connections.
+	// Needs a session, or a key with the scope `account`. Revoked keys are not listed. Keys minted from
+	// connect codes are listed as connections.
 	//
 	// GET /api/account/keys
 	ListKeys(ctx context.Context, params ListKeysParams) (*KeyList, error)
 	// ListMemories implements listMemories operation.
 	//
-	// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
-	// a conversation and that wait for the user to confirm or dismiss them.
+	// The active memories, or with `status=proposed` the memories that the agent suggests, until the user
+	// confirms or dismisses them.
 	//
 	// GET /api/agents/{agentId}/memories
 	ListMemories(ctx context.Context, params ListMemoriesParams) (*MemoryList, error)
@@ -568,7 +569,7 @@ type Handler interface {
 	// ListTasks implements listTasks operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-	// Without what users wrote.
+	// Tasks are listed without their content.
 	//
 	// GET /api/admin/tasks
 	ListTasks(ctx context.Context, params ListTasksParams) (*TaskList, error)
@@ -631,7 +632,7 @@ type Handler interface {
 	PutSubscription(ctx context.Context, req *SubscriptionChange, params PutSubscriptionParams) (*UserReply, error)
 	// RemoveFeedback implements removeFeedback operation.
 	//
-	// Take feedback back.
+	// Remove feedback.
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 	RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (*Deleted, error)
@@ -677,8 +678,8 @@ type Handler interface {
 	RenewRecoveryCodes(ctx context.Context) (*RecoveryCodes, error)
 	// RevokeConnection implements revokeConnection operation.
 	//
-	// Needs a session, or a key with the scope `account`. The very next request of that program fails, and
-	// its streams end within a second.
+	// Needs a session, or a key with the scope `account`. The next request of that program fails, and its
+	// streams end within a second.
 	//
 	// DELETE /api/account/connections/{connectionId}
 	RevokeConnection(ctx context.Context, params RevokeConnectionParams) (*Deleted, error)
@@ -706,15 +707,15 @@ type Handler interface {
 	// 	`10.1145/362384.362685`                        | the document with this DOI first
 	//
 	// They combine: `author:codd "data banks" -network`. A query that is the whole title of a document
-	// finds that document first. What can't be read as one of these is taken as plain words; a query is
-	// never an error for how it is written.
+	// finds that document first. Anything else is read as plain words; no query is invalid because of its
+	// syntax.
 	//
 	// When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 	// instead, and `query.corrected` says so.
 	//
-	// A live source is asked as it is: the query goes to it word for word, and the order is its own.
-	// `total` and `years` then count the results that it returned. A result that nobody opens, cites or
-	// saves is forgotten after a week.
+	// A live source receives the query unchanged, and its results keep their order. `total` and `years`
+	// then count the results that it returned. A result that is not opened, cited or saved is deleted
+	// after a week.
 	//
 	// POST /api/agents/{agentId}/search
 	Search(ctx context.Context, req *SearchRequest, params SearchParams) (*SearchReply, error)

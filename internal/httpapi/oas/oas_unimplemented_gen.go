@@ -15,7 +15,7 @@ var _ Handler = UnimplementedHandler{}
 
 // AcceptInvitation implements acceptInvitation operation.
 //
-// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+// Needs a session, so that a program never accepts on behalf of a person; a key gets 403
 // `session_required`. From the next request on the agent is visible to all credentials of the account
 // that may see agents. The owner sees the name and e-mail address of the account.
 //
@@ -82,8 +82,8 @@ func (UnimplementedHandler) BeginTotp(ctx context.Context) (r *TotpSecret, _ err
 
 // CancelConnectCode implements cancelConnectCode operation.
 //
-// Needs a session, or a key with the scope `account`. One that a program has exchanged is 409
-// `conflict`: revoke its connection.
+// Needs a session, or a key with the scope `account`. A code that a program has exchanged gets 409
+// `conflict`; revoke its connection instead.
 //
 // DELETE /api/account/connect-codes/{codeId}
 func (UnimplementedHandler) CancelConnectCode(ctx context.Context, params CancelConnectCodeParams) (r *Deleted, _ error) {
@@ -111,8 +111,8 @@ func (UnimplementedHandler) CancelTask(ctx context.Context, params CancelTaskPar
 
 // CancelTurn implements cancelTurn operation.
 //
-// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
-// for the turn is answered with 409 `turn_cancelled`.
+// The text so far is stored as a message with the status `cancelled`. Requests that wait for the turn
+// get 409 `turn_cancelled`.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/cancel
 func (UnimplementedHandler) CancelTurn(ctx context.Context, params CancelTurnParams) (r *CancelReply, _ error) {
@@ -329,7 +329,7 @@ func (UnimplementedHandler) DeleteAccount(ctx context.Context, req *AccountDelet
 
 // DeleteAgent implements deleteAgent operation.
 //
-// Its sources, documents, threads, memories and favourites go with it.
+// Also deletes its sources, documents, threads, memories and favourites.
 //
 // DELETE /api/agents/{agentId}
 func (UnimplementedHandler) DeleteAgent(ctx context.Context, params DeleteAgentParams) (r *Deleted, _ error) {
@@ -356,7 +356,8 @@ func (UnimplementedHandler) DeleteFavourite(ctx context.Context, params DeleteFa
 
 // DeleteFile implements deleteFile operation.
 //
-// Its documents go with it. In a source that is synced it comes back if it is still there.
+// Also deletes its documents. The next sync imports the file again if it still exists in the folder,
+// site or bucket.
 //
 // DELETE /api/agents/{agentId}/sources/{sourceId}/files/{fileId}
 func (UnimplementedHandler) DeleteFile(ctx context.Context, params DeleteFileParams) (r *Deleted, _ error) {
@@ -376,8 +377,8 @@ func (UnimplementedHandler) DeleteGrant(ctx context.Context, params DeleteGrantP
 
 // DeleteKey implements deleteKey operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
-// streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request with it fails, and its streams
+// end within a second.
 //
 // DELETE /api/account/keys/{keyId}
 func (UnimplementedHandler) DeleteKey(ctx context.Context, params DeleteKeyParams) (r *Deleted, _ error) {
@@ -415,7 +416,7 @@ func (UnimplementedHandler) DeleteSource(ctx context.Context, params DeleteSourc
 
 // DeleteThread implements deleteThread operation.
 //
-// Its messages go with it. Favourites that came from it stay.
+// Also deletes its messages. Favourites saved from the thread stay.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}
 func (UnimplementedHandler) DeleteThread(ctx context.Context, params DeleteThreadParams) (r *Deleted, _ error) {
@@ -465,8 +466,8 @@ func (UnimplementedHandler) EndOtherSessions(ctx context.Context) (r *Deleted, _
 
 // EndSession implements endSession operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request of that browser fails, and
-// its streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request of that browser fails, and its
+// streams end within a second.
 //
 // DELETE /api/account/sessions/{sessionId}
 func (UnimplementedHandler) EndSession(ctx context.Context, params EndSessionParams) (r *Deleted, _ error) {
@@ -531,7 +532,7 @@ func (UnimplementedHandler) GetDocument(ctx context.Context, params GetDocumentP
 
 // GetExport implements getExport operation.
 //
-// Needs a session, or a key with the scope `account`. Without an export it is 404.
+// Needs a session, or a key with the scope `account`. Without an export it returns 404.
 //
 // GET /api/account/export
 func (UnimplementedHandler) GetExport(ctx context.Context) (r *ExportReply, _ error) {
@@ -598,7 +599,7 @@ func (UnimplementedHandler) GetUsage(ctx context.Context, params GetUsageParams)
 // GetUser implements getUser operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-// With what it has, but nothing of what is the user's own.
+// Includes the plan, spend and storage, and no content of the user.
 //
 // GET /api/admin/users/{userId}
 func (UnimplementedHandler) GetUser(ctx context.Context, params GetUserParams) (r *UserReply, _ error) {
@@ -634,8 +635,8 @@ func (UnimplementedHandler) ListAllAudit(ctx context.Context, params ListAllAudi
 
 // ListAudit implements listAudit operation.
 //
-// Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the
-// account. Entries are never changed or removed.
+// Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
+// and changes to the account. Entries are never changed or removed.
 //
 // GET /api/account/audit
 func (UnimplementedHandler) ListAudit(ctx context.Context, params ListAuditParams) (r *AuditList, _ error) {
@@ -664,8 +665,8 @@ func (UnimplementedHandler) ListConnectionAttempts(ctx context.Context) (r *Atte
 
 // ListConnections implements listConnections operation.
 //
-// Needs a session, or a key with the scope `account`. Keys minted from connect codes and OAuth grants,
-// as long as they work.
+// Needs a session, or a key with the scope `account`. Lists keys minted from connect codes, and OAuth
+// grants, that are neither revoked nor expired.
 //
 // GET /api/account/connections
 func (UnimplementedHandler) ListConnections(ctx context.Context, params ListConnectionsParams) (r *ConnectionList, _ error) {
@@ -713,7 +714,7 @@ func (UnimplementedHandler) ListGrants(ctx context.Context, params ListGrantsPar
 
 // ListImports implements listImports operation.
 //
-// The latest 20, newest first, with what could not be read and why.
+// The latest 20 imports, newest first, with the files that could not be read and the reasons.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/imports
 func (UnimplementedHandler) ListImports(ctx context.Context, params ListImportsParams) (r *ImportList, _ error) {
@@ -733,8 +734,8 @@ func (UnimplementedHandler) ListInvitations(ctx context.Context) (r *InvitationL
 
 // ListKeys implements listKeys operation.
 //
-// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
-// programs are connections.
+// Needs a session, or a key with the scope `account`. Revoked keys are not listed. Keys minted from
+// connect codes are listed as connections.
 //
 // GET /api/account/keys
 func (UnimplementedHandler) ListKeys(ctx context.Context, params ListKeysParams) (r *KeyList, _ error) {
@@ -743,8 +744,8 @@ func (UnimplementedHandler) ListKeys(ctx context.Context, params ListKeysParams)
 
 // ListMemories implements listMemories operation.
 //
-// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
-// a conversation and that wait for the user to confirm or dismiss them.
+// The active memories, or with `status=proposed` the memories that the agent suggests, until the user
+// confirms or dismisses them.
 //
 // GET /api/agents/{agentId}/memories
 func (UnimplementedHandler) ListMemories(ctx context.Context, params ListMemoriesParams) (r *MemoryList, _ error) {
@@ -804,7 +805,7 @@ func (UnimplementedHandler) ListSources(ctx context.Context, params ListSourcesP
 // ListTasks implements listTasks operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
-// Without what users wrote.
+// Tasks are listed without their content.
 //
 // GET /api/admin/tasks
 func (UnimplementedHandler) ListTasks(ctx context.Context, params ListTasksParams) (r *TaskList, _ error) {
@@ -891,7 +892,7 @@ func (UnimplementedHandler) PutSubscription(ctx context.Context, req *Subscripti
 
 // RemoveFeedback implements removeFeedback operation.
 //
-// Take feedback back.
+// Remove feedback.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (UnimplementedHandler) RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (r *Deleted, _ error) {
@@ -958,8 +959,8 @@ func (UnimplementedHandler) RenewRecoveryCodes(ctx context.Context) (r *Recovery
 
 // RevokeConnection implements revokeConnection operation.
 //
-// Needs a session, or a key with the scope `account`. The very next request of that program fails, and
-// its streams end within a second.
+// Needs a session, or a key with the scope `account`. The next request of that program fails, and its
+// streams end within a second.
 //
 // DELETE /api/account/connections/{connectionId}
 func (UnimplementedHandler) RevokeConnection(ctx context.Context, params RevokeConnectionParams) (r *Deleted, _ error) {
@@ -993,15 +994,15 @@ func (UnimplementedHandler) SaveFavourite(ctx context.Context, req *FavouriteSav
 //	`10.1145/362384.362685`                        | the document with this DOI first
 //
 // They combine: `author:codd "data banks" -network`. A query that is the whole title of a document
-// finds that document first. What can't be read as one of these is taken as plain words; a query is
-// never an error for how it is written.
+// finds that document first. Anything else is read as plain words; no query is invalid because of its
+// syntax.
 //
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
 //
-// A live source is asked as it is: the query goes to it word for word, and the order is its own.
-// `total` and `years` then count the results that it returned. A result that nobody opens, cites or
-// saves is forgotten after a week.
+// A live source receives the query unchanged, and its results keep their order. `total` and `years`
+// then count the results that it returned. A result that is not opened, cited or saved is deleted
+// after a week.
 //
 // POST /api/agents/{agentId}/search
 func (UnimplementedHandler) Search(ctx context.Context, req *SearchRequest, params SearchParams) (r *SearchReply, _ error) {

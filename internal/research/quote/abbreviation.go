@@ -12,11 +12,9 @@ import (
 
 // rules are the abbreviations of a language as sets; see language.Abbreviations.
 type rules struct {
-	never, numbered, either, openers map[string]bool
-	ordinals                         bool
+	never, titles, numbered, either, openers map[string]bool
+	ordinals                                 bool
 }
-
-var titles = sync.OnceValue(func() map[string]bool { return wordSet(language.Titles) })
 
 // rulesByCode holds the rules of each language, computed on first use.
 var rulesByCode = func() map[string]func() *rules {
@@ -25,8 +23,8 @@ var rulesByCode = func() map[string]func() *rules {
 		if a := l.Abbreviations; a != nil {
 			out[l.Code] = sync.OnceValue(func() *rules {
 				return &rules{
-					never: wordSet(a.Never), numbered: wordSet(a.Numbered), either: wordSet(a.Either),
-					openers: wordSet(a.Openers), ordinals: a.Ordinals,
+					never: wordSet(a.Never), titles: wordSet(a.Titles), numbered: wordSet(a.Numbered),
+					either: wordSet(a.Either), openers: wordSet(a.Openers), ordinals: a.Ordinals,
 				}
 			})
 		}
@@ -83,7 +81,7 @@ func (s *splitter) endsAfter(before []rune, next int) bool {
 	key := strings.ToLower(strings.Trim(string(before), "-'’"))
 	key = key[strings.LastIndexAny(key, "-'’")+1:]
 	switch {
-	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles()[key]):
+	case rules.never[key], rules.titles[key] && unicode.IsUpper(before[0]):
 		return false
 	case rules.numbered[key]:
 		// "The answer is no. He left."

@@ -64,7 +64,10 @@ func TestEachSentenceIsHeldToItsQuotes(t *testing.T) {
 		{"Six of them left [4].", Unsupported, NumberAbsent, "Six"},
 		{"Five of them left [4].", Supported, NoReason, ""},
 		{`They said that it was "useless and monstrous" [4].`, Supported, NoReason, ""},
-		{`They said “that it was 'useless and monstrous'” [4].`, Unsupported, WordsAbsent, "that it was 'useless and monstrous'"},
+		{
+			`They said “that it was 'useless and monstrous'” [4].`, Unsupported, WordsAbsent,
+			"that it was 'useless and monstrous'",
+		},
 		{`They said “critics said that it was” [4].`, Unsupported, WordsAbsent, "critics said that it was"},
 		{"1. It is tall [1].", Supported, NoReason, ""},
 		{"[1] says that it is 330 metres tall.", Supported, NoReason, ""},
@@ -113,7 +116,8 @@ func TestNestedMarksAreTakenOutToo(t *testing.T) {
 		t.Errorf("what is left is %q", got)
 	}
 	const depth = 20000
-	if got := Check(strings.Repeat("[9", depth)+strings.Repeat("]", depth), storedQuotes).Text; strings.Contains(got, "[") {
+	nested := strings.Repeat("[9", depth) + strings.Repeat("]", depth)
+	if got := Check(nested, storedQuotes).Text; strings.Contains(got, "[") {
 		t.Errorf("what is left is %.40q", got)
 	}
 }

@@ -40,7 +40,8 @@ func answer(t *testing.T, question string) Answer {
 func TestTheBestSentencesAreQuotedWordForWord(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]string{
-		"When was the Eiffel Tower finished?":          "The Eiffel Tower stands in Paris. It was finished in 1889 by the company of Gustave Eiffel.",
+		"When was the Eiffel Tower finished?": "The Eiffel Tower stands in Paris. It was finished in 1889 by the " +
+			"company of Gustave Eiffel.",
 		"How much krill does a blue whale eat a day?":  "A grown blue whale eats 4 tons of krill every day.",
 		"Who made the frame of the Statue of Liberty?": "The Statue of Liberty has an iron frame by Gustave Eiffel.",
 		"When was the Maria Pia bridge finished?":      "The Maria Pia bridge in Porto was finished in 1877.",
@@ -57,7 +58,8 @@ func TestQuoteHasItsOffsetsAndOrigin(t *testing.T) {
 	got := answer(t, "When was the Eiffel Tower finished?").Quotes[0]
 	want := Quote{
 		DocumentID: "tower", SourceID: "s1", Title: "The Eiffel Tower", Year: 2001, Page: 3,
-		Text: "The Eiffel Tower stands in Paris. It was finished in 1889 by the company of Gustave Eiffel.", Start: 100, End: 191,
+		Text: "The Eiffel Tower stands in Paris. It was finished in 1889 by the company of Gustave Eiffel.", Start: 100,
+		End: 191,
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -77,7 +79,10 @@ func TestSentenceThatRefersBackIsQuotedWithTheOneBefore(t *testing.T) {
 		texts = append(texts, quote.Text)
 	}
 	slices.Sort(texts)
-	want := []string{"Ada wrote programs. She published them in 1843 with long notes.", "She published notes in 1843 in a new paragraph, notes notes."}
+	want := []string{
+		"Ada wrote programs. She published them in 1843 with long notes.",
+		"She published notes in 1843 in a new paragraph, notes notes.",
+	}
 	if !slices.Equal(texts, want) {
 		t.Errorf("quotes are %q, want %q", texts, want)
 	}
@@ -118,7 +123,9 @@ func TestQuestionsWithoutWordsAndSearchesWithoutPassagesFindNothing(t *testing.T
 	if got.Outcome != Nothing || !slices.Equal(got.Unmatched, []string{"tower", "finished"}) {
 		t.Errorf("without passages: %+v", got)
 	}
-	if got := e.Answer(e.Ask("tower", Talk{}, nil), []Passage{{DocumentID: "x"}, {DocumentID: "y", Text: "###\n\n---"}}, nil); got.Outcome != Nothing {
+	if got := e.Answer(
+		e.Ask("tower", Talk{}, nil), []Passage{{DocumentID: "x"}, {DocumentID: "y", Text: "###\n\n---"}}, nil,
+	); got.Outcome != Nothing {
 		t.Errorf("of empty passages: %+v", got)
 	}
 }
@@ -160,9 +167,12 @@ func TestTheSameSentenceIsQuotedOnce(t *testing.T) {
 func TestNeighboursBecomeOneQuote(t *testing.T) {
 	t.Parallel()
 	e := New("en")
-	passages := []Passage{{DocumentID: "a", Text: "Salmon spawn in the river in spring. In spring salmon leave the wide sea. Bears wait."}}
+	passages := []Passage{
+		{DocumentID: "a", Text: "Salmon spawn in the river in spring. In spring salmon leave the wide sea. Bears wait."},
+	}
 	got := e.Answer(e.Ask("When do salmon spawn in spring?", Talk{}, nil), passages, nil)
-	if len(got.Quotes) != 1 || got.Quotes[0].Text != "Salmon spawn in the river in spring. In spring salmon leave the wide sea." {
+	if len(got.Quotes) != 1 || got.Quotes[0].Text != "Salmon spawn in the river in spring. In spring salmon leave the "+
+		"wide sea." {
 		t.Errorf("the quotes are %+v", got.Quotes)
 	}
 }
@@ -170,7 +180,9 @@ func TestNeighboursBecomeOneQuote(t *testing.T) {
 func TestHeadingsAreNotQuotedAndItemsLoseTheirMarks(t *testing.T) {
 	t.Parallel()
 	e := New("en")
-	passages := []Passage{{DocumentID: "a", Text: "# Why salmon swim up the river\n\n- They swim up the river to spawn\n- They rest"}}
+	passages := []Passage{
+		{DocumentID: "a", Text: "# Why salmon swim up the river\n\n- They swim up the river to spawn\n- They rest"},
+	}
 	got := e.Answer(e.Ask("Why do salmon swim up the river?", Talk{}, nil), passages, nil)
 	if len(got.Quotes) == 0 || got.Quotes[0].Text != "They swim up the river to spawn" {
 		t.Errorf("the quotes are %+v", got.Quotes)
@@ -198,9 +210,19 @@ func TestOtherScriptsAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ language, question, text, want string }{
 		{"zh", "埃菲尔铁塔是什么时候建成的？", "埃菲尔铁塔位于巴黎。埃菲尔铁塔于1889年建成。许多人喜欢它。", "埃菲尔铁塔于1889年建成。"},
-		{"ru", "Когда была построена башня?", "Башня стоит в Париже. Башня была построена в 1889 году. Её любят.", "Башня была построена в 1889 году."},
-		{"de", "Wann wurde der Turm gebaut?", "Der Turm steht in Paris. Der Turm wurde z. B. Ende des 19. Jahrhunderts gebaut.", "Der Turm wurde z. B. Ende des 19. Jahrhunderts gebaut."},
-		{"fr", "Quand la tour fut-elle construite ?", "La tour est à Paris. La tour fut construite en 1889.", "La tour fut construite en 1889."},
+		{
+			"ru", "Когда была построена башня?", "Башня стоит в Париже. Башня была построена в 1889 году. Её любят.",
+			"Башня была построена в 1889 году.",
+		},
+		{
+			"de", "Wann wurde der Turm gebaut?",
+			"Der Turm steht in Paris. Der Turm wurde z. B. Ende des 19. Jahrhunderts gebaut.",
+			"Der Turm wurde z. B. Ende des 19. Jahrhunderts gebaut.",
+		},
+		{
+			"fr", "Quand la tour fut-elle construite ?", "La tour est à Paris. La tour fut construite en 1889.",
+			"La tour fut construite en 1889.",
+		},
 	} {
 		e := New(test.language)
 		passages := []Passage{{DocumentID: "a", Text: test.text}, {DocumentID: "b", Text: "Something else. 別の話。"}}
@@ -217,7 +239,8 @@ func TestOtherScriptsAreAnswered(t *testing.T) {
 func TestEveryQuoteIsTheTextAtItsPlace(t *testing.T) {
 	t.Parallel()
 	words := []string{
-		"salmon", "River", "swim", "1889", "He", "It", "spawn.", "Dr.", "(see", "p. 4)", "“so.”", "\n\n", "# Up", "- item", "川。", "e\u0301",
+		"salmon", "River", "swim", "1889", "He", "It", "spawn.", "Dr.", "(see", "p. 4)", "“so.”", "\n\n", "# Up", "- item",
+		"川。", "e\u0301",
 		"\xff", "🇩🇪", "because", "the",
 	}
 	rapid.Check(t, func(t *rapid.T) {

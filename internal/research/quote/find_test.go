@@ -107,8 +107,10 @@ func TestATextIsReadOnceForManyQuotes(t *testing.T) {
 
 // words is the vocabulary of random texts: no two are similar, so that a quote has one position.
 var words = []string{
-	"alpha", "Bravo", "well-known", "café", "ﬁnal", "naïve", "42", "3.14", "1,500", "don't", "CO₂", "state-of-the-art", "“quoted”",
-	"‘single’", "Straße", "данные", "एक", "end.", "(aside)", "U.S.", "x²", "–", "1990–2000", "per\u00adhaps", "…", "naïve;", "5%", "e\u0301tude",
+	"alpha", "Bravo", "well-known", "café", "ﬁnal", "naïve", "42", "3.14", "1,500", "don't", "CO₂", "state-of-the-art",
+	"“quoted”",
+	"‘single’", "Straße", "данные", "एक", "end.", "(aside)", "U.S.", "x²", "–", "1990–2000", "per\u00adhaps", "…",
+	"naïve;", "5%", "e\u0301tude",
 }
 
 // texts draws a text as its words and the white space between them.

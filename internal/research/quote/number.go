@@ -77,7 +77,8 @@ func (r *numberReader) word() {
 // number reads a number with its suffix and unit.
 func (r *numberReader) number() {
 	from := r.at
-	negative := (r.peek(-1) == '-' || r.peek(-1) == '−') && !unicode.IsLetter(r.peek(-2)) && !unicode.IsDigit(r.peek(-2)) &&
+	negative := (r.peek(-1) == '-' || r.peek(-1) == '−') && !unicode.IsLetter(r.peek(-2)) &&
+		!unicode.IsDigit(r.peek(-2)) &&
 		r.peek(-2) != ')' && r.peek(-2) != '%'
 	for unicode.IsDigit(r.peek(0)) ||
 		isSeparator(r.peek(0)) && unicode.IsDigit(r.peek(1)) && (r.peek(0) != ' ' || r.groupAfter(from)) {

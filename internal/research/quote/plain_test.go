@@ -63,7 +63,9 @@ func TestPlainKeepsTextAndRemovesLinks(t *testing.T) {
 
 func TestPlainStaysFastOnHostileTexts(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"[", "![", "<a ", "[a](", "<!--", "`", "\\", "<script>", "[x]![](e)", "&#58;", "](", "<<b>"} {
+	for _, part := range []string{
+		"[", "![", "<a ", "[a](", "<!--", "`", "\\", "<script>", "[x]![](e)", "&#58;", "](", "<<b>",
+	} {
 		hostile := strings.Repeat(part, 20000)
 		checkPlain(t, part, Plain(strings.Repeat(part, 50), nil))
 		began := time.Now()
@@ -77,8 +79,10 @@ func FuzzPlainLeavesNothingThatLeadsElsewhere(f *testing.F) {
 	for _, seed := range []string{
 		"[a](b) ![c](d) <e> https://f.test <http://g.test> `<h>` [i][j]\n[j]: k",
 		"`` ` `` <img src=x> ` ", "\\`x`\n`<img>`", "foo ` bar\nbaz `<img src=x>` qux", "| `x | <img src=e> | y` |\n|-|-|-|",
-		"[a `]` b](evil) ``", "<div\n`<img>`", "[a\n](b)", "![a][b]\n\n[b]:\nhttp://x.test", "www.a.test ftp://b.test MAILTO:c@d.test",
-		"[x](<y>) [x](y 'z') [x]( y )", "<a href=\"`\">`<b>`", "[https://a.test](https://example.org/paper?id=1)", "http://\x00a", "[^1]: x\n[^1]",
+		"[a `]` b](evil) ``", "<div\n`<img>`", "[a\n](b)", "![a][b]\n\n[b]:\nhttp://x.test", "www.a.test ftp://b.test " +
+			"MAILTO:c@d.test",
+		"[x](<y>) [x](y 'z') [x]( y )", "<a href=\"`\">`<b>`", "[https://a.test](https://example.org/paper?id=1)",
+		"http://\x00a", "[^1]: x\n[^1]",
 		"~~~\n<b>\n~~~", "- [a]: http://b.test\n> [c]: <d>", "&#x68;ttp://a.test", "[a]\\(b) \\[a](b) [a\\](b)",
 	} {
 		f.Add(seed)
@@ -91,7 +95,9 @@ func FuzzPlainLeavesNothingThatLeadsElsewhere(f *testing.F) {
 // checkPlain parses a text as Markdown and fails if it contains a link or image.
 func checkPlain(t *testing.T, markdown, plain string) {
 	t.Helper()
-	reader := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote), goldmark.WithParserOptions(parser.WithAttribute()))
+	reader := goldmark.New(
+		goldmark.WithExtensions(extension.GFM, extension.Footnote), goldmark.WithParserOptions(parser.WithAttribute()),
+	)
 	source := []byte(plain)
 	document := reader.Parser().Parse(text.NewReader(source))
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -140,18 +140,10 @@ const (
 
 // kindOf determines by its words what a question asks for.
 func (v *vocabulary) kindOf(question string) kind {
-	var folded strings.Builder
-	folded.WriteByte(' ')
-	for w := range v.analyser.Words(question) {
-		if w.Unspaced {
-			continue
-		}
-		folded.Write(w.Folded)
-		folded.WriteByte(' ')
-	}
+	folded := foldWords(v.analyser, question)
 	for _, asking := range v.questions {
 		for _, phrase := range asking.phrases {
-			if strings.Contains(folded.String(), " "+phrase+" ") {
+			if strings.Contains(folded, phrase) {
 				return asking.kind
 			}
 		}
@@ -164,6 +156,20 @@ func (v *vocabulary) kindOf(question string) kind {
 		}
 	}
 	return anything
+}
+
+// foldWords returns the words of a text in folded form, with a space before, between and after them. Characters of
+// scripts without spaces are left out.
+func foldWords(a *analysis.Analyser, text string) string {
+	var folded strings.Builder
+	folded.WriteByte(' ')
+	for w := range a.Words(text) {
+		if !w.Unspaced {
+			folded.Write(w.Folded)
+			folded.WriteByte(' ')
+		}
+	}
+	return folded.String()
 }
 
 // hasKind reports whether the tokens of a sentence include something of the kind that is not a word of the question, as

@@ -29,19 +29,34 @@ func TestOfEqualSentencesTheBetterFittingComesFirst(t *testing.T) {
 	t.Parallel()
 	// The second text is always the better one; without a difference the first would come first.
 	for name, test := range map[string]struct{ question, worse, better string }{
-		"a date is asked for":      {"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in 1912 there."},
-		"a month is a date":        {"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in April there."},
-		"a number is asked for":    {"How many ships sank?", "Ships sank for want of luck.", "Ships sank, seven of them then."},
-		"a name is asked for":      {"Who sank the ship?", "The ship sank by a torpedo.", "The ship sank by Captain Nemo."},
-		"a reason is asked for":    {"Why did the ship sink?", "The ship did sink at dawn.", "The ship did sink because of ice."},
-		"the year of the question": {"When in 1912 did the ship sink?", "The ship sank in 1912 in water.", "The ship sank in 1912 in April."},
-		"the title has the word":   {"When did the Titanic sink?", "Boats|They sink in 1912.", "Titanic|They sink in 1912."},
-		"the sentence before":      {"Did the whale sink the ship?", "Ice came. A ship sank.", "A whale came. A ship sank."},
-		"prose before code":        {"Does the ship sink?", "```\nship sink\n```", "The ship sink."},
-		"related words":            {"Who defended the fort?", "The fort had a cook.", "The fort had a defense."},
-		"fewer other words":        {"Does the ship sink?", "The ship sink with many others whose names nobody knows today or ever knew.", "The ship sink."},
-		"more of the words":        {"Does the big ship sink?", "The ship sink.", "The big ship sink."},
-		"rarer words":              {"Does the ship or raft sink?", "The ship did sink. A ship. One ship.", "The raft did sink. A ship. One ship."},
+		"a date is asked for": {
+			"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in 1912 there.",
+		},
+		"a month is a date": {
+			"When did the ship sink?", "The ship did sink in deep water.", "The ship did sink in April there.",
+		},
+		"a number is asked for": {
+			"How many ships sank?", "Ships sank for want of luck.", "Ships sank, seven of them then.",
+		},
+		"a name is asked for": {"Who sank the ship?", "The ship sank by a torpedo.", "The ship sank by Captain Nemo."},
+		"a reason is asked for": {
+			"Why did the ship sink?", "The ship did sink at dawn.", "The ship did sink because of ice.",
+		},
+		"the year of the question": {
+			"When in 1912 did the ship sink?", "The ship sank in 1912 in water.", "The ship sank in 1912 in April.",
+		},
+		"the title has the word": {"When did the Titanic sink?", "Boats|They sink in 1912.", "Titanic|They sink in 1912."},
+		"the sentence before":    {"Did the whale sink the ship?", "Ice came. A ship sank.", "A whale came. A ship sank."},
+		"prose before code":      {"Does the ship sink?", "```\nship sink\n```", "The ship sink."},
+		"related words":          {"Who defended the fort?", "The fort had a cook.", "The fort had a defense."},
+		"fewer other words": {
+			"Does the ship sink?", "The ship sink with many others whose names nobody knows today or ever knew.",
+			"The ship sink.",
+		},
+		"more of the words": {"Does the big ship sink?", "The ship sink.", "The big ship sink."},
+		"rarer words": {
+			"Does the ship or raft sink?", "The ship did sink. A ship. One ship.", "The raft did sink. A ship. One ship.",
+		},
 	} {
 		if got := firstOf(t, test.question, test.worse, test.better); got != 1 {
 			t.Errorf("%s: %q comes before %q", name, test.worse, test.better)
@@ -53,7 +68,9 @@ func TestSentenceThatRefersBackInheritsMore(t *testing.T) {
 	t.Parallel()
 	e := New("en")
 	scores := func(opening string) float64 {
-		passages := []Passage{{DocumentID: "a", Text: "The whale came. " + opening + " sank a ship."}, {DocumentID: "b", Text: "Nothing."}}
+		passages := []Passage{
+			{DocumentID: "a", Text: "The whale came. " + opening + " sank a ship."}, {DocumentID: "b", Text: "Nothing."},
+		}
 		for _, r := range e.Rank(e.Ask("Which whale sank ships?", Talk{}, nil), passages, nil) {
 			if r.Start > 0 {
 				return r.Score
@@ -150,7 +167,9 @@ func TestPassagesThatOverlapAreQuotedOnce(t *testing.T) {
 	t.Parallel()
 	const text = "The white whale sank. The ships sank in the deep, says the white log of the whale."
 	e := New("en")
-	passages := []Passage{{DocumentID: "a", Text: text}, {DocumentID: "a", Text: text[36:], Start: 36}, {DocumentID: "b", Text: "No."}}
+	passages := []Passage{
+		{DocumentID: "a", Text: text}, {DocumentID: "a", Text: text[36:], Start: 36}, {DocumentID: "b", Text: "No."},
+	}
 	got := e.Answer(e.Ask("Which white whale sank ships?", Talk{}, nil), passages, nil)
 	for i, quote := range got.Quotes {
 		for _, other := range got.Quotes[:i] {

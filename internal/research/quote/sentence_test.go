@@ -101,7 +101,8 @@ func TestLinesThatAreBlocksAreNotJoined(t *testing.T) {
 		"Under\n|=====\n\n|Text",
 		"| a | b |\n||---|---|\n|| 1 | 2 |\n|After",
 		"Before\n|```\n|x = 1. Y = 2\n|```\n|After. |Yes",
-		"1 Introduction\n|Networks are many.\n|ABSTRACT\n|We show it.\n|Related Work and Outlook\n|We cite what others did long before us, and say so in many words.",
+		"1 Introduction\n|Networks are many.\n|ABSTRACT\n|We show it.\n|Related Work and Outlook\n" +
+			"|We cite what others did long before us, and say so in many words.",
 		"We met Barack\nObama there",
 		"No Stop Here\nbut it goes on",
 	} {
@@ -204,7 +205,8 @@ func checkCover(t *testing.T, text string, sentences []Sentence) {
 		gap(s.Start)
 		for _, i := range []int{s.Start, s.End} {
 			// A combining mark at the start of a line has no base character.
-			if i > 0 && i < len(runes) && !isLineEnd(runes[i-1]) && !isLineEnd(runes[i]) && !analysis.BetweenCharacters(runes[i-1], runes[i]) {
+			if i > 0 && i < len(runes) && !isLineEnd(runes[i-1]) && !isLineEnd(runes[i]) &&
+				!analysis.BetweenCharacters(runes[i-1], runes[i]) {
 				t.Fatalf("%q: %+v cuts %q from %q", text, s, runes[i-1], runes[i])
 			}
 		}

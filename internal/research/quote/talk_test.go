@@ -106,7 +106,10 @@ func TestFollowUpsAskForWhatOtherSourcesNameToo(t *testing.T) {
 	ask := func(passages ...Passage) []string {
 		return e.Answer(e.Ask("When was the Eiffel Tower in Paris finished?", Talk{}, nil), passages, nil).FollowUps
 	}
-	tower := Passage{DocumentID: "a", Text: "The Eiffel Tower in Paris was finished in 1889 by Maurice Koechlin of the SNCF with Émile Nouguier."}
+	tower := Passage{
+		DocumentID: "a",
+		Text:       "The Eiffel Tower in Paris was finished in 1889 by Maurice Koechlin of the SNCF with Émile Nouguier.",
+	}
 	other := Passage{DocumentID: "b", Text: "Maurice Koechlin was born in Buhl. He knew the SNCF well."}
 	again := Passage{DocumentID: "a", Text: "Émile Nouguier was here.", Start: 500}
 	want := []string{"What else do the sources say about Maurice Koechlin?", "What else do the sources say about SNCF?"}

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// asking is the question phrases for one kind of answer.
+// asking is the question phrases for one kind of answer, as foldWords returns them.
 type asking struct {
 	kind    kind
 	phrases []string
@@ -30,6 +30,11 @@ func newVocabulary(a *analysis.Analyser) *vocabulary {
 		w = *known
 	}
 	v := &vocabulary{analyser: a, openers: wordSet(w.Subjects), pronouns: wordSet(w.Pronouns), questions: questionsOf(w)}
+	for _, asking := range v.questions {
+		for i, phrase := range asking.phrases {
+			asking.phrases[i] = foldWords(a, phrase)
+		}
+	}
 	v.fillers = make(map[string]bool)
 	for token := range a.Tokens(w.Fillers + " " + w.Pronouns) {
 		v.fillers[token.Term] = true

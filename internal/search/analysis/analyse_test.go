@@ -117,7 +117,8 @@ func TestWordsTooLongForLanguageAreNeitherStemmedNorKept(t *testing.T) {
 func TestEnglishTermsArePorter2(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"retrieval": "retriev", "queries": "queri", "generalizations": "general", "skies": "sky", "dying": "die", "news": "news",
+		"retrieval": "retriev", "queries": "queri", "generalizations": "general", "skies": "sky", "dying": "die",
+		"news":        "news",
 		"consistency": "consist", "oscillators": "oscil", "university": "univers", "data": "data", "relational": "relat",
 	} {
 		if got := terms(New("en"), word); !slices.Equal(got, []string{want}) {
@@ -130,7 +131,9 @@ func TestASurfaceIsTheShortestWordOfATerm(t *testing.T) {
 	t.Parallel()
 	a := New("en")
 	terms(a, "retrievals retrieval retrieving indexes index état")
-	for term, want := range map[string]string{"retriev": "retrieval", "index": "index", "etat": "etat", "unseen": "unseen"} {
+	for term, want := range map[string]string{
+		"retriev": "retrieval", "index": "index", "etat": "etat", "unseen": "unseen",
+	} {
 		if got := a.Surface(term); got != want {
 			t.Errorf("surface of %q is %q, want %q", term, got, want)
 		}
@@ -184,7 +187,8 @@ func terms(a *Analyser, text string) []string {
 
 func FuzzTokens(f *testing.F) {
 	for _, seed := range []string{
-		"", "What is BM25?", "cafe\u0301 ﬁn ½ ™ CO₂", "自然言語処理 ﾃﾞｰﾀ", "기계\u1112\u1161", "ﷺ a\u0640b", "\xff\xc3(", "😀\u200d😀", "㍿ⅷⅧ", "a\u0300\u0301",
+		"", "What is BM25?", "cafe\u0301 ﬁn ½ ™ CO₂", "自然言語処理 ﾃﾞｰﾀ", "기계\u1112\u1161", "ﷺ a\u0640b", "\xff\xc3(", "😀\u200d😀",
+		"㍿ⅷⅧ", "a\u0300\u0301",
 		"İSTANBUL'DA ISI", "Ǿ ǿ i\u0307", "الجامعات والكتاب", "мой ёлка Й", "மொழிகள்", "ς Σ ά",
 	} {
 		for i := range language.Codes() {

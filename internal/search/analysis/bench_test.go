@@ -17,7 +17,9 @@ func BenchmarkTokens(b *testing.B) {
 		"english": {"en", abstract},
 		"german": {"de", strings.Repeat(`Für die Größe der Bücher in öffentlichen Bibliotheken wäre es möglich, während der Öffnungszeiten
 			ausführliche Auskünfte über die verfügbaren Übersetzungen zu erhalten und sie später zurückzugeben. `, 4)},
-		"russian": {"ru", strings.Repeat("Мы предлагаем новый способ поиска ответов в больших собраниях научных статей и книг. ", 8)},
+		"russian": {
+			"ru", strings.Repeat("Мы предлагаем новый способ поиска ответов в больших собраниях научных статей и книг. ", 8),
+		},
 		"chinese": {"", strings.Repeat("我们提出了一种在大量科学论文中检索答案的新方法。", 10)},
 	}
 	for name, text := range texts {

@@ -87,8 +87,10 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 		before string // end of every passage but the last
 		after  string // beginning of every passage but the first
 	}{
-		"paragraphs":       {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\n\n", 40), "End of it.\n\n", "This"},
-		"windows lines":    {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\r\n\r\n", 40), "End of it.\r\n\r\n", "This"},
+		"paragraphs": {strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\n\n", 40), "End of it.\n\n", "This"},
+		"windows lines": {
+			strings.Repeat(strings.Repeat(sentence, 10)+"End of it.\r\n\r\n", 40), "End of it.\r\n\r\n", "This",
+		},
 		"sentences":        {strings.Repeat(sentence, 400), "words. ", "This"},
 		"quoted sentences": {strings.Repeat("He said “no and again no.” ", 400), "no.” ", "He"},
 		"words":            {strings.Repeat("word other ", 1000), " ", ""},
@@ -111,7 +113,8 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 				if last := i == len(passages)-1; !last && !strings.HasSuffix(own, test.before) {
 					t.Errorf("passage %d ends with %q", i, own[len(own)-20:])
 				}
-				if length := p.End - p.Start; length < tinyLength || length > maxLength+tinyLength || i < len(passages)-1 && (length < minLength || length > maxLength) {
+				if length := p.End - p.Start; length < tinyLength || length > maxLength+tinyLength ||
+					i < len(passages)-1 && (length < minLength || length > maxLength) {
 					t.Errorf("passage %d of %d has %d code points", i, len(passages), length)
 				}
 			}
@@ -122,7 +125,8 @@ func TestALongTextIsCutWhereItReadsBest(t *testing.T) {
 func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 40) // 800 code points
-	text := "# Title\n\n" + body + "\n## Methods\n\n" + body + "\n\f" + body + "\n### Results ###\n" + body + "\nShort page.\f# Tiny\nNote.\n## Next\n" + body
+	text := "# Title\n\n" + body + "\n## Methods\n\n" + body + "\n\f" + body + "\n### Results ###\n" + body +
+		"\nShort page.\f# Tiny\nNote.\n## Next\n" + body
 	type place struct {
 		page    int
 		heading string
@@ -132,7 +136,9 @@ func TestPagesAndSectionsBeginPassages(t *testing.T) {
 	for _, p := range checkPassages(t, text) {
 		got = append(got, place{p.Page, p.Heading, strings.Fields(p.Of(text))[0]})
 	}
-	want := []place{{1, "Title", "#"}, {1, "Methods", "##"}, {2, "Methods", "Some"}, {2, "Results", "###"}, {3, "Tiny", "#"}}
+	want := []place{
+		{1, "Title", "#"}, {1, "Methods", "##"}, {2, "Methods", "Some"}, {2, "Results", "###"}, {3, "Tiny", "#"},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("passages at %v, want %v", got, want)
 	}
@@ -142,7 +148,8 @@ func TestLinesThatOnlyLookLikeHeadingsAreText(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("Some words of text. ", 60)
 	for name, line := range map[string]string{
-		"tag": "#tag", "seven": "####### seven", "empty": "# ", "in a line": "see # here", "code": "```sh\n# comment\n```", "wavy code": "~~~\n# comment\n~~~",
+		"tag": "#tag", "seven": "####### seven", "empty": "# ", "in a line": "see # here", "code": "```sh\n# comment\n```",
+		"wavy code": "~~~\n# comment\n~~~",
 		"paragraph": "# " + strings.Repeat("long ", 200),
 	} {
 		text := body + "\n" + line + "\n" + body + "\n" + body
@@ -163,7 +170,9 @@ func TestPassagesKeepTheirInvariants(t *testing.T) {
 	t.Parallel()
 	parts := []string{
 		"word ", "Sentence. ", "\n\n", "\n", "\f", "# Heading\n", "```\n", "自然言語", "。", "e\u0301", "👩\u200d👧", " ", "\u0301",
-		strings.Repeat("longword", 100), strings.Repeat("Sentence of a paragraph. ", 30), strings.Repeat(" ", 500), "\u00a0", "\r\n", "\xff",
+		strings.Repeat("longword", 100), strings.Repeat(
+			"Sentence of a paragraph. ", 30,
+		), strings.Repeat(" ", 500), "\u00a0", "\r\n", "\xff",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 120).Draw(rt, "parts"), "")
@@ -173,7 +182,9 @@ func TestPassagesKeepTheirInvariants(t *testing.T) {
 
 func TestPassagesTakeLinearTime(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"# ", "#", "```", "\u0301", "\f", "x", " ", ".", "# x\n", "\n# " + strings.Repeat("y", 500)} {
+	for _, part := range []string{
+		"# ", "#", "```", "\u0301", "\f", "x", " ", ".", "# x\n", "\n# " + strings.Repeat("y", 500),
+	} {
 		text := strings.Repeat(part, 300_000/len(part))
 		if n := len(Passages(text)); n > utf8.RuneCountInString(text)/tinyLength+1 {
 			t.Errorf("%q repeated makes %d passages", part, n)
@@ -193,7 +204,8 @@ func FuzzPassages(f *testing.F) {
 }
 
 func ExamplePassages() {
-	text := "# Introduction\n\n" + strings.Repeat("Much is known. ", 100) + "\n\n# Results\n\n" + strings.Repeat("Little is new. ", 150)
+	text := "# Introduction\n\n" + strings.Repeat("Much is known. ", 100) +
+		"\n\n# Results\n\n" + strings.Repeat("Little is new. ", 150)
 	for _, p := range Passages(text) {
 		fmt.Printf("%d to %d: %s\n", p.Start, p.End, p.Heading)
 	}

@@ -57,7 +57,8 @@ func isVirama(r rune) bool {
 // isTrailingSign reports whether r belongs to the preceding code point although it is not a mark: the vowel am of Thai
 // and Lao, skin tones, and the tags of regional flags.
 func isTrailingSign(r rune) bool {
-	return r == '\u0e33' || r == '\u0eb3' || '\U0001f3fb' <= r && r <= '\U0001f3ff' || '\U000e0020' <= r && r <= '\U000e007f'
+	return r == '\u0e33' || r == '\u0eb3' || '\U0001f3fb' <= r && r <= '\U0001f3ff' ||
+		'\U000e0020' <= r && r <= '\U000e007f'
 }
 
 // isRegional reports whether r is half of a flag.

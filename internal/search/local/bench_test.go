@@ -90,7 +90,9 @@ func BenchmarkApplyOneDocument(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		d := documents[n%len(documents)]
 		span := span(uint64(n), uint64(n+1))
-		if err := ix.Apply(context.Background(), span, []search.Change{{Seq: span.Through, Op: search.Put, ID: d.ID, Document: d}}); err != nil {
+		if err := ix.Apply(
+			context.Background(), span, []search.Change{{Seq: span.Through, Op: search.Put, ID: d.ID, Document: d}},
+		); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := ix.mergeSmall(context.Background()); err != nil {

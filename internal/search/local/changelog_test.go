@@ -45,7 +45,9 @@ func (w *memoryLog) delete(id string) {
 func (w *memoryLog) drop(source string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.entries, func(_ string, c search.Change) bool { return c.Op == search.Put && c.Document.SourceID == source })
+	maps.DeleteFunc(
+		w.entries, func(_ string, c search.Change) bool { return c.Op == search.Put && c.Document.SourceID == source },
+	)
 	w.head++
 	w.entries["source "+source] = search.Change{Seq: w.head, Op: search.Drop, ID: source}
 }

@@ -23,7 +23,8 @@ func TestCheckCountsWhatASoundIndexHolds(t *testing.T) {
 	for _, v := range w.documents() {
 		sources[v.source]++
 	}
-	if r.Documents != len(w.documents()) || fmt.Sprint(r.Sources) != fmt.Sprint(sources) || fmt.Sprint(r.Covered) != fmt.Sprint([]search.Span{span(0, w.head)}) {
+	if r.Documents != len(w.documents()) || fmt.Sprint(r.Sources) != fmt.Sprint(sources) ||
+		fmt.Sprint(r.Covered) != fmt.Sprint([]search.Span{span(0, w.head)}) {
 		t.Errorf("report is %+v, want %d documents in %v", r, len(w.documents()), sources)
 	}
 	deleted := 0
@@ -73,7 +74,9 @@ func TestCheckFindsADocumentThatIsHeldTwice(t *testing.T) {
 	}
 	defer f.release()
 	// A commit that does not delete the older version.
-	if err := ix.change(func(d *draft) error { d.parts = append(d.parts, newPart(batch.span, f, nil)); return nil }); err != nil {
+	if err := ix.change(
+		func(d *draft) error { d.parts = append(d.parts, newPart(batch.span, f, nil)); return nil },
+	); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Check(context.Background(), dir)

@@ -116,7 +116,9 @@ func TestStrayFilesAreRemovedAndOthersLeftAlone(t *testing.T) {
 	}
 	ix := open(t, dir, Options{FS: quick()})
 	checkComplete(t, ix, w)
-	for name, want := range map[string]bool{"00000999.segment": false, "00000998.deleted": false, manifestDraft: false, "notes.txt": true, "x.segment": true} {
+	for name, want := range map[string]bool{
+		"00000999.segment": false, "00000998.deleted": false, manifestDraft: false, "notes.txt": true, "x.segment": true,
+	} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
 		}

@@ -279,7 +279,9 @@ func TestFollowerKeepsAnIndexOfItsLog(t *testing.T) {
 	w.delete("d8")
 	catchUp(t, ix, w)
 	for step, change := range []func(){
-		func() {}, func() { w.put(note("d7", "B", "w2")) }, func() { w.delete("d10") }, func() { w.drop("B") }, func() { w.put(note("new", "B", "w2")) },
+		func() {}, func() { w.put(note("d7", "B", "w2")) }, func() { w.delete("d10") }, func() { w.drop("B") }, func() {
+			w.put(note("new", "B", "w2"))
+		},
 	} {
 		change() // while no follower runs
 		if matchesLog, err := ix.matchesLog(context.Background(), w); err != nil || !matchesLog {

@@ -90,9 +90,15 @@ func TestAPhraseDoesNotGoFromOneAuthorIntoTheNext(t *testing.T) {
 	t.Parallel()
 	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})
-	w.put(search.Document{ID: "d1", SourceID: "A", Title: "The Who", Text: "Engines", Authors: []string{"Ada Byron", "Charles Babbage"}})
+	w.put(
+		search.Document{
+			ID: "d1", SourceID: "A", Title: "The Who", Text: "Engines", Authors: []string{"Ada Byron", "Charles Babbage"},
+		},
+	)
 	catchUp(t, ix, w)
-	for text, want := range map[string]int{`author:"ada byron"`: 1, `author:"byron charles"`: 0, "the who": 1, "who": 1, "engine": 1} {
+	for text, want := range map[string]int{
+		`author:"ada byron"`: 1, `author:"byron charles"`: 0, "the who": 1, "who": 1, "engine": 1,
+	} {
 		if got := found(t, ix, text); len(got) != want {
 			t.Errorf("%s finds %v, want %d", text, got, want)
 		}
@@ -108,7 +114,8 @@ func TestVectorsOfOtherModelsThanTheLatestAreLeftOut(t *testing.T) {
 	}
 	w.put(search.Document{ID: "d1", SourceID: "A", Title: "w1", Vectors: vectors("old", 1, 0)})
 	w.put(search.Document{ID: "d2", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0)})
-	w.put(search.Document{ID: "d3", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0, 0)}) // not of its own dimensions
+	// not of its own dimensions
+	w.put(search.Document{ID: "d3", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0, 0)})
 	w.put(search.Document{ID: "d4", SourceID: "A", Title: "w1"})
 	catchUp(t, ix, w)
 	f := ix.current.files()[0].file

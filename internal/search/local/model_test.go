@@ -214,7 +214,10 @@ func (m *machine) corrupt(rt *rapid.T) {
 	}
 	names, _ := filepath.Glob(filepath.Join(m.dir, "*"))
 	if len(names) > 0 {
-		spoil(rt, rapid.SampledFrom(names).Draw(rt, "file"), rapid.Bool().Draw(rt, "cut"), rapid.Float64Range(0, 1).Draw(rt, "place"))
+		spoil(
+			rt, rapid.SampledFrom(names).Draw(rt, "file"), rapid.Bool().Draw(rt, "cut"),
+			rapid.Float64Range(0, 1).Draw(rt, "place"),
+		)
 	}
 	m.open(rt)
 }

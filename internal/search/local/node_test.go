@@ -49,7 +49,8 @@ func newFolder(t *testing.T, log search.Log, single bool) (Folder, *positions) {
 	t.Helper()
 	p := &positions{}
 	return Folder{
-		Path: filepath.Join(t.TempDir(), "index"), Identity: Identity([]byte("secret")), Changes: log, Positions: p, SingleNode: single,
+		Path: filepath.Join(t.TempDir(), "index"), Identity: Identity([]byte("secret")), Changes: log, Positions: p,
+		SingleNode: single,
 	}, p
 }
 

@@ -145,11 +145,14 @@ func TestTotalCountsStrongMatchesAndListedHits(t *testing.T) {
 	ix := library(t, documents...)
 	q := search.Query{Text: "rare common", Limit: 1}
 	// "rare" alone has more than half of the weight, "common" has not.
-	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}}; got.Total != 2 || !slices.Equal(got.Years, want) {
+	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}}; got.Total != 2 ||
+		!slices.Equal(got.Years, want) {
 		t.Errorf("one listed: total %d, years %v, want 2, %v", got.Total, got.Years, want)
 	}
 	q.Limit = 5
-	if got, want := find(t, ix, q), []search.YearCount{{Year: 2001, Count: 1}, {Year: 2002, Count: 1}, {Year: 2003, Count: 3}}; got.Total != 5 || !slices.Equal(got.Years, want) {
+	if got, want := find(t, ix, q), []search.YearCount{
+		{Year: 2001, Count: 1}, {Year: 2002, Count: 1}, {Year: 2003, Count: 3},
+	}; got.Total != 5 || !slices.Equal(got.Years, want) {
 		t.Errorf("five listed: total %d, years %v, want 5, %v", got.Total, got.Years, want)
 	}
 }
@@ -159,7 +162,9 @@ func TestNamedDocumentsComeFirst(t *testing.T) {
 	ix := library(t,
 		search.Document{ID: "chatter", Title: "War art, art war", Text: strings.Repeat("art war ", 50)},
 		search.Document{ID: "sequel", Title: "The Art of War II", Text: "art war"},
-		search.Document{ID: "work", Title: "The Art of War", Text: strings.Repeat("strategy and terrain ", 200), DOI: "10.1000/ABC"},
+		search.Document{
+			ID: "work", Title: "The Art of War", Text: strings.Repeat("strategy and terrain ", 200), DOI: "10.1000/ABC",
+		},
 		search.Document{ID: "cites", Text: "see 10.1000/abc"},
 		search.Document{ID: "band", Title: "My Generation: The Who"})
 	for query, want := range map[string]string{
@@ -177,8 +182,14 @@ func TestNamedDocumentsComeFirst(t *testing.T) {
 func TestOperatorsChooseDocuments(t *testing.T) {
 	t.Parallel()
 	ix := library(t,
-		search.Document{ID: "knuth", Title: "Sorting and searching", Text: "An art of computer programming.", Authors: []string{"Donald E. Knuth"}},
-		search.Document{ID: "other", Title: "Searching", Text: "Sorting by Knuth is art. State of the art in computers.", Authors: []string{"Donald Duck", "Ada Knuth"}},
+		search.Document{
+			ID: "knuth", Title: "Sorting and searching", Text: "An art of computer programming.",
+			Authors: []string{"Donald E. Knuth"},
+		},
+		search.Document{
+			ID: "other", Title: "Searching", Text: "Sorting by Knuth is art. State of the art in computers.",
+			Authors: []string{"Donald Duck", "Ada Knuth"},
+		},
 		search.Document{ID: "plain", Title: "Sorting", Text: "computer science"})
 	for query, want := range map[string][]string{
 		`sorting`:                      {"knuth", "other", "plain"},
@@ -227,7 +238,9 @@ func TestOtherSourcesDoNotAffectResults(t *testing.T) {
 	documents := slices.Clone(tiny)
 	alone := find(t, library(t, documents...), search.Query{Text: "red fox"})
 	for i := range 50 {
-		documents = append(documents, search.Document{ID: "x" + strconv.Itoa(i), SourceID: "other", Title: "red red fox", Text: "fox"})
+		documents = append(
+			documents, search.Document{ID: "x" + strconv.Itoa(i), SourceID: "other", Title: "red red fox", Text: "fox"},
+		)
 	}
 	ix := library(t, documents...)
 	beside := find(t, ix, search.Query{Text: "red fox"})
@@ -235,7 +248,9 @@ func TestOtherSourcesDoNotAffectResults(t *testing.T) {
 		t.Errorf("beside another source: %+v, alone: %+v", beside, alone)
 	}
 	both := find(t, ix, search.Query{Text: "red fox", Sources: []string{"s", "other"}})
-	if want := []search.SourceCount{{SourceID: "other", Count: 50}, {SourceID: "s", Count: 1}}; !slices.Equal(both.Sources, want) {
+	if want := []search.SourceCount{
+		{SourceID: "other", Count: 50}, {SourceID: "s", Count: 1},
+	}; !slices.Equal(both.Sources, want) {
 		t.Errorf("counts by source %v, want %v", both.Sources, want)
 	}
 }
@@ -284,7 +299,10 @@ func TestEachLanguageIsAnalysedByItsRules(t *testing.T) {
 		"ar": {"المكتبات الرقمية", "مكتبات"},
 		"th": {"การค้นหาข้อมูล", "ค้นหา"},
 	} {
-		ix := library(t, search.Document{ID: "d", Language: language, Text: test.text}, search.Document{ID: "x", Language: language, Text: "zzz"})
+		ix := library(
+			t, search.Document{ID: "d", Language: language, Text: test.text},
+			search.Document{ID: "x", Language: language, Text: "zzz"},
+		)
 		if got := find(t, ix, search.Query{Text: test.query, Language: language}); !slices.Equal(ids(got), []string{"d"}) {
 			t.Errorf("%s: %q finds %v, want d", language, test.query, ids(got))
 		}

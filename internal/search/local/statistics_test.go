@@ -57,7 +57,8 @@ func TestStatisticsIgnoreDeletedDocuments(t *testing.T) {
 	catchUp(t, ix, w)
 	checkStatistics(t, ix, w, everywhere...)
 	twice, err := ix.Statistics(t.Context(), []string{"A", "A"}, nil)
-	if once, _ := ix.Statistics(t.Context(), []string{"A"}, nil); err != nil || twice.Passages != once.Passages || len(twice.Holders) != 0 {
+	if once, _ := ix.Statistics(t.Context(), []string{"A"}, nil); err != nil || twice.Passages != once.Passages ||
+		len(twice.Holders) != 0 {
 		t.Errorf("a source named twice has %v, once %v (%v)", twice, once, err)
 	}
 	if err := ix.Close(); err != nil {

@@ -32,7 +32,9 @@ func TestADOIIsReadInAllItsSpellings(t *testing.T) {
 func TestSpellingsOfADOIShareAKey(t *testing.T) {
 	t.Parallel()
 	key := DOIKey("10.1145/361219.361220")
-	for _, text := range []string{"doi:10.1145/361219.361220", " https://DOI.org/10.1145/361219.361220", "DOI: 10.1145/361219.361220"} {
+	for _, text := range []string{
+		"doi:10.1145/361219.361220", " https://DOI.org/10.1145/361219.361220", "DOI: 10.1145/361219.361220",
+	} {
 		if got := DOIKey(text); got != key || got == 0 {
 			t.Errorf("key of %q is %x, want %x", text, got, key)
 		}

@@ -37,30 +37,34 @@ func render(q Parsed) string {
 func TestQueriesAreParsedAsDocumented(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
-		"nothing":                  {"", ""},
-		"white space":              {" \t\n", ""},
-		"words":                    {"What is known about ranking documents?", "known rank document"},
-		"word twice":               {"fox and foxes", "fox*2"},
-		"only stop words":          {"the who", ".the .who"},
-		"phrase":                   {`"vector space" model`, "vector space model +any(vector,space)"},
-		"phrase of one word":       {`"indexing"`, "index +any(index)"},
-		"word and phrase":          {`fox "red fox"`, "fox*2 red +any(red,fox)"},
-		"curly quotes":             {"“vector space”", "vector space +any(vector,space)"},
-		"german quotes":            {"„vector space“", "vector space +any(vector,space)"},
-		"french quotes":            {"«vector space»", "vector space +any(vector,space)"},
-		"quotes within quotes":     {`“the «red fox» runs”`, "red fox run +any(red,fox,run)"},
-		"mixed quotes":             {`“vector space" model`, "vector space model +any(vector,space)"},
-		"quote inside a word":      {`foo"red fox"bar`, "foo red fox bar +any(red,fox)"},
-		"unbalanced quote":         {`"vector space`, "vector space"},
-		"unbalanced at the end":    {`"a red fox" runs"`, "red fox run +any(red,fox)"},
-		"odd families":             {`«red "fox`, "red fox"},
-		"empty phrase":             {`"" "?!" fox`, "fox"},
-		"stop words in a phrase":   {`"the art of war"`, "art war +any(art,,war)"},
-		"stop words at its end":    {`"art of the"`, "art +any(art)"},
-		"phrase of stop words":     {`"the who" tour`, ".the .who tour +any(.the,.who)"},
-		"only that":                {`"the who"`, ".the .who +any(.the,.who)"},
-		"quotes in a sentence":     {`what do the people who fly mean by "fly by wire" systems`, "peopl fli*2 mean wire system"},
-		"field in a sentence":      {`what do the people who fly mean by it here author:"ada byron"`, "peopl fli mean here ada byron +author(ada,byron)"},
+		"nothing":                {"", ""},
+		"white space":            {" \t\n", ""},
+		"words":                  {"What is known about ranking documents?", "known rank document"},
+		"word twice":             {"fox and foxes", "fox*2"},
+		"only stop words":        {"the who", ".the .who"},
+		"phrase":                 {`"vector space" model`, "vector space model +any(vector,space)"},
+		"phrase of one word":     {`"indexing"`, "index +any(index)"},
+		"word and phrase":        {`fox "red fox"`, "fox*2 red +any(red,fox)"},
+		"curly quotes":           {"“vector space”", "vector space +any(vector,space)"},
+		"german quotes":          {"„vector space“", "vector space +any(vector,space)"},
+		"french quotes":          {"«vector space»", "vector space +any(vector,space)"},
+		"quotes within quotes":   {`“the «red fox» runs”`, "red fox run +any(red,fox,run)"},
+		"mixed quotes":           {`“vector space" model`, "vector space model +any(vector,space)"},
+		"quote inside a word":    {`foo"red fox"bar`, "foo red fox bar +any(red,fox)"},
+		"unbalanced quote":       {`"vector space`, "vector space"},
+		"unbalanced at the end":  {`"a red fox" runs"`, "red fox run +any(red,fox)"},
+		"odd families":           {`«red "fox`, "red fox"},
+		"empty phrase":           {`"" "?!" fox`, "fox"},
+		"stop words in a phrase": {`"the art of war"`, "art war +any(art,,war)"},
+		"stop words at its end":  {`"art of the"`, "art +any(art)"},
+		"phrase of stop words":   {`"the who" tour`, ".the .who tour +any(.the,.who)"},
+		"only that":              {`"the who"`, ".the .who +any(.the,.who)"},
+		"quotes in a sentence": {
+			`what do the people who fly mean by "fly by wire" systems`, "peopl fli*2 mean wire system",
+		},
+		"field in a sentence": {
+			`what do the people who fly mean by it here author:"ada byron"`, "peopl fli mean here ada byron +author(ada,byron)",
+		},
 		"author":                   {"author:Knuth sorting", "knuth sort +author(knuth)"},
 		"author phrase":            {`author:"Donald Knuth"`, "donald knuth +author(donald,knuth)"},
 		"author in curly quotes":   {"author:“Donald Knuth”", "donald knuth +author(donald,knuth)"},
@@ -114,7 +118,8 @@ func TestQueriesAreParsedAsDocumented(t *testing.T) {
 func TestOnlyAQueryOfStopWordsAloneIsMarkedSo(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"the who": true, `"the who"`: true, "author:will": true, "the -fox": true, "the fox": false, `"the who" fox`: false, "": false, "-the": false, "?": false,
+		"the who": true, `"the who"`: true, "author:will": true, "the -fox": true, "the fox": false, `"the who" fox`: false,
+		"": false, "-the": false, "?": false,
 	} {
 		if got := parse(text).Stops; got != want {
 			t.Errorf("query %q is of stop words alone: %v, want %v", text, got, want)
@@ -181,7 +186,8 @@ func TestTitleKeyIgnoresCaseAccentsAndPunctuation(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"", `fox "red fox" -author:"a b" title:x -y text:the`, "“a „b« c» ＂", `-"`, "author:", "-author:\"", "自然\"言語\" -自然", "\xff-\xffauthor:\xff", "the who",
+		"", `fox "red fox" -author:"a b" title:x -y text:the`, "“a „b« c» ＂", `-"`, "author:", "-author:\"", "自然\"言語\" -自然",
+		"\xff-\xffauthor:\xff", "the who",
 		"doi:10.1145/361219.361220", "½ -½ \"½\"", "- - -a--b", "İ author:İSTANBUL",
 	} {
 		f.Add(seed)
@@ -227,7 +233,8 @@ func checkWords(t *testing.T, q Parsed, text string) {
 	runes := []rune(text)
 	end := 0
 	for _, w := range q.Words {
-		if w.Start < end || w.End <= w.Start || w.End > len(runes) || string(runes[w.Start:w.End]) != w.Text || !utf8.ValidString(w.Text) {
+		if w.Start < end || w.End <= w.Start || w.End > len(runes) || string(runes[w.Start:w.End]) != w.Text ||
+			!utf8.ValidString(w.Text) {
 			t.Fatalf("word %+v of %q", w, text)
 		}
 		if !slices.ContainsFunc(q.Terms, func(term Term) bool { return term.Text == w.Term }) {

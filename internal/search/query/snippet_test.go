@@ -183,7 +183,9 @@ func TestExcludedWordsAreNotHighlighted(t *testing.T) {
 
 func TestASnippetIsOfItsPassage(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("The first part is of foxes. ", 80) + "\n\n" + strings.Repeat("Der zweite handelt von Füchsen. ", 80)
+	text := strings.Repeat("The first part is of foxes. ", 80) + "\n\n" + strings.Repeat(
+		"Der zweite handelt von Füchsen. ", 80,
+	)
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, "fuchsen foxes"), 0)
 	passages := analysis.Passages(text)
@@ -192,7 +194,9 @@ func TestASnippetIsOfItsPassage(t *testing.T) {
 	}
 	for i, want := range map[int]string{0: "foxes", len(passages) - 1: "Füchsen"} {
 		snippet, spans, _ := h.Snippet("title", text, passages[i])
-		if got := marked(snippet, spans); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool { return s != want }) {
+		if got := marked(snippet, spans); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool {
+			return s != want
+		}) {
 			t.Errorf("passage %d: marked %q in %q", i, got, snippet)
 		}
 	}
@@ -319,9 +323,13 @@ func TestSnippetsAreSound(t *testing.T) {
 // phrase draws up to n words of a small vocabulary, so that queries match texts.
 func phrase(t *rapid.T, label string, n int) string {
 	vocabulary := []string{
-		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם", "कि", "-", "\n", "\"", "author:", ".",
+		"fox", "foxes", "red", "the", "who", "sky", "Erdős", "cafe\u0301", "自然言語", "言語", "ﬁn", "½", "👩\u200d👧", "שָׁלוֹם",
+		"कि", "-", "\n", "\"", "author:", ".",
 	}
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label), rapid.SampledFrom([]string{" ", " ", ""}).Draw(t, label+" gap"))
+	return strings.Join(
+		rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label),
+		rapid.SampledFrom([]string{" ", " ", ""}).Draw(t, label+" gap"),
+	)
 }
 
 func FuzzSnippet(f *testing.F) {
@@ -339,7 +347,9 @@ func FuzzSnippet(f *testing.F) {
 }
 
 func BenchmarkSnippet(b *testing.B) {
-	text := strings.Repeat("We present a method for ranking the passages of long documents by how well they answer a question. ", 2000)
+	text := strings.Repeat(
+		"We present a method for ranking the passages of long documents by how well they answer a question. ", 2000,
+	)
 	passages := analysis.Passages(text)
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, "ranking passages of documents"), 0)

@@ -1,5 +1,6 @@
-// Creates or uses a passkey and submits the result with the page's form. This is the only script of the sign-in pages: it
-// calls the authenticator and sends no requests. Its messages are data attributes of the form, in the page's language.
+// Creates or uses a passkey and submits the result with the page's form. This is the only script of the sign-in pages:
+// it calls the authenticator and sends no requests. Its messages are data attributes of the form, in the page's
+// language.
 "use strict";
 
 const form = document.querySelector("form[data-ceremony]");

@@ -12,6 +12,10 @@ export const number = (n: number): string => new Intl.NumberFormat(locale()).for
 
 export const percent = (n: number): string => new Intl.NumberFormat(locale(), { style: 'percent' }).format(n);
 
+/** Joins the parts that are not empty: "a · b". In markup, Svelte would trim the space at the start of an {#if}. */
+export const dotted = (...parts: (string | number | false | null | undefined)[]): string =>
+  parts.filter((part) => part || part === 0).join(' · ');
+
 /** A relative time such as "3 hours ago", or the date after a month. */
 export function ago(iso: string | null | undefined, now = Date.now()): string {
   if (!iso) return t('never');

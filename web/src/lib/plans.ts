@@ -7,8 +7,8 @@ type Plan = components['schemas']['Plan'];
 /** The limits of a plan except the monthly cap; unlimited values are left out. */
 export const planLimits = (plan: Plan): string[] =>
   [
-    plan.turnCapMicros !== undefined && m('up_to', { money: m('an_answer', { money: money(plan.turnCapMicros) }) }),
-    plan.rateLimit !== undefined && m('a_second', { count: plan.rateLimit }),
+    plan.turnCapMicros !== undefined && m('up_to', { money: m('per_answer', { money: money(plan.turnCapMicros) }) }),
+    plan.rateLimit !== undefined && m('per_second', { count: plan.rateLimit }),
     plan.storageLimitBytes !== undefined && m('of_storage', { size: bytes(plan.storageLimitBytes) }),
     ...plan.models,
   ].filter((x): x is string => !!x);

@@ -16,7 +16,7 @@ export function subscriptionStatus(s: Subscription, now = Date.now()): string {
     case 'trial':
       return end ? m('trial_until', { when: end }) : m('trial');
     case 'active':
-      if (!end) return m('goes_on');
+      if (!end) return m('until_cancelled');
       if (!s.live) return m('ended_on', { when: end });
       // Only paid subscriptions renew automatically.
       return s.source === 'stripe' && !s.cancelAtEnd ? m('renews', { when: end }) : m('ends_on', { when: end });

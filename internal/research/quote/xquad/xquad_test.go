@@ -16,7 +16,8 @@ import (
 const set = `{"data": [
 	{"title": "Blue_whale", "paragraphs": [
 		{"context": "Blue whales live in all oceans. A grown blue whale eats 4 tons of krill every day.", "qas": [
-			{"question": "How much krill does a blue whale eat every day?", "answers": [{"text": "4 Tons", "answer_start": 58}]}]},
+			{"question": "How much krill does a blue whale eat every day?", 
+			"answers": [{"text": "4 Tons", "answer_start": 58}]}]},
 		{"context": "The largest whale was caught in 1909 near South Georgia. It was 33 metres long.", "qas": [
 			{"question": "When was the largest whale caught?", "answers": [{"text": "1909", "answer_start": 32}]}]}]},
 	{"title": "Tower", "paragraphs": [
@@ -125,7 +126,8 @@ func TestTheBestPassagesAreFoundFirst(t *testing.T) {
 		{DocumentID: "d", Text: "nothing"},
 	})
 	found, err := x.Retrieve("krill of whales", 2)
-	if err != nil || len(found) != 2 || found[0].DocumentID != "b" || found[1].DocumentID != "a" || found[0].Score <= found[1].Score {
+	if err != nil || len(found) != 2 || found[0].DocumentID != "b" || found[1].DocumentID != "a" ||
+		found[0].Score <= found[1].Score {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	if found, _ := x.Retrieve("krill", 9); len(found) != 3 {
@@ -153,7 +155,8 @@ func TestXQuADNumbersHold(t *testing.T) {
 	}
 	t.Logf("\n%s", r)
 	for name, values := range map[string][2]float64{
-		"Sentence1": {r.Sentence1, 0.78}, "Sentence3": {r.Sentence3, 0.92}, "Passage1": {r.Passage1, 0.94}, "AUC": {r.AUC, 0.94},
+		"Sentence1": {r.Sentence1, 0.78}, "Sentence3": {r.Sentence3, 0.92}, "Passage1": {r.Passage1, 0.94},
+		"AUC": {r.AUC, 0.94},
 	} {
 		if values[0] < values[1] {
 			t.Errorf("%s is %.3f, less than %.2f", name, values[0], values[1])
@@ -178,7 +181,9 @@ func BenchmarkQuestion(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		q := e.Ask(fmt.Sprintf("When was the whale near island %d seen by the crew of ship %d?", i%331, i%97), quote.Talk{}, x)
+		q := e.Ask(
+			fmt.Sprintf("When was the whale near island %d seen by the crew of ship %d?", i%331, i%97), quote.Talk{}, x,
+		)
 		found, err := x.Retrieve(q.Text, candidates)
 		if err != nil {
 			b.Fatal(err)

@@ -176,7 +176,9 @@ func unitHolds(u *segment.Unit, c query.Clause) bool {
 	if c.Field == query.Author {
 		for name := range strings.SplitSeq(" "+strings.Join(u.Authors, " ")+" ", "  ") {
 			words := strings.Fields(name)
-			if len(words) > 0 && !slices.ContainsFunc(c.Terms, func(want string) bool { return want != "" && !slices.Contains(words, want) }) {
+			if len(words) > 0 && !slices.ContainsFunc(c.Terms, func(want string) bool {
+				return want != "" && !slices.Contains(words, want)
+			}) {
 				return true
 			}
 		}
@@ -314,8 +316,10 @@ func (o *oracle) nearness(u *segment.Unit) points {
 				}
 			}
 		}
-		worth := nearWeight * (idf(o.units, o.holders[first]) + idf(o.units, o.holders[second])) / 2 * (segment.K1 + 1) * float64(one)
-		sum += score(worth*nearAdjacent, uint8(min(adjacent, 255)), norm) + score(worth*nearWithin, uint8(min(within, 255)), norm)
+		weight := (idf(o.units, o.holders[first]) + idf(o.units, o.holders[second])) / 2
+		worth := nearWeight * weight * (segment.K1 + 1) * float64(one)
+		sum += score(worth*nearAdjacent, uint8(min(adjacent, 255)), norm)
+		sum += score(worth*nearWithin, uint8(min(within, 255)), norm)
 	}
 	return sum
 }

@@ -147,7 +147,9 @@ func TestDeletingEverythingLeavesAnEmptyIndex(t *testing.T) {
 	views[0].Deleted.Set(0)
 	views[0].Deleted.Set(1)
 	var err error
-	if views[0].Deductions, err = views[0].Deductions.Without(views[0].Segment, slices.Collect(views[0].Deleted.All())); err != nil {
+	if views[0].Deductions, err = views[0].Deductions.Without(
+		views[0].Segment, slices.Collect(views[0].Deleted.All()),
+	); err != nil {
 		t.Fatal(err)
 	}
 	r := asking("word")
@@ -197,7 +199,8 @@ func TestHitsWithLessThanHalfTheWeightAreWeak(t *testing.T) {
 	}
 	views := write(t, segment.Options{}, documents...)
 	for words, want := range map[string]bool{
-		"retreival document": true, "retrieval document": false, "retrieval neural document zzzz": false, "zzzz": true, "document": false,
+		"retreival document": true, "retrieval document": false, "retrieval neural document zzzz": false, "zzzz": true,
+		"document": false,
 	} {
 		got, err := Search(t.Context(), views, asking(words))
 		if err != nil {

@@ -78,11 +78,20 @@ func small(tb testing.TB) []byte {
 	tb.Helper()
 	docs := []Document{
 		{ID: "doc-1", SourceID: "s2", Seq: 1, Year: 1999, TitleKey: 1, DOIKey: 2, Units: []Unit{
-			{Title: []string{"neural", "network"}, Authors: []string{"abc"}, Text: []string{"a", "", "b"}, Vector: []float32{1, -2, 3}},
+			{
+				Title: []string{"neural", "network"}, Authors: []string{"abc"}, Text: []string{"a", "", "b"},
+				Vector: []float32{1, -2, 3},
+			},
 			{Title: []string{"neural", "network"}, Text: []string{"z"}},
 		}},
-		{ID: "doc-2", SourceID: "s1", Seq: 2, TitleKey: 1, DOIKey: 3, Units: []Unit{{Title: []string{"\x01the", "a"}, Text: []string{"日本"}}}},
-		{ID: "doc-3", SourceID: "s1", Seq: 3, Year: 2024, TitleKey: 5, Units: []Unit{{Text: []string{"a", "a"}, Vector: []float32{0, 1, 0}}}},
+		{
+			ID: "doc-2", SourceID: "s1", Seq: 2, TitleKey: 1, DOIKey: 3,
+			Units: []Unit{{Title: []string{"\x01the", "a"}, Text: []string{"日本"}}},
+		},
+		{
+			ID: "doc-3", SourceID: "s1", Seq: 3, Year: 2024, TitleKey: 5,
+			Units: []Unit{{Text: []string{"a", "a"}, Vector: []float32{0, 1, 0}}},
+		},
 	}
 	return build(tb, Options{Model: "m", Dims: 3, Surface: surfaceOf}, docs)
 }

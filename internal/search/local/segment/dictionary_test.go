@@ -13,7 +13,9 @@ func TestDictionaryNumbersTermsByFirstAppearance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDictionary()
 		model := map[string]uint32{}
-		for _, term := range rapid.SliceOf(rapid.OneOf(rapid.SampledFrom(vocabulary), rapid.StringN(1, 12, -1))).Draw(t, "terms") {
+		for _, term := range rapid.SliceOf(
+			rapid.OneOf(rapid.SampledFrom(vocabulary), rapid.StringN(1, 12, -1)),
+		).Draw(t, "terms") {
 			want, ok := model[term]
 			if !ok {
 				want = uint32(len(model) + 1)

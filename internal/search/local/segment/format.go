@@ -246,11 +246,13 @@ type number interface {
 // and mappings start at a page.
 func view[T number](b []byte) []T {
 	var zero T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero))) //nolint:gosec // same memory and length
+	//nolint:gosec // same memory and length
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
 }
 
 // bytesOf is the inverse of view.
 func bytesOf[T number](v []T) []byte {
 	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero))) //nolint:gosec // same memory and length
+	//nolint:gosec // same memory and length
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
 }

@@ -90,7 +90,9 @@ func (m *merger) write(file disk.File) error {
 	w := m.file
 	w.section(secMeta).write(m.out.encode())
 	w.section(secSources).write(sources)
-	for _, step := range []func(*fileWriter) error{m.writeDocs, m.writeKeys, m.writeTerms, m.writeVectors, m.writeForward} {
+	for _, step := range []func(*fileWriter) error{
+		m.writeDocs, m.writeKeys, m.writeTerms, m.writeVectors, m.writeForward,
+	} {
 		if err := step(w); err != nil {
 			return err
 		}

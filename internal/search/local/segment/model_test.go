@@ -152,7 +152,8 @@ func surfaceOf(term string) string {
 
 // vocabulary includes prefixes of other terms, stop words, and other scripts.
 var vocabulary = []string{
-	"a", "ab", "abc", "b", "network", "networks", "neural", "\x01the", "\x01of", "\x01a", "日本", "本語", "é", "z", "zz", "\xff",
+	"a", "ab", "abc", "b", "network", "networks", "neural", "\x01the", "\x01of", "\x01a", "日本", "本語", "é", "z", "zz",
+	"\xff",
 }
 
 // someWords draws terms and, rarely, positions without a term.

@@ -128,7 +128,8 @@ func checkSources(tb rapid.TB, s *Segment, m *model) {
 		for u := r.FirstUnit; u < r.EndUnit; u++ {
 			length += uint64(m.lengths[u])
 		}
-		if r.FirstDoc != seen || r.FirstUnit != m.firsts[r.FirstDoc] || r.EndUnit != m.firsts[r.EndDoc] || r.Length != length {
+		if r.FirstDoc != seen || r.FirstUnit != m.firsts[r.FirstDoc] || r.EndUnit != m.firsts[r.EndDoc] ||
+			r.Length != length {
 			tb.Fatalf("range %+v, length %d", r, length)
 		}
 		for doc := r.FirstDoc; doc < r.EndDoc; doc++ {

@@ -49,7 +49,10 @@ func TestStructureIsChecked(t *testing.T) {
 		{"a unit of another document", forge(data, secDocOf, set(0, uint32(1))), true, "document of unit"},
 		{"a length that the sum does not have", forge(data, secLengths, set(0, uint32(99))), true, "documents of source"},
 		{"seqs descend", forge(data, secSeqs, swap[uint64](0, 1)), true, "documents of source"},
-		{"lengths that their words do not have", forge(data, secLengths, func(v []uint32) { v[0]++; v[1]-- }), false, "bound of place"},
+		{
+			"lengths that their words do not have", forge(data, secLengths, func(v []uint32) { v[0]++; v[1]-- }), false,
+			"bound of place",
+		},
 		{"a posting beyond the units", forge(data, secPostingUnits, set(0, uint32(4))), false, "out of range"},
 		{"postings descend", forge(data, secPostingUnits, swap[uint32](first, first+1)), false, "order of postings"},
 		{"a posting's frequency is none", forge(data, secPostingFreqs, set(0, uint8(0))), false, "frequency 0"},
@@ -69,7 +72,9 @@ func TestStructureIsChecked(t *testing.T) {
 		{"a title key of 0", forge(data, secTitleHashes, set(0, uint64(0))), false, "order of title"},
 		{"documents of a title descend", forge(data, secTitleDocs, swap[uint32](0, 1)), false, "order of title"},
 		{"a scale below 0", forge(data, secVectorScales, set(1, float32(-1))), false, "scale"},
-		{"a value with another sign", forge(data, secVectorCodes, func(v []uint64) { v[1] = ^v[1] }), false, "vector of unit"},
+		{
+			"a value with another sign", forge(data, secVectorCodes, func(v []uint64) { v[1] = ^v[1] }), false, "vector of unit",
+		},
 		{"a vector that there is none of", forge(data, secVectorBytes, set(0, int8(1))), false, "vector of unit"},
 		{"a forward record with another word", forge(data, secForward, func(v []byte) { v[4]++ }), false, "differ"},
 		{"a forward record with a word less", forge(data, secForward, set(4, byte(0))), false, "length of unit"},
@@ -194,7 +199,8 @@ func TestForgedSourcesAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, sources, err)
 		}
 	}
-	if sources, err := decodeSources([]byte{1, 'a', 1, 1, 5, 1, 'b', 1, 2, 0}, firstUnits); err != nil || len(sources) != 2 {
+	if sources, err := decodeSources([]byte{1, 'a', 1, 1, 5, 1, 'b', 1, 2, 0}, firstUnits); err != nil ||
+		len(sources) != 2 {
 		t.Errorf("a good table: %+v %v", sources, err)
 	}
 }

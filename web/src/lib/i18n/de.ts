@@ -1,7 +1,7 @@
 import type { Key, Text } from './en';
 
 export const de: Record<Key, Text> = {
-  // Allgemeines
+  // General
   cancel: 'Abbrechen',
   close: 'Schließen',
   copied: 'Kopiert',
@@ -29,7 +29,7 @@ export const de: Record<Key, Text> = {
   request_id: 'Anfrage {id}',
   authors_more: '{first} und {count} weitere',
   agent: 'Agent',
-  shared_agent: '{name} (geteilt)',
+  shared_agent: '{name} (freigegeben)',
   invitations: 'Einladungen',
   n_invitations: { one: '{count} Einladung', other: '{count} Einladungen' },
   language: 'Sprache',
@@ -41,7 +41,7 @@ export const de: Record<Key, Text> = {
   sign_out: 'Abmelden',
   api_reference: 'API-Referenz',
 
-  // Zustände
+  // States
   offline: 'Sie sind offline. Diese Seite ist möglicherweise veraltet.',
   failed_title: 'Seite konnte nicht geladen werden',
   not_found_title: 'Seite nicht gefunden',
@@ -50,7 +50,7 @@ export const de: Record<Key, Text> = {
   no_agents_title: 'Noch keine Agenten',
   no_agents: 'Ein Agent beantwortet Fragen aus den Quellen, die Sie ihm geben.',
 
-  // Seiten
+  // Pages
   chat: 'Chat',
   favourites: 'Favoriten',
   favourite: 'Favorit',
@@ -85,7 +85,7 @@ export const de: Record<Key, Text> = {
   working: 'In Arbeit',
   stopped: 'Gestoppt.',
   turn_failed: 'Die Antwort ist fehlgeschlagen.',
-  reconnecting: 'Verbindung unterbrochen. Die Antwort läuft auf dem Server weiter. Verbindung wird wiederhergestellt…',
+  reconnecting: 'Verbindung unterbrochen. Die Antwort läuft auf dem Server weiter. Neuer Versuch…',
   answer_ready: 'Antwort fertig.',
   copy_answer: 'Antwort kopieren',
   ask_again: 'Erneut fragen',
@@ -118,7 +118,7 @@ export const de: Record<Key, Text> = {
   unread: 'Neue Antwort',
   draft_back: 'Nachricht nicht gesendet. Ihr Text steht wieder im Feld.',
 
-  // Quelle
+  // Source panel
   source_panel: 'Quelle {n}',
   close_source: 'Quelle schließen',
   quote: 'Zitat',
@@ -130,7 +130,7 @@ export const de: Record<Key, Text> = {
   document_loading: 'Dokument wird geladen',
   highlighted_passage: 'Hervorgehobene Stelle',
 
-  // Suche
+  // Search
   search_words: 'Suchbegriffe',
   search_hint: 'Wörter, "eine Wortfolge", author:Name, -ohne',
   search_empty_title: 'Durchsuchen Sie Ihre Quellen',
@@ -160,7 +160,7 @@ export const de: Record<Key, Text> = {
   'warning.embeddings_unavailable': 'Die semantische Suche ist nicht verfügbar. Es wurden nur Wörter verglichen.',
   'warning.source_timeout': 'Diese Quelle hat nicht rechtzeitig geantwortet.',
   'warning.source_rate_limited': 'Das Anfragelimit dieser Quelle ist erreicht. Versuchen Sie es später erneut.',
-  'warning.source_refused': 'Diese Quelle hat den Schlüssel oder die Adresse abgelehnt. Prüfen Sie die Einstellungen.',
+  'warning.source_refused': 'Diese Quelle hat Schlüssel oder Adresse abgelehnt. Prüfen Sie die Einstellungen.',
   'warning.source_unavailable': 'Diese Quelle ist nicht erreichbar.',
   'warning.source_unexpected': 'Diese Quelle hat ungültig geantwortet.',
   'type.article': 'Artikel',
@@ -177,7 +177,7 @@ export const de: Record<Key, Text> = {
   year_to: 'bis {year}',
   year_span: '{from} bis {to}',
 
-  // Favoriten
+  // Favourites
   search_favourites: 'Favoriten durchsuchen',
   export: 'Exportieren',
   select: 'Auswählen',
@@ -189,25 +189,25 @@ export const de: Record<Key, Text> = {
   saved_when: 'gespeichert {when}',
   from_conversation: 'aus einem Chat',
 
-  // Gedächtnis
+  // Memories
   memories_text: 'Was dieser Agent sich über Sie merkt.',
   new_memory: 'Neue Erinnerung',
   new_memory_hint: 'Zum Beispiel: Ich bevorzuge Primärquellen',
   add: 'Hinzufügen',
   proposed_title: 'Vorgeschlagene Erinnerungen',
-  remember: 'Speichern',
+  save_memory: 'Speichern',
   dismiss: 'Verwerfen',
   pin: 'Anheften',
-  forget: 'Löschen',
-  memory_forgotten: 'Erinnerung gelöscht.',
+  delete_memory: 'Löschen',
+  memory_deleted: 'Erinnerung gelöscht.',
   memory_dismissed: 'Vorschlag verworfen.',
   memories_empty_title: 'Noch keine Erinnerungen',
-  memories_empty: 'Fügen Sie hinzu, was der Agent immer wissen soll. Er schlägt auch Erinnerungen aus Ihren Chats vor.',
+  memories_empty: 'Fügen Sie hinzu, was der Agent immer wissen soll. Er schlägt auch Erinnerungen aus Chats vor.',
   'origin.user': 'Von Ihnen',
   'origin.agent': 'Vom Agenten vorgeschlagen',
   'origin.client': 'Von einer App',
 
-  // Agenten und Quellen
+  // Agents and sources
   new_agent: 'Neuer Agent',
   create_agent: 'Agent erstellen',
   name: 'Name',
@@ -292,7 +292,7 @@ export const de: Record<Key, Text> = {
   'setting.secretKey': 'Geheimer Zugriffsschlüssel',
   secret_hint: 'Wird verschlüsselt gespeichert und nicht wieder angezeigt.',
   secret_kept: 'Ein Schlüssel ist gespeichert. Leer lassen, um ihn zu behalten. Eine neue URL entfernt ihn.',
-  secret_removed: 'Die URL wurde geändert, daher wurde der gespeicherte Schlüssel entfernt. Geben Sie ihn erneut ein.',
+  secret_removed: 'Mit der URL wurde der gespeicherte Schlüssel entfernt. Geben Sie ihn erneut ein.',
   secret_forget: 'Gespeicherten Schlüssel entfernen',
   schedule: 'Synchronisieren',
   sync_never: 'Manuell',
@@ -302,7 +302,7 @@ export const de: Record<Key, Text> = {
   ready_live: 'Wird bei jeder Suche abgefragt',
   next_sync: 'nächste Synchronisierung {when}',
 
-  // Einstellungen
+  // Settings
   profile: 'Profil',
   connect: 'Verbinden',
   connections: 'Verbindungen',
@@ -314,7 +314,7 @@ export const de: Record<Key, Text> = {
   audit: 'Aktivität',
   email: 'E-Mail',
   email_pending: '{email} wartet auf die Bestätigung durch einen Administrator.',
-  look: 'Darstellung',
+  appearance: 'Darstellung',
   member_since: 'dabei seit {date}',
   'role.owner': 'Eigentümer',
   'role.admin': 'Administrator',
@@ -323,18 +323,18 @@ export const de: Record<Key, Text> = {
   created_when: 'erstellt {when}',
   used_when: 'zuletzt verwendet {when}',
   signed_in_when: 'angemeldet {when}',
-  ends_when: 'läuft ab {when}',
-  ends_never: 'läuft nie ab',
-  ends: 'Läuft ab',
+  expires_when: 'läuft ab {when}',
+  never_expires: 'läuft nie ab',
+  expires: 'Läuft ab',
   in_days: { one: 'in {count} Tag', other: 'in {count} Tagen' },
   revoke: 'Widerrufen',
   key: 'Schlüssel',
   new_key: 'Neuer Schlüssel',
-  make_key: 'Schlüssel erstellen',
-  key_made: 'Ihr neuer Schlüssel',
+  create_key: 'Schlüssel erstellen',
+  key_created: 'Ihr neuer Schlüssel',
   key_name_hint: 'Wo Sie ihn verwenden, zum Beispiel: Laptop',
   shown_once: 'Kopieren Sie ihn jetzt. Er wird nicht wieder angezeigt.',
-  may: 'Berechtigungen',
+  permissions: 'Berechtigungen',
   only_agents: 'Agenten (keine Auswahl: alle)',
   scope_agents: 'Agenten befragen und durchsuchen',
   scope_manage: 'Agenten erstellen und bearbeiten',
@@ -347,7 +347,7 @@ export const de: Record<Key, Text> = {
   revoke_key: 'Schlüssel widerrufen',
   revoke_key_text: 'Anfragen mit „{name}“ schlagen sofort fehl. Das kann nicht rückgängig gemacht werden.',
   connect_text: 'Nutzen Sie Ihre Agenten in einem Editor, einem Assistenten oder einem Skript.',
-  connect_program: 'App',
+  connect_app: 'App',
   snippet: 'Befehl',
   snippet_oauth: 'Die App öffnet diese Seite und bittet um Ihre Erlaubnis.',
   snippet_with_key: 'Mit API-Schlüssel oder Verbindungscode',
@@ -358,7 +358,7 @@ export const de: Record<Key, Text> = {
   code_expired: 'Code abgelaufen. Erstellen Sie einen neuen.',
   code_waiting: 'Wartet auf die App…',
   code_left: 'noch {time}',
-  make_code: 'Code erstellen',
+  create_code: 'Code erstellen',
   connected: 'Verbunden',
   connected_as: '{name} verbunden.',
   connections_text: 'Apps, die in Ihrem Namen handeln. Widerrufen beendet den Zugriff sofort.',
@@ -368,19 +368,19 @@ export const de: Record<Key, Text> = {
   kind_minted: 'Verbindungscode',
   kind_oauth: 'Browser-Anmeldung',
   attempts: 'Fehlgeschlagene Verbindungsversuche',
-  unknown_program: 'Unbekannte App',
+  unknown_app: 'Unbekannte App',
   times: { one: '{count}-mal', other: '{count}-mal' },
-  proofs: 'Passwort, Passkeys, zweiter Faktor',
-  proofs_text: 'Wie Sie sich anmelden.',
-  change_proofs: 'Verwalten',
+  sign_in_methods: 'Passwort, Passkeys, zweiter Faktor',
+  sign_in_methods_text: 'Wie Sie sich anmelden.',
+  manage_sign_in: 'Verwalten',
   sessions: 'Aktive Sitzungen',
   this_browser: 'Dieser Browser',
   end_others: 'Alle anderen Sitzungen abmelden',
   sessions_ended: 'Alle anderen Sitzungen wurden abgemeldet.',
   audit_text: 'Sicherheitsereignisse Ihres Kontos. Einträge können nicht geändert oder entfernt werden.',
-  when: 'Zeit',
-  what: 'Ereignis',
-  from_where: 'IP-Adresse',
+  time: 'Zeit',
+  event: 'Ereignis',
+  ip_address: 'IP-Adresse',
   'event.sign_in': 'Angemeldet',
   'event.sign_in_failed': 'Anmeldung fehlgeschlagen',
   'event.sign_out': 'Abgemeldet',
@@ -429,7 +429,7 @@ export const de: Record<Key, Text> = {
   calls_word: 'Aufrufe',
   calls: { one: '{count} Aufruf', other: '{count} Aufrufe' },
 
-  // Befehle und Tasten
+  // Palette and shortcuts
   palette: 'Befehle',
   palette_hint: 'Seiten, Chats und Befehle suchen…',
   palette_none: 'Keine Treffer.',
@@ -442,7 +442,7 @@ export const de: Record<Key, Text> = {
   key_stop: 'Antwort stoppen oder Bereich schließen',
   key_help: 'Tastenkürzel anzeigen',
 
-  // Worte des Servers
+  // Values of the API
   'step.prepare': 'Frage lesen',
   'step.plan': 'Planen',
   'step.search': 'Suchen',

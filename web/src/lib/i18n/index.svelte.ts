@@ -1,4 +1,5 @@
 import type { ApiError } from '../api';
+import { base } from '../base';
 import { recall, remember } from '../prefs.svelte';
 import { en, type Key, type Text } from './en';
 
@@ -33,13 +34,26 @@ export function preferred(wanted: readonly string[] = navigator.languages): Lang
   return 'en';
 }
 
-/** Switches the language. Dates and numbers use the browser's regional variant of it, such as en-GB. */
-export async function setLanguage(language: Language, keep = false): Promise<void> {
+/**
+ * Switches the language and stores it if the user chose it. Dates and numbers use the browser's regional variant, such
+ * as en-GB.
+ */
+export async function setLanguage(language: Language, chosen = false): Promise<void> {
   const texts = await catalogues[language]();
-  if (keep) remember('language', language);
+  if (chosen) remember('language', language);
+  // Also at start, because a choice may be older than the cookie.
+  if (chosen || recall('language') === language) setLanguageCookie(language);
   const locale = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
   state.now = { language, locale, texts };
   document.documentElement.lang = language;
+}
+
+const YEAR_IN_SECONDS = 31_536_000;
+
+/** Stores the choice for the server's pages, such as sign-in and consent, which can't read the local storage. */
+function setLanguageCookie(language: Language): void {
+  const secure = location.protocol === 'https:' ? '; secure' : '';
+  document.cookie = `carrel-language=${language}; path=${base}/; max-age=${YEAR_IN_SECONDS}; samesite=lax${secure}`;
 }
 
 export const language = (): Language => state.now.language;

@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-g_RW8mg8.js";

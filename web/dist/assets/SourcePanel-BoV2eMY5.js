@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-Dl_K8v3N.js";

@@ -1,1 +1,0 @@
-import{mt as e}from"./index.svelte-CuLA0mge.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

@@ -1,1 +1,0 @@
-var e=globalThis.document?.querySelector(`meta[name=carrel-base]`)?.content??``,t=()=>location.origin+e;export{t as n,e as t};

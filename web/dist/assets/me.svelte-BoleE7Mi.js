@@ -1,1 +1,0 @@
-import"./index.svelte-CuLA0mge.js";import{a as e,i as t,t as n}from"./resource.svelte-C1CP6gMf.js";var r=new class extends n{read(){return this.load(async()=>(await e(t.GET(`/api/account`))).account)}get administers(){return this.data?.role===`owner`||this.data?.role===`admin`}};export{r as t};

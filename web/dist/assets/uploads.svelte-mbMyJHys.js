@@ -1,1 +1,0 @@
-export{n as take}from"./uploads.svelte-D1XhYRxB.js";

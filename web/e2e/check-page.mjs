@@ -1,0 +1,32 @@
+// Checks of a page in several viewports and themes: no horizontal overflow, one h1, no axe violations.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Viewports and themes to check. Open the page with bypassCSP, because axe is injected. */
+export const variants = {
+  'light, 1280 px': {},
+  'dark, 1280 px': { dark: true },
+  'light, 390 px': { width: 390, height: 844 },
+  'dark, 390 px': { width: 390, height: 844, dark: true },
+};
+
+export async function checkPage(page, name) {
+  // Not networkidle: a page that follows an import keeps a connection open.
+  await page.locator('h1').first().waitFor({ state: 'attached' });
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    `${name}: no horizontal scroll`,
+  );
+  assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
+  const violations = await page.evaluate(async (source) => {
+    if (!window.axe) (0, eval)(source);
+    return (await window.axe.run()).violations.map(
+      (v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`,
+    );
+  }, axe);
+  assert.deepEqual(violations, [], name);
+}
