@@ -101,7 +101,9 @@ func (w *mcpInstallation) invalidMessages(session string) map[string]invalidMess
 		"an unknown session":           {raw{key: w.key, session: "abc", version: stateful, body: ping}, 404, -32600.0},
 		"a session of another account": {raw{key: w.bob, session: session, version: stateful, body: ping}, 404, -32600.0},
 		"a stream without a session":   {raw{method: http.MethodGet, key: w.key, version: stateful}, 400, -32600.0},
-		"arguments that are no object": {w.modern("tools/call", "list_agents", `"name":"list_agents","arguments":[1]`, ""), 200, nil},
+		"arguments that are no object": {
+			w.modern("tools/call", "list_agents", `"name":"list_agents","arguments":[1]`, ""), 200, nil,
+		},
 	}
 }
 
