@@ -79,7 +79,8 @@ func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentRe
 	var added struct {
 		Indexed bool `json:"indexed"`
 	}
-	if err := c.admin(ctx, &added, "source", "add", "--agent", c.agent, "--name", "Bench", "--language", "en", "--default", file); err != nil {
+	if err := c.admin(ctx, &added, "source", "add", "--agent", c.agent, "--name", "Bench",
+		"--language", "en", "--default", file); err != nil {
 		return nil, err
 	}
 	if !added.Indexed {
@@ -88,7 +89,7 @@ func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentRe
 	return questions, os.Remove(file)
 }
 
-// withoutModel measures answers made of quotes, and a search for the same questions as the baseline of a turn.
+// withoutModel measures answers that consist of quotes, and a search for the same questions as the baseline of a turn.
 func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []string) error {
 	s := r.settings
 	in, err := c.start(ctx)
@@ -165,7 +166,14 @@ func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []stri
 	var counter atomic.Uint64
 	for i := range s.modelTurns + 1 {
 		m.reset()
-		taken, err := load{addr: in.addr, connections: 1, duration: time.Minute, maxRequests: 1, request: ask, counter: &counter}.run(ctx)
+		taken, err := load{
+			addr:        in.addr,
+			connections: 1,
+			duration:    time.Minute,
+			maxRequests: 1,
+			request:     ask,
+			counter:     &counter,
+		}.run(ctx)
 		if err != nil {
 			return err
 		}

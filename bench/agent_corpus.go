@@ -34,7 +34,9 @@ const (
 )
 
 // openings turn a title into a question.
-var openings = []string{"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for "}
+var openings = []string{
+	"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for ",
+}
 
 // writeCorpus writes the documents to a file, and returns that many questions about
 // them and the number of documents.

@@ -85,7 +85,9 @@ func (m *pacedModel) stream(w http.ResponseWriter, text string) {
 	flush := http.NewResponseController(w).Flush
 	tokens := 0
 	send := func(choices, rest string) {
-		fmt.Fprintf(w, "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"paced\",\"choices\":%s%s}\n\n", choices, rest)
+		fmt.Fprintf(w,
+			"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"paced\",\"choices\":%s%s}\n\n",
+			choices, rest)
 		_ = flush()
 	}
 	next := time.Now().Add(m.first)
@@ -99,7 +101,8 @@ func (m *pacedModel) stream(w http.ResponseWriter, text string) {
 		send(`[{"index":0,"delta":{"content":`+string(piece)+`},"finish_reason":null}]`, "")
 	}
 	send(`[{"index":0,"delta":{},"finish_reason":"stop"}]`, "")
-	send("[]", fmt.Sprintf(`,"usage":{"prompt_tokens":1000,"completion_tokens":%d,"total_tokens":%d}`, tokens, 1000+tokens))
+	send("[]",
+		fmt.Sprintf(`,"usage":{"prompt_tokens":1000,"completion_tokens":%d,"total_tokens":%d}`, tokens, 1000+tokens))
 	fmt.Fprint(w, "data: [DONE]\n\n")
 	_ = flush()
 }

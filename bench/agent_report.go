@@ -75,8 +75,9 @@ func (r *agentReport) turnTable() table {
 // modelTable splits the time of turns with a model into the model's and Carrel's.
 func (r *agentReport) modelTable() table {
 	t := table{
-		title: fmt.Sprintf("With a model: %s to the first token, %s for each more", milliseconds(r.settings.first), milliseconds(r.settings.token)),
-		head:  []string{"turns", "calls a turn", "turn", "of it the model's", "Carrel's own", "share", "lowest–highest"},
+		title: fmt.Sprintf("With a model: %s to the first token, %s for each more",
+			milliseconds(r.settings.first), milliseconds(r.settings.token)),
+		head: []string{"turns", "calls a turn", "turn", "of it the model's", "Carrel's own", "share", "lowest–highest"},
 	}
 	if len(r.models) == 0 {
 		return t

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestMadeUpDocumentsAreTheSameInEveryRun(t *testing.T) {
+func TestGeneratedDocumentsAreTheSameInEveryRun(t *testing.T) {
 	t.Parallel()
 	s := corpusFlags{documents: 200}
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func TestMadeUpDocumentsAreTheSameInEveryRun(t *testing.T) {
 	}
 }
 
-func TestACollectionMayBePacked(t *testing.T) {
+func TestCollectionMayBeCompressed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "acl"), 0o700); err != nil {
@@ -44,20 +44,24 @@ func TestACollectionMayBePacked(t *testing.T) {
 	}
 	z := gzip.NewWriter(f)
 	for range 5 {
-		if err := json.NewEncoder(z).Encode(record{ID: "x", Title: "Parsing old letters by hand", Text: strings.Repeat("Letters were read by hand. ", 20)}); err != nil {
+		if err := json.NewEncoder(z).Encode(
+			record{ID: "x", Title: "Parsing old letters by hand", Text: strings.Repeat("Letters were read by hand. ", 20)},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if z.Close() != nil || f.Close() != nil {
 		t.Fatal("the collection could not be written")
 	}
-	questions, kept, err := writeCorpus(corpusFlags{data: dir, corpus: "acl", documents: 3}, 3, filepath.Join(dir, "out.jsonl"))
-	if err != nil || kept != 3 || len(questions) != 3 || questions[0] != "What is known about parsing old letters by hand?" {
+	questions, kept, err := writeCorpus(corpusFlags{data: dir, corpus: "acl", documents: 3},
+		3, filepath.Join(dir, "out.jsonl"))
+	if err != nil || kept != 3 || len(questions) != 3 ||
+		questions[0] != "What is known about parsing old letters by hand?" {
 		t.Errorf("%d documents, %q, %v", kept, questions, err)
 	}
 }
 
-func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
+func TestPacedModelTakesItsConfiguredTime(t *testing.T) {
 	t.Parallel()
 	m, err := newPacedModel(20*time.Millisecond, time.Millisecond)
 	if err != nil {
@@ -71,7 +75,8 @@ func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	var body strings.Builder
-	if _, err := io.Copy(&body, resp.Body); err != nil || !strings.HasSuffix(body.String(), "data: [DONE]\n\n") || !strings.Contains(body.String(), `"The "`) {
+	if _, err := io.Copy(&body, resp.Body); err != nil || !strings.HasSuffix(body.String(), "data: [DONE]\n\n") ||
+		!strings.Contains(body.String(), `"The "`) {
 		t.Errorf("%v: %s", err, &body)
 	}
 	// The model counts a call after its last byte, so the count may lag behind the reply.
@@ -87,7 +92,7 @@ func TestThePacedModelTakesTheTimeItIsGiven(t *testing.T) {
 	}
 }
 
-func TestTheShareOfATurnIsWhatTheModelDidNotTake(t *testing.T) {
+func TestShareOfATurnExcludesTheModel(t *testing.T) {
 	t.Parallel()
 	r := agentReport{
 		documents: 100_000, turns: summary{p50: 61 * time.Millisecond}, searches: summary{p50: 10 * time.Millisecond},
@@ -106,7 +111,9 @@ func TestTheShareOfATurnIsWhatTheModelDidNotTake(t *testing.T) {
 
 func TestWrongFlagsOfTheAgentsBenchAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"x"}, {"-documents", "1"}, {"-turns", "0"}, {"-model-turns", "-1"}, {"-token", "1h"}} {
+	for _, args := range [][]string{
+		{"x"}, {"-documents", "1"}, {"-turns", "0"}, {"-model-turns", "-1"}, {"-token", "1h"},
+	} {
 		if _, err := parseAgent(args); err == nil {
 			t.Errorf("%q was taken", args)
 		}

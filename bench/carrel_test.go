@@ -23,11 +23,16 @@ func runStandIn(args []string) (bool, error) {
 	switch command := strings.Join(args, " "); {
 	case strings.HasPrefix(command, "admin --data "):
 		return true, standInAdmin(strings.Join(args[3:], " "))
-	case len(args) == 7 && strings.HasPrefix(command, "serve --addr 127.0.0.1:") && args[3] == "--data" && args[5] == "--metrics-addr":
+	case len(args) == 7 && strings.HasPrefix(command, "serve --addr 127.0.0.1:") &&
+		args[3] == "--data" && args[5] == "--metrics-addr":
 		if os.Getenv("CARREL_RATE_LIMITS") != "off" {
 			return true, errors.New("rate limits are on")
 		}
-		turns := &standInTurns{file: filepath.Join(args[4], "asleep"), model: os.Getenv("CARREL_TEST_MODEL_URL"), busy: map[string]bool{}}
+		turns := &standInTurns{
+			file:  filepath.Join(args[4], "asleep"),
+			model: os.Getenv("CARREL_TEST_MODEL_URL"),
+			busy:  map[string]bool{},
+		}
 		if err := turns.load(); err != nil {
 			return true, err
 		}
@@ -41,9 +46,10 @@ func runStandIn(args []string) (bool, error) {
 
 func standInAdmin(command string) error {
 	replies := map[string]string{
-		"user create --email " + carrelEmail + " --name Bench --password " + carrelPassword + " --json": `{"user":{"id":"usr_1"}}`,
-		"key create --user " + carrelEmail + " --name bench --json":                                     `{"key":"` + standInKey + `"}`,
-		"agent create --user " + carrelEmail + " --name Bench --json":                                   `{"agent":{"id":"agt_1"}}`,
+		"user create --email " + carrelEmail + " --name Bench --password " + carrelPassword +
+			" --json": `{"user":{"id":"usr_1"}}`,
+		"key create --user " + carrelEmail + " --name bench --json":   `{"key":"` + standInKey + `"}`,
+		"agent create --user " + carrelEmail + " --name Bench --json": `{"agent":{"id":"agt_1"}}`,
 	}
 	reply, ok := replies[command]
 	if !ok {
@@ -81,7 +87,8 @@ func standInAPI(turns *standInTurns) http.Handler {
 	mux.HandleFunc("POST /api/agents/agt_1/threads", create("thread", "title"))
 	mux.HandleFunc("POST /api/agents/agt_1/threads/{id}/messages", turns.post)
 	mux.HandleFunc("GET /api/agents/agt_1/threads/{id}", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"thread": map[string]string{"id": r.PathValue("id"), "title": rowText(1)}})
+		_ = json.NewEncoder(w).
+			Encode(map[string]any{"thread": map[string]string{"id": r.PathValue("id"), "title": rowText(1)}})
 	})
 	mux.HandleFunc("GET /api/agents/agt_1/memories", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "limit=50" {

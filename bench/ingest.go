@@ -29,7 +29,8 @@ func parseIngest(args []string) (*ingestSettings, error) {
 	f := s.newFlags("bench ingest", "")
 	s.register(f, 110_000, "to import")
 	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 skips it")
-	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "a PDF `file` of 14 pages in two columns")
+	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf",
+		"a PDF `file` of 14 pages in two columns")
 	f.IntVar(&s.pdfs, "pdfs", 10, "number of PDF imports; 0 skips them")
 	f.BoolVar(&s.alone, "alone", false, "measure Carrel only, without SQLite FTS5")
 	if err := parseFlags(f, args); err != nil {
@@ -69,7 +70,8 @@ func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, er
 	defer in.stop()
 	u := &uploader{server: "http://" + in.addr, carrel: c}
 	fmt.Fprintf(s.progress, "importing %d documents of JSON Lines…\n", kept)
-	if rep.lines, err = u.measure(ctx, in, "Lines", kept, func(source string) error { return u.send(ctx, source, lines, "documents.jsonl") }); err != nil {
+	if rep.lines, err = u.measure(ctx, in, "Lines", kept,
+		func(source string) error { return u.send(ctx, source, lines, "documents.jsonl") }); err != nil {
 		return page{}, fmt.Errorf("JSON Lines: %w", err)
 	}
 	if s.megabytes > 0 {
@@ -105,7 +107,8 @@ func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, li
 		} `json:"source"`
 	}
 	r.texts, err = u.clocked(ctx, in, files, func() (string, error) {
-		err := u.carrel.admin(ctx, &made, "source", "add", "--agent", u.carrel.agent, "--name", "Folder", "folder", "--path", dir)
+		err := u.carrel.admin(ctx, &made, "source", "add", "--agent", u.carrel.agent,
+			"--name", "Folder", "folder", "--path", dir)
 		return made.Source.ID, err
 	})
 	r.texts.bytes = size
@@ -148,7 +151,9 @@ type uploader struct {
 }
 
 // measure creates a source and times its import.
-func (u *uploader) measure(ctx context.Context, in *instance, name string, documents int, fill func(source string) error) (filling, error) {
+func (u *uploader) measure(
+	ctx context.Context, in *instance, name string, documents int, fill func(source string) error,
+) (filling, error) {
 	source, err := u.create(ctx, name)
 	if err != nil {
 		return filling{}, err
@@ -157,7 +162,9 @@ func (u *uploader) measure(ctx context.Context, in *instance, name string, docum
 }
 
 // clocked times an import until its last document is searchable.
-func (u *uploader) clocked(ctx context.Context, in *instance, documents int, fill func() (source string, err error)) (filling, error) {
+func (u *uploader) clocked(
+	ctx context.Context, in *instance, documents int, fill func() (source string, err error),
+) (filling, error) {
 	before, err := in.cpuTime()
 	if err != nil {
 		return filling{}, err

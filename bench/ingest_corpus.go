@@ -74,7 +74,8 @@ func markdownOf(records []record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\nyear: %d\n---\n", records[0].Title, max(records[0].Year, 1))
 	for _, r := range records {
-		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n\n%s\n\n- see [%s](https://example.org/%s)\n", r.Title, strings.Join(r.Authors, ", "), r.Text, r.Title, r.ID)
+		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n\n%s\n\n- see [%s](https://example.org/%s)\n", r.Title,
+			strings.Join(r.Authors, ", "), r.Text, r.Title, r.ID)
 	}
 	return b.String()
 }
@@ -82,7 +83,8 @@ func markdownOf(records []record) string {
 // htmlOf renders the same article as a web page with navigation and footer.
 func htmlOf(records []record) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!doctype html><html><head><title>%s</title><style>p { margin: 1em }</style><script>let x = 1 < 2;</script></head><body><nav><a href=/>Home</a></nav><main>\n", html.EscapeString(records[0].Title))
+	fmt.Fprintf(&b, "<!doctype html><html><head><title>%s</title><style>p { margin: 1em }</style><script>let x = 1 < "+
+		"2;</script></head><body><nav><a href=/>Home</a></nav><main>\n", html.EscapeString(records[0].Title))
 	for _, r := range records {
 		fmt.Fprintf(&b, "<section><h2>%s</h2><p class=by><em>%s</em></p><p>%s</p></section>\n",
 			html.EscapeString(r.Title), html.EscapeString(strings.Join(r.Authors, ", ")), html.EscapeString(r.Text))

@@ -20,10 +20,13 @@ import (
 const (
 	ftsIngestSettings = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	ftsIngestSchema   = `
-		CREATE TABLE document (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, authors TEXT, text TEXT, year INTEGER, url TEXT, doi TEXT, venue TEXT);
-		CREATE VIRTUAL TABLE word USING fts5(title, authors, text, content='document', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2');`
-	ftsIngestDocument = `INSERT INTO document (number, id, title, authors, text, year, url, doi, venue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	ftsIngestWord     = `INSERT INTO word (rowid, title, authors, text) VALUES (?, ?, ?, ?)`
+		CREATE TABLE document (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, authors TEXT, text TEXT,
+			year INTEGER, url TEXT, doi TEXT, venue TEXT);
+		CREATE VIRTUAL TABLE word USING fts5(title, authors, text, content='document', content_rowid='number',
+			tokenize='porter unicode61 remove_diacritics 2');`
+	ftsIngestDocument = `INSERT INTO document (number, id, title, authors, text, year, url, doi, venue)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	ftsIngestWord = `INSERT INTO word (rowid, title, authors, text) VALUES (?, ?, ?, ?)`
 	// ftsIngestBatch is the number of documents per transaction, as in Carrel.
 	ftsIngestBatch = 500
 )

@@ -51,18 +51,24 @@ func (r *ingestReport) targetTable() table {
 		fmt.Sprintf("%.0f", r.lines.perCores()), verdict(r.lines.perCores() >= linesTarget), fmt.Sprintf("≥ %d", linesTarget))
 	if r.texts.documents > 0 {
 		clock, cpu := r.texts.minute(r.texts.perSecond()), r.texts.minute(r.texts.perCores())
-		add("Markdown and HTML, MB/min", fmt.Sprintf("%.0f", clock), clock >= textsTarget, fmt.Sprintf("%.0f", cpu), verdict(cpu >= textsTarget), fmt.Sprintf("≥ %d", textsTarget))
+		add("Markdown and HTML, MB/min", fmt.Sprintf("%.0f", clock), clock >= textsTarget, fmt.Sprintf("%.0f", cpu),
+			verdict(cpu >= textsTarget), fmt.Sprintf("≥ %d", textsTarget))
 	}
 	if len(r.pdfs) > 0 {
-		add("a PDF of 14 pages, median of the import", milliseconds(median(r.pdfs)), median(r.pdfs) <= pdfTarget, "–", "", "≤ "+milliseconds(pdfTarget))
+		add("a PDF of 14 pages, median of the import", milliseconds(median(r.pdfs)), median(r.pdfs) <= pdfTarget,
+			"–", "", "≤ "+milliseconds(pdfTarget))
 	}
-	add(fmt.Sprintf("most memory while importing %d documents", r.lines.documents), megabytes(r.lines.peak), r.lines.peak < memoryTarget, "–", "", "< "+megabytes(memoryTarget))
+	add(fmt.Sprintf("most memory while importing %d documents", r.lines.documents), megabytes(r.lines.peak),
+		r.lines.peak < memoryTarget, "–", "", "< "+megabytes(memoryTarget))
 	return t
 }
 
 // linesTable compares Carrel with FTS5.
 func (r *ingestReport) linesTable() table {
-	t := table{title: "JSON Lines", head: []string{"", "documents", "wall", "documents/s", "CPU", "documents/CPU-s × 2", "CPU / Carrel's"}}
+	t := table{
+		title: "JSON Lines",
+		head:  []string{"", "documents", "wall", "documents/s", "CPU", "documents/CPU-s × 2", "CPU / Carrel's"},
+	}
 	for _, row := range []struct {
 		what string
 		filling
@@ -71,7 +77,8 @@ func (r *ingestReport) linesTable() table {
 			continue
 		}
 		t.rows = append(t.rows, []string{
-			row.what, fmt.Sprint(row.documents), row.wall.Round(10 * time.Millisecond).String(), fmt.Sprintf("%.0f", row.perSecond()),
+			row.what, fmt.Sprint(row.documents), row.wall.Round(10 * time.Millisecond).String(),
+			fmt.Sprintf("%.0f", row.perSecond()),
 			row.cpu.String(), fmt.Sprintf("%.0f", row.perCores()), fmt.Sprintf("%.2f×", row.cpu.Seconds()/r.lines.cpu.Seconds()),
 		})
 	}
@@ -82,12 +89,14 @@ func (r *ingestReport) textsTable() table {
 	t := table{title: "Files", head: []string{"", "files", "size", "wall", "CPU"}}
 	if f := r.texts; f.documents > 0 {
 		t.rows = append(t.rows, []string{
-			"Markdown and HTML, half each", fmt.Sprint(f.documents), megabytes(f.bytes), f.wall.Round(10 * time.Millisecond).String(), f.cpu.String(),
+			"Markdown and HTML, half each", fmt.Sprint(f.documents), megabytes(f.bytes),
+			f.wall.Round(10 * time.Millisecond).String(), f.cpu.String(),
 		})
 	}
 	if len(r.pdfs) > 0 {
 		t.rows = append(t.rows, []string{
-			"PDF", fmt.Sprint(len(r.pdfs)), "", milliseconds(slices.Min(r.pdfs)) + "–" + milliseconds(slices.Max(r.pdfs)) + " each", "–",
+			"PDF", fmt.Sprint(len(r.pdfs)), "",
+			milliseconds(slices.Min(r.pdfs)) + "–" + milliseconds(slices.Max(r.pdfs)) + " each", "–",
 		})
 	}
 	return t
@@ -101,9 +110,10 @@ func (r *ingestReport) conditions() []string {
 		carrelSettings + " Memory is the peak resident size (VmHWM), including mapped pages of its own files.",
 	}
 	if r.peer.documents > 0 {
-		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, "+
-			"500 per transaction, with the Porter stemmer, in one process and one connection. "+
-			"It has no upload and no change log.")
+		out = append(out,
+			"SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, "+
+				"500 per transaction, with the Porter stemmer, in one process and one connection. "+
+				"It has no upload and no change log.")
 	}
 	return r.settings.conditions(r.when, out...)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestTheTextsAreMadeOfTheRecordsHalfOfEachSort(t *testing.T) {
+func TestTextsAreHalfMarkdownAndHalfHTML(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := filepath.Join(dir, "docs.jsonl")
@@ -54,7 +54,7 @@ func TestFTS5IndexesEveryRecord(t *testing.T) {
 	}
 }
 
-func TestRatesAreOfTheClockAndOfTwoCores(t *testing.T) {
+func TestRatesAreByWallClockAndByCPU(t *testing.T) {
 	t.Parallel()
 	f := filling{documents: 1000, bytes: 10 << 20, wall: 2 * time.Second, cpu: time.Second}
 	if f.perSecond() != 500 || f.perCores() != 2000 || f.minute(f.perSecond()) != 300 {
@@ -62,7 +62,8 @@ func TestRatesAreOfTheClockAndOfTwoCores(t *testing.T) {
 	}
 	r := &ingestReport{lines: filling{documents: 110_000, wall: 20 * time.Second, cpu: 20 * time.Second, peak: 200 << 20}}
 	targets := r.targetTable().rows
-	if len(targets) != 2 || !strings.Contains(targets[0][2], "NOT") || strings.Contains(targets[0][4], "NOT") || strings.Contains(targets[1][2], "NOT") {
+	if len(targets) != 2 || !strings.Contains(targets[0][2], "NOT") || strings.Contains(targets[0][4], "NOT") ||
+		strings.Contains(targets[1][2], "NOT") {
 		t.Errorf("targets %q", targets)
 	}
 }

@@ -320,13 +320,15 @@ func (c *keepAlive) readLine() ([]byte, error) {
 
 // buildGet returns a GET request with a bearer token.
 func buildGet(addr, path, token string) []byte {
-	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\n\r\n", path, addr, token)
+	return fmt.Appendf(nil,
+		"GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\n\r\n", path, addr, token)
 }
 
 // buildPostHead returns the head of a POST with a JSON body of the given length. All bodies of a scenario have the
 // same length, so the head is built once. Additional fields are complete lines such as "Name: value".
 func buildPostHead(addr, path, token string, length int, fields ...string) []byte {
-	out := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
+	out := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: "+
+		"application/json\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
 		path, addr, token, length)
 	for _, field := range fields {
 		out = append(append(out, field...), "\r\n"...)

@@ -87,7 +87,8 @@ func TestClientReadsEveryFramingOnOneConnection(t *testing.T) {
 	} {
 		status, body, err := c.do(buildGet(addr, want.path, "token"))
 		if err != nil || status != want.status || string(body) != want.body {
-			t.Errorf("%s: got %d, %d bytes, %v; want %d, %d bytes", want.path, status, len(body), err, want.status, len(want.body))
+			t.Errorf("%s: got %d, %d bytes, %v; want %d, %d bytes", want.path, status,
+				len(body), err, want.status, len(want.body))
 		}
 	}
 	if got := opened.Load(); got != 1 {
@@ -196,7 +197,8 @@ func TestLoadFailsOnTheFirstWrongReply(t *testing.T) {
 	t.Parallel()
 	t.Run("status", func(t *testing.T) {
 		t.Parallel()
-		addr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slow down", http.StatusTooManyRequests) })
+		addr, _ := serve(t,
+			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slow down", http.StatusTooManyRequests) })
 		_, err := getLoad(addr, anyBody).run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "429") || !strings.Contains(err.Error(), "slow down") {
 			t.Errorf("got %v", err)
@@ -245,7 +247,7 @@ func TestPostedRequestsAreWellFormedAndOfOneLength(t *testing.T) {
 	}
 }
 
-func TestARepeatedReplyIsCheckedOnceAndAnotherOneAgain(t *testing.T) {
+func TestIdenticalRepliesAreCheckedOnce(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	check := onceThenSame(func(body []byte) error {

@@ -96,7 +96,10 @@ func measureMCP(ctx context.Context, s *mcpSettings, dir string) (page, error) {
 	}
 	defer theirs.stop()
 	servers := []*mcpServer{{name: "Carrel", in: ours, token: c.key}, {name: "bare SDK", in: theirs, token: "none"}}
-	rates := table{title: "MCP: Carrel / a bare server of the SDK with one tool, calls per second", head: []string{"call", "ratio", "target", "", "lowest–highest round", "Carrel/s", "bare/s", "bytes, Carrel : bare"}}
+	rates := table{
+		title: "MCP: Carrel / a bare server of the SDK with one tool, calls per second",
+		head:  []string{"call", "ratio", "target", "", "lowest–highest round", "Carrel/s", "bare/s", "bytes, Carrel : bare"},
+	}
 	for _, q := range mcpQuestions(c.agent) {
 		fmt.Fprintf(s.progress, "measuring: %s…\n", q.title)
 		row, err := compareMCP(ctx, s.loadFlags, q, servers)
@@ -111,7 +114,8 @@ func measureMCP(ctx context.Context, s *mcpSettings, dir string) (page, error) {
 		return page{}, err
 	}
 	return newPage("MCP: Carrel and a minimal server of the SDK", s.conditions(time.Now(),
-		fmt.Sprintf("%d connections, %d alternating rounds of %s for each call and server.", s.connections, s.rounds, s.duration),
+		fmt.Sprintf("%d connections, %d alternating rounds of %s for each call and server.",
+			s.connections, s.rounds, s.duration),
 		"The minimal server has no credentials, no database and one tool with a fixed reply; "+
 			"Carrel checks a key and reads SQLite, and its list has all tools with their schemas.",
 	), rates, idle), nil
@@ -140,7 +144,14 @@ func compareMCP(ctx context.Context, o loadFlags, q mcpQuestion, servers []*mcpS
 			slices.Reverse(order)
 		}
 		for _, i := range order {
-			l := load{addr: servers[i].in.addr, connections: o.connections, duration: o.duration, maxRequests: maxRoundRequests, request: requests[i], counter: &counters[i]}
+			l := load{
+				addr:        servers[i].in.addr,
+				connections: o.connections,
+				duration:    o.duration,
+				maxRequests: maxRoundRequests,
+				request:     requests[i],
+				counter:     &counters[i],
+			}
 			s, err := l.run(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", servers[i].name, err)
@@ -161,7 +172,8 @@ func compareMCP(ctx context.Context, o loadFlags, q mcpQuestion, servers []*mcpS
 	}
 	return []string{
 		q.title, fmt.Sprintf("%.2f×", ratio), fmt.Sprintf("≥ %.1f×", mcpTarget), verdict(ratio >= mcpTarget),
-		fmt.Sprintf("%.2f–%.2f", slices.Min(rs), slices.Max(rs)), rate(0), rate(1), fmt.Sprintf("%d : %d", sizes[0], sizes[1]),
+		fmt.Sprintf("%.2f–%.2f", slices.Min(rs), slices.Max(rs)), rate(0), rate(1),
+		fmt.Sprintf("%d : %d", sizes[0], sizes[1]),
 	}, nil
 }
 
@@ -184,7 +196,8 @@ func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int)
 	}
 	return request{check: check, append: func(dst []byte, n uint64) []byte {
 		// Ids are unique, because a session rejects concurrent calls with the same id.
-		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%012d,"method":"%s","params":{%s}}`, 100_000_000_000+n, q.method, q.inner())
+		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%012d,"method":"%s","params":{%s}}`,
+			100_000_000_000+n, q.method, q.inner())
 		fields := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + q.version}
 		if q.version == mcpStateful {
 			fields = append(fields, "Mcp-Session-Id: "+s.sessions[n%uint64(len(s.sessions))])
@@ -194,7 +207,8 @@ func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int)
 				fields = append(fields, "Mcp-Name: "+q.name)
 			}
 		}
-		head := strings.Replace(string(buildPostHead(s.in.addr, "/mcp", s.token, len(body), fields...)), "Accept: application/json\r\n", "", 1)
+		head := strings.Replace(string(buildPostHead(s.in.addr, "/mcp", s.token, len(body), fields...)),
+			"Accept: application/json\r\n", "", 1)
 		return append(append(dst, head...), body...)
 	}}, nil
 }
@@ -204,7 +218,9 @@ func (q mcpQuestion) inner() string {
 	if q.version == mcpStateful {
 		return q.params
 	}
-	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + q.version + `","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + q.version +
+		`","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}`
 	if q.params == "" {
 		return meta
 	}
@@ -217,7 +233,11 @@ func postMCP(ctx context.Context, addr, token, session, body string) (*http.Resp
 	if err != nil {
 		return nil, err
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	r.Header = http.Header{
+		"Authorization": {"Bearer " + token},
+		"Content-Type":  {"application/json"},
+		"Accept":        {"application/json, text/event-stream"},
+	}
 	if session != "" {
 		r.Header.Set("Mcp-Session-Id", session)
 		r.Header.Set("Mcp-Protocol-Version", mcpStateful)
@@ -232,7 +252,9 @@ func postMCP(ctx context.Context, addr, token, session, body string) (*http.Resp
 
 // beginMCP starts a session and returns its id.
 func beginMCP(ctx context.Context, addr, token string) (string, error) {
-	res, err := postMCP(ctx, addr, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+mcpStateful+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	res, err := postMCP(
+		ctx, addr, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+mcpStateful+
+			`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
 	if err != nil {
 		return "", err
 	}
@@ -283,8 +305,9 @@ func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 		return table{}, err
 	}
 	return table{
-		title: fmt.Sprintf("Memory with %d idle streams of as many sessions", count), head: []string{"before", "with them", "target", ""},
-		rows: [][]string{{megabytes(before), megabytes(after), "≤ " + megabytes(idleStream), verdict(after <= idleStream)}},
+		title: fmt.Sprintf("Memory with %d idle streams of as many sessions", count),
+		head:  []string{"before", "with them", "target", ""},
+		rows:  [][]string{{megabytes(before), megabytes(after), "≤ " + megabytes(idleStream), verdict(after <= idleStream)}},
 	}, nil
 }
 
@@ -298,7 +321,12 @@ func openStream(ctx context.Context, addr, token string) error {
 	if err != nil {
 		return err
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Accept": {"text/event-stream"}, "Mcp-Session-Id": {id}, "Mcp-Protocol-Version": {mcpStateful}}
+	r.Header = http.Header{
+		"Authorization":        {"Bearer " + token},
+		"Accept":               {"text/event-stream"},
+		"Mcp-Session-Id":       {id},
+		"Mcp-Protocol-Version": {mcpStateful},
+	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ type bareOutput struct {
 	Memories []bareMemory `json:"memories"`
 }
 
-// runBareMCP runs the minimal server if the arguments ask for it: the SDK as in its examples, with one tool, for the
+// runBareMCP runs the minimal server if the arguments select it: the SDK as in its examples, with one tool, for the
 // stateful and the stateless protocol.
 func runBareMCP(args []string) (bool, error) {
 	if len(args) != 2 || args[0] != bareMCP {
@@ -25,7 +25,14 @@ func runBareMCP(args []string) (bool, error) {
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
 	now := time.Now().UTC().Format(time.RFC3339)
-	out := bareOutput{Memories: []bareMemory{{ID: "mem_01k9zq7m4x8v2n6b3c5d7f9h1j", Text: rowText(1), Status: "active", Origin: "client", CreatedAt: now, UpdatedAt: now}}}
+	out := bareOutput{Memories: []bareMemory{{
+		ID:        "mem_01k9zq7m4x8v2n6b3c5d7f9h1j",
+		Text:      rowText(1),
+		Status:    "active",
+		Origin:    "client",
+		CreatedAt: now,
+		UpdatedAt: now,
+	}}}
 	mcp.AddTool(server, &mcp.Tool{Name: "list_memories", Description: "List remembered facts."},
 		func(context.Context, *mcp.CallToolRequest, bareInput) (*mcp.CallToolResult, bareOutput, error) {
 			return nil, out, nil

@@ -93,7 +93,8 @@ func (p *pocketBase) request(in *instance, scenario string) (request, error) {
 	one := countOf(`"text":"note `, 1)
 	switch scenario {
 	case "list":
-		return repeatGet(in.addr, fmt.Sprintf("%s?perPage=%d&skipTotal=1", records, pageSize), p.setup.Token, onceThenSame(countOf(`"text":"note `, pageSize))), nil
+		return repeatGet(in.addr, fmt.Sprintf("%s?perPage=%d&skipTotal=1", records, pageSize), p.setup.Token,
+			onceThenSame(countOf(`"text":"note `, pageSize))), nil
 	case "read":
 		paths := make([]string, len(p.setup.IDs))
 		for i, id := range p.setup.IDs {
@@ -112,8 +113,10 @@ func (p *pocketBase) notes(ctx context.Context, in *instance) ([]string, error) 
 		return nil, err
 	}
 	return []string{
-		fmt.Sprintf("PocketBase %s, as a library, its default settings but for: request logs off (Logs.MaxDays = 0), rate limits off (their default).", pocketBaseVersion()),
-		fmt.Sprintf("PocketBase: WAL, PRAGMA synchronous = %s, read from the connection of the serving process that writes.", synchronousName(level)),
+		fmt.Sprintf("PocketBase %s, as a library, its default settings but for: request logs off (Logs.MaxDays = 0), rate "+
+			"limits off (their default).", pocketBaseVersion()),
+		fmt.Sprintf("PocketBase: WAL, PRAGMA synchronous = %s, read from the connection of the serving process that writes.",
+			synchronousName(level)),
 		`PocketBase: collection "notes" (text, created, updated), rules @request.auth.id != "", asked with a user's token.`,
 	}, nil
 }

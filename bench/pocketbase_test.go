@@ -28,7 +28,8 @@ func TestAWholeShortRunAgainstPocketBase(t *testing.T) {
 		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 100 * time.Millisecond},
 		starts:    2, rows: 60, counted: 100, scenarios: scenarios,
 	}
-	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o, []server{&pocketBase{dir: t.TempDir(), rows: o.rows}})
+	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o,
+		[]server{&pocketBase{dir: t.TempDir(), rows: o.rows}})
 	if err != nil {
 		t.Fatal(err)
 	}

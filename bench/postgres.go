@@ -35,7 +35,8 @@ func findPostgres() (string, error) {
 	newest, bin := 0, ""
 	for _, dir := range versions {
 		var version int
-		if _, err := fmt.Sscan(filepath.Base(filepath.Dir(dir)), &version); err == nil && version > newest && hasPostgres(dir) {
+		if _, err := fmt.Sscan(filepath.Base(filepath.Dir(dir)), &version); err == nil &&
+			version > newest && hasPostgres(dir) {
 			newest, bin = version, dir
 		}
 	}
@@ -80,7 +81,8 @@ func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 		}
 	}
 	data := filepath.Join(pg.dir, "data")
-	if err := pg.run(ctx, "initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D", data); err != nil {
+	if err := pg.run(ctx, "initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8",
+		"--locale=C", "-D", data); err != nil {
 		return nil, err
 	}
 	version, err := pg.command(ctx, "postgres", "--version").Output()
@@ -91,7 +93,8 @@ func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	pg.process = &process{
 		// SIGINT ends open connections; SIGTERM would wait for them.
 		name: "PostgreSQL", ends: syscall.SIGINT, logs: filepath.Join(dir, "postgres.log"),
-		cmd: pg.command(context.WithoutCancel(ctx), "postgres", "-D", data, "-k", pg.dir, "-c", "listen_addresses=", "-c", "max_connections=200"),
+		cmd: pg.command(context.WithoutCancel(ctx), "postgres", "-D", data, "-k", pg.dir, "-c",
+			"listen_addresses=", "-c", "max_connections=200"),
 	}
 	return pg, pg.start(ctx, func(ctx context.Context) bool {
 		return pg.command(ctx, "pg_isready", "-q", "-h", pg.dir).Run() == nil
@@ -116,6 +119,11 @@ func (pg *postgres) run(ctx context.Context, name string, args ...string) error 
 
 // create creates a database and returns its URL.
 func (pg *postgres) create(ctx context.Context, database string) (string, error) {
-	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: url.Values{"host": {pg.dir}}.Encode()}
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.User("postgres"),
+		Path:     "/" + database,
+		RawQuery: url.Values{"host": {pg.dir}}.Encode(),
+	}
 	return u.String(), pg.run(ctx, "createdb", "-h", pg.dir, "-U", "postgres", database)
 }

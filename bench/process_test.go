@@ -20,7 +20,7 @@ func TestResidentMemoryIsReadFromTheStatusPage(t *testing.T) {
 	}
 }
 
-func TestCPUTimeIsReadBehindAnOddProgramName(t *testing.T) {
+func TestCPUTimeIsReadAfterAnUnusualProgramName(t *testing.T) {
 	t.Parallel()
 	got, err := parseCPUTime([]byte("12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 9 0 100\n"))
 	if err != nil || got != 2*time.Second {
@@ -33,7 +33,8 @@ func TestCPUTimeIsReadBehindAnOddProgramName(t *testing.T) {
 
 func TestMetricIsFoundByItsWholeName(t *testing.T) {
 	t.Parallel()
-	page := []byte("# TYPE go_memstats_mallocs_total counter\ngo_memstats_mallocs_total_old 1\ngo_memstats_mallocs_total 1.5e+06\n")
+	page := []byte("# TYPE go_memstats_mallocs_total counter\ngo_memstats_mallocs_total_old " +
+		"1\ngo_memstats_mallocs_total 1.5e+06\n")
 	got, err := parseMetric(page, metricMallocs)
 	if err != nil || got != 1.5e6 {
 		t.Errorf("%v, %v", got, err)
@@ -43,7 +44,7 @@ func TestMetricIsFoundByItsWholeName(t *testing.T) {
 	}
 }
 
-func TestAProcessThatEndsAtOnceIsReportedWithWhatItPrinted(t *testing.T) {
+func TestProcessThatExitsImmediatelyIsReportedWithItsOutput(t *testing.T) {
 	t.Parallel()
 	addr, err := freeAddr()
 	if err != nil {
@@ -51,7 +52,8 @@ func TestAProcessThatEndsAtOnceIsReportedWithWhatItPrinted(t *testing.T) {
 	}
 	cmd := exec.Command("sh", "-c", "echo the disk is full >&2; exit 3")
 	_, err = startProcess(t.Context(), "victim", filepath.Join(t.TempDir(), "log"), "http://"+addr+"/", cmd)
-	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "exit status 3") {
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") ||
+		!strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -62,7 +64,8 @@ func TestChildrenDoNotInheritTuning(t *testing.T) {
 	}
 	env := cleanEnv("CARREL_RATE_LIMITS=off")
 	for _, kv := range env {
-		if strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMEMLIMIT=") || strings.HasPrefix(kv, "GOMAXPROCS=") || strings.HasPrefix(kv, "CARREL_DATABASE=") {
+		if strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMEMLIMIT=") || strings.HasPrefix(kv, "GOMAXPROCS=") ||
+			strings.HasPrefix(kv, "CARREL_DATABASE=") {
 			t.Errorf("inherited %s", kv)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Targets besides the ratios.
+// Targets in addition to the ratios.
 const (
 	startTarget = 100 * time.Millisecond
 	idleTarget  = 40 << 20
@@ -56,7 +56,10 @@ func verdict(met bool) string {
 
 // ratioTable compares the throughput of both servers.
 func (r *report) ratioTable() table {
-	t := table{title: "Carrel / PocketBase, requests per second", head: []string{"scenario", "ratio", "target", "", "lowest–highest round", "by server CPU/request"}}
+	t := table{
+		title: "Carrel / PocketBase, requests per second",
+		head:  []string{"scenario", "ratio", "target", "", "lowest–highest round", "by server CPU/request"},
+	}
 	for _, res := range r.results {
 		if len(res.ratios) == 0 {
 			continue
@@ -86,8 +89,12 @@ func (r result) cpuRatio() string {
 // loadTable has a row per scenario and server.
 func (r *report) loadTable() table {
 	t := table{
-		title: fmt.Sprintf("%d keep-alive connections, %d rounds of %s", r.options.connections, r.options.rounds, r.options.duration),
-		head:  []string{"scenario", "server", "requests/s", "p50", "p99", "server CPU/request", "client CPU/request", "allocations/request", "requests"},
+		title: fmt.Sprintf("%d keep-alive connections, %d rounds of %s", r.options.connections,
+			r.options.rounds, r.options.duration),
+		head: []string{
+			"scenario", "server", "requests/s", "p50", "p99", "server CPU/request",
+			"client CPU/request", "allocations/request", "requests",
+		},
 	}
 	for _, res := range r.results {
 		for i, c := range r.contestants {
@@ -107,7 +114,10 @@ func (r *report) loadTable() table {
 func (r *report) footprintTable() table {
 	t := table{
 		title: "Start and memory",
-		head:  []string{"server", "start to first 200 (median)", "fastest–slowest", "target", "", "idle memory", "target", "", "memory after the load"},
+		head: []string{
+			"server", "start to first 200 (median)", "fastest–slowest", "target", "", "idle memory",
+			"target", "", "memory after the load",
+		},
 	}
 	for _, c := range r.contestants {
 		start := median(c.starts)
@@ -125,17 +135,19 @@ func (r *report) footprintTable() table {
 	return t
 }
 
-// conditions lists what a reader needs to compare this run with another.
+// conditions lists the conditions under which this run can be compared with another.
 func (r *report) conditions() []string {
 	names := make([]string, len(r.contestants))
 	for i, c := range r.contestants {
 		names[i] = c.name()
 	}
 	out := []string{
-		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows, textLength),
+		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows,
+			textLength),
 	}
 	if len(names) > 1 {
-		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
+		out = append(out,
+			strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
 	}
 	return r.run.conditions(r.when, append(out, r.notes...)...)
 }
@@ -143,7 +155,8 @@ func (r *report) conditions() []string {
 // machine describes the machine and the time of a run.
 func machine(when time.Time) string {
 	return fmt.Sprintf("%s; %s, %s/%s, %d processors, %s; the load generator runs on the same machine, over loopback.",
-		when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
+		when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
 // conditions returns the circumstances of a run: the machine, the given lines and the load average before it.

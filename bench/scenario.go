@@ -70,7 +70,8 @@ func verify(ctx context.Context, addr string, r request, n uint64) ([]byte, erro
 }
 
 // fillerWords make texts realistic.
-const fillerWords = "the reader left a slip between the pages and came back a week later to find the argument where it had been "
+const fillerWords = "the reader left a slip between the pages and came back a week later to find the argument where " +
+	"it had been "
 
 // rowText returns the text of row n: textLength ASCII characters, unique for each n.
 func rowText(n uint64) string {
@@ -178,10 +179,18 @@ func checkRows(texts []string) error {
 }
 
 // collect posts count texts and returns the result of pick for each reply.
-func collect(ctx context.Context, addr string, r request, count int, pick func(body []byte) (string, error)) ([]string, error) {
+func collect(
+	ctx context.Context, addr string, r request, count int, pick func(body []byte) (string, error),
+) ([]string, error) {
 	var mu sync.Mutex
 	var out []string
-	fill := load{addr: addr, connections: 8, duration: time.Minute, maxRequests: uint64(count), counter: new(atomic.Uint64)}
+	fill := load{
+		addr:        addr,
+		connections: 8,
+		duration:    time.Minute,
+		maxRequests: uint64(count),
+		counter:     new(atomic.Uint64),
+	}
 	fill.request = request{append: r.append, check: func(body []byte) error {
 		picked, err := pick(body)
 		if err != nil {

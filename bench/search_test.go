@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSearchWithoutDataEndsAsItsProgramDoes(t *testing.T) {
+func TestSearchWithoutDataReturnsTheExitCodeOfItsProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the search engines")
 	}

@@ -45,7 +45,7 @@ func (r *turnReport) measureSleeping(ctx context.Context, s turnSettings, dir st
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		return err
 	}
-	c := &carrelTurns{carrel: carrel{binary: s.slow, dir: sub}, count: s.sleeping}
+	c := &carrelTurns{carrel: carrel{binary: s.scripted, dir: sub}, count: s.sleeping}
 	if err := c.prepare(ctx); err != nil {
 		return fmt.Errorf("sleeping turns: %w", err)
 	}
@@ -116,7 +116,13 @@ func (c *carrelTurns) asleep(ctx context.Context, in *instance, m *sleepModel, f
 	for _, path := range c.messagePaths()[from:to] {
 		heads = append(heads, buildPostHead(in.addr, path, c.key, len(body), "Prefer: respond-async"))
 	}
-	l := load{addr: in.addr, connections: 16, duration: sleepTimeout, maxRequests: uint64(len(heads)), counter: new(atomic.Uint64)}
+	l := load{
+		addr:        in.addr,
+		connections: 16,
+		duration:    sleepTimeout,
+		maxRequests: uint64(len(heads)),
+		counter:     new(atomic.Uint64),
+	}
 	l.request = request{
 		status: 202,
 		append: func(dst []byte, n uint64) []byte { return append(append(dst, heads[n-1]...), body...) },

@@ -76,7 +76,14 @@ func TestSummaryTakesTheMedianRateAndTheTailOfAllRounds(t *testing.T) {
 		rounds[2].latencies[i] = time.Second // a disturbed round
 	}
 	got := summarise(rounds, 400*time.Millisecond, 200*time.Millisecond)
-	want := summary{requests: 200, perSecond: 90, p50: time.Millisecond, p99: time.Second, cpu: 2 * time.Millisecond, clientCPU: time.Millisecond}
+	want := summary{
+		requests:  200,
+		perSecond: 90,
+		p50:       time.Millisecond,
+		p99:       time.Second,
+		cpu:       2 * time.Millisecond,
+		clientCPU: time.Millisecond,
+	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -105,7 +105,8 @@ func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer,
 	cmd := exec.Command(s.node, filepath.Join(s.oidc, "server.mjs"), port, fmt.Sprint(s.connections), file)
 	cmd.Env = cleanEnv("NODE_ENV=production")
 	base := "http://" + addr
-	proc, err := startProcess(ctx, "oidc-provider", filepath.Join(dir, "oidc.log"), base+"/.well-known/openid-configuration", cmd)
+	proc, err := startProcess(ctx, "oidc-provider", filepath.Join(dir, "oidc.log"),
+		base+"/.well-known/openid-configuration", cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,10 @@ func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer,
 }
 
 func tokenPage(s *tokenSettings, servers []*tokenServer) page {
-	t := table{title: "Refresh of a token, public client", head: []string{"server", "requests/s", "p50", "p99", "server CPU a request"}}
+	t := table{
+		title: "Refresh of a token, public client",
+		head:  []string{"server", "requests/s", "p50", "p99", "server CPU a request"},
+	}
 	for _, server := range servers {
 		t.rows = append(t.rows, server.row())
 	}
@@ -133,9 +137,12 @@ func tokenPage(s *tokenSettings, servers []*tokenServer) page {
 			each = append(each, servers[0].rates[i]/servers[1].rates[i])
 		}
 		ratio := median(slices.Clone(each))
-		p.tables = append(p.tables, table{title: "Ratio", head: []string{"median", "lowest", "highest", "target", "", "by server CPU"}, rows: [][]string{{
+		p.tables = append(p.tables, table{title: "Ratio", head: []string{
+			"median", "lowest", "highest", "target", "", "by server CPU",
+		}, rows: [][]string{{
 			fmt.Sprintf("%.2f×", ratio), fmt.Sprintf("%.2f×", slices.Min(each)), fmt.Sprintf("%.2f×", slices.Max(each)),
-			fmt.Sprintf("≥ %d×", tokenTarget), verdict(ratio >= tokenTarget), fmt.Sprintf("%.2f×", float64(servers[1].each())/float64(servers[0].each())),
+			fmt.Sprintf("≥ %d×", tokenTarget), verdict(ratio >= tokenTarget),
+			fmt.Sprintf("%.2f×", float64(servers[1].each())/float64(servers[0].each())),
 		}}})
 	}
 	return p

@@ -28,7 +28,12 @@ type refresher struct {
 }
 
 func newRefresher(endpoint, clientID, token string) *refresher {
-	return &refresher{http: &http.Client{Transport: &http.Transport{}}, endpoint: endpoint, clientID: clientID, token: token}
+	return &refresher{
+		http:     &http.Client{Transport: &http.Transport{}},
+		endpoint: endpoint,
+		clientID: clientID,
+		token:    token,
+	}
 }
 
 // refresh sends one request and stores the new refresh token.
@@ -180,7 +185,8 @@ func (v *visitor) connect(ctx context.Context, clientID, redirect string) (strin
 		Refresh string `json:"refresh_token"`
 	}
 	err = postForm(ctx, v.http, v.base+"/api/auth/mcp/token", url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "code": {to.Query().Get("code")}, "code_verifier": {verifier},
+		"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect},
+		"code": {to.Query().Get("code")}, "code_verifier": {verifier},
 	}, &got)
 	return got.Refresh, err
 }

@@ -40,7 +40,11 @@ func TestARoundRefreshesEachTokenInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &tokenServer{process: &process{cmd: &exec.Cmd{Process: self}}, name: "stand-in", clients: []*refresher{newRefresher(url, "c", "one.0"), newRefresher(url, "c", "two.0")}}
+	server := &tokenServer{
+		process: &process{cmd: &exec.Cmd{Process: self}},
+		name:    "stand-in",
+		clients: []*refresher{newRefresher(url, "c", "one.0"), newRefresher(url, "c", "two.0")},
+	}
 	if err := server.round(t.Context(), 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,12 @@ const maxTurnRound = 1500 * time.Millisecond
 type turnSettings struct {
 	runFlags
 	loadFlags
-	peers, slow string
-	databases   []string
-	threads     int
-	sleeping    int
-	alone       bool
+	// peers and scripted are package folders, or the built programs.
+	peers, scripted string
+	databases       []string
+	threads         int
+	sleeping        int
+	alone           bool
 }
 
 func parseTurns(args []string) (*turnSettings, error) {
@@ -42,9 +43,10 @@ func parseTurns(args []string) (*turnSettings, error) {
 	f := s.newFlags("bench turns", "; a durable turn measures its disk")
 	s.register(f, loadFlags{64, 10, time.Second}, "keep-alive connections for the throughput")
 	f.StringVar(&s.peers, "peers", "peers", "River and DBOS: the `folder` to build them from, or the built file")
-	f.StringVar(&s.slow, "slow", "../e2e/chaos/server",
-		"Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
-	f.StringVar(&databases, "databases", "sqlite,postgres", "the `databases` to run on; postgres is skipped if it is not installed")
+	f.StringVar(&s.scripted, "scripted", "../e2e/chaos/server",
+		"Carrel with scripted turns: the `folder` to build it from, or the built file")
+	f.StringVar(&databases, "databases", "sqlite,postgres",
+		"the `databases` to run on; postgres is skipped if it is not installed")
 	f.IntVar(&s.threads, "threads", 4000, "number of threads for the turns")
 	f.IntVar(&s.sleeping, "sleeping", 10_000, "sleeping turns while memory is measured; 0 skips this")
 	f.BoolVar(&s.alone, "alone", false, "measure Carrel only")
@@ -60,7 +62,8 @@ func parseTurns(args []string) (*turnSettings, error) {
 	}
 	switch {
 	case s.threads < 10*s.connections || s.threads > 100_000:
-		return s, errors.New("--threads must be at least 10 times --connections, because a thread runs one turn at a time, and at most 100000")
+		return s, errors.New("--threads must be at least 10 times --connections, because a thread runs one turn at a time, " +
+			"and at most 100000")
 	case s.sleeping == 1 || s.sleeping < 0 || s.sleeping > 10_000:
 		return s, errors.New("--sleeping must be 0, or 2 to 10000, the number of turns that a node runs at once")
 	}
@@ -120,16 +123,8 @@ func (r *turnReport) build(ctx context.Context, s *turnSettings, dir string) (er
 			return err
 		}
 	}
-	if s.sleeping == 0 {
-		return nil
-	}
-	if _, err := os.Stat(s.slow); errors.Is(err, os.ErrNotExist) {
-		s.sleeping = 0
-		r.notes = append(r.notes, fmt.Sprintf("Sleeping turns and resuming were not measured: there is no scripted server at %s.", s.slow))
-		return nil
-	}
 	fmt.Fprintln(s.progress, "building Carrel with scripted turns…")
-	s.slow, err = buildGo(ctx, s.slow, filepath.Join(dir, "slow.exe"))
+	s.scripted, err = buildGo(ctx, s.scripted, filepath.Join(dir, "scripted.exe"))
 	return err
 }
 
@@ -162,7 +157,9 @@ func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, di
 }
 
 // turnServers returns the servers to compare on a database, Carrel first. stop ends their database and is never nil.
-func (s turnSettings) turnServers(ctx context.Context, database, dir string, r *turnReport) (servers []turnServer, stop func(), err error) {
+func (s turnSettings) turnServers(
+	ctx context.Context, database, dir string, r *turnReport,
+) (servers []turnServer, stop func(), err error) {
 	stop = func() {}
 	address := func(string) (string, error) { return "", nil }
 	if database == onPostgres {
@@ -182,7 +179,8 @@ func (s turnSettings) turnServers(ctx context.Context, database, dir string, r *
 	if err != nil {
 		return nil, stop, err
 	}
-	servers = append(servers, &carrelTurns{carrel: carrel{binary: s.carrel, dir: sub, database: url}, count: s.threads})
+	own := carrel{binary: s.scripted, dir: sub, database: url}
+	servers = append(servers, &carrelTurns{carrel: own, count: s.threads})
 	if s.alone {
 		return servers, stop, nil
 	}

@@ -50,19 +50,23 @@ func (r *turnReport) targetTable() table {
 		}
 		switch {
 		case res.load.key == "one":
-			t.addTarget("no-op turn over HTTP on "+res.database+", p50", milliseconds(carrel.p50), "≤ "+milliseconds(limit), carrel.p50 <= limit)
+			t.addTarget("no-op turn over HTTP on "+res.database+", p50", milliseconds(carrel.p50),
+				"≤ "+milliseconds(limit), carrel.p50 <= limit)
 		case res.database == onSQLite:
-			t.addTarget("turns/s on SQLite, "+res.load.title, fmt.Sprintf("%.0f", carrel.perSecond), fmt.Sprintf("≥ %d", turnsTarget), carrel.perSecond >= turnsTarget)
+			t.addTarget("turns/s on SQLite, "+res.load.title, fmt.Sprintf("%.0f", carrel.perSecond),
+				fmt.Sprintf("≥ %d", turnsTarget), carrel.perSecond >= turnsTarget)
 		}
 	}
 	if s := r.sleepers; s != nil {
-		t.addTarget("sleeping turns in 1 GB", fmt.Sprint(s.perGB()), fmt.Sprintf("≥ %d", sleepersTarget), s.perGB() >= sleepersTarget)
-		t.addTarget("kill -9 on SQLite: first step resumed after the new /healthz", milliseconds(s.first), "≤ "+milliseconds(resumeTarget), s.first <= resumeTarget)
+		t.addTarget("sleeping turns in 1 GB", fmt.Sprint(s.perGB()),
+			fmt.Sprintf("≥ %d", sleepersTarget), s.perGB() >= sleepersTarget)
+		t.addTarget("kill -9 on SQLite: first step resumed after the new /healthz", milliseconds(s.first),
+			"≤ "+milliseconds(resumeTarget), s.first <= resumeTarget)
 	}
 	return t
 }
 
-// ratioTable divides Carrel's rates by those of the other servers.
+// ratioTable divides the rates of Carrel by the rates of the other servers.
 func (r *turnReport) ratioTable() table {
 	t := table{
 		title: "Carrel / other, turns per second",
@@ -101,7 +105,8 @@ func (r *turnReport) loadTable() table {
 			t.rows = append(t.rows, []string{
 				res.database, res.load.title, name,
 				fmt.Sprintf("%.0f", s.perSecond), milliseconds(s.p50), milliseconds(s.p99),
-				fmt.Sprintf("%d µs", s.cpu.Microseconds()), fmt.Sprintf("%d µs", s.clientCPU.Microseconds()), fmt.Sprint(s.requests),
+				fmt.Sprintf("%d µs", s.cpu.Microseconds()),
+				fmt.Sprintf("%d µs", s.clientCPU.Microseconds()), fmt.Sprint(s.requests),
 			})
 		}
 	}
@@ -112,38 +117,53 @@ func (r *turnReport) loadTable() table {
 func (r *turnReport) sleepTable() table {
 	t := table{
 		title: "Sleeping turns, Carrel on SQLite",
-		head:  []string{"turns", "memory before", "memory asleep", "a turn", "in 1 GB", "kill -9: first resumed", "all resumed"},
+		head: []string{
+			"turns", "memory before", "memory asleep", "a turn", "in 1 GB", "kill -9: first resumed", "all resumed",
+		},
 	}
 	if s := r.sleepers; s != nil {
 		t.rows = [][]string{{
-			fmt.Sprint(s.turns), megabytes(s.before), megabytes(s.after), fmt.Sprintf("%.1f kB", s.perTurn()/1024), fmt.Sprint(s.perGB()),
+			fmt.Sprint(s.turns), megabytes(s.before), megabytes(s.after),
+			fmt.Sprintf("%.1f kB", s.perTurn()/1024), fmt.Sprint(s.perGB()),
 			milliseconds(s.first), milliseconds(s.all),
 		}}
 	}
 	return t
 }
 
-// conditions lists what a reader needs to interpret the numbers.
+// conditions lists the conditions of the measurement.
 func (r *turnReport) conditions() []string {
 	out := []string{
-		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is stored. Every reply is checked (status 200, complete, the text echoed).", textLength),
-		carrelSettings + " A turn also authenticates an API key, checks the agent and the thread, and stores question, answer and events.",
-		fmt.Sprintf("Carrel's turns go round %d threads. The percentiles are over all turns of all rounds; where a server made few turns its p99 is its slowest.", r.settings.threads),
+		fmt.Sprintf("A turn is one POST of a text of %d characters that is answered when the end of its one step is "+
+			"stored. Every reply is checked (status 200, complete, the text echoed).", textLength),
+		carrelSettings + " It is built with the scripted turns of its chaos tests (e2e/chaos/server), whose step repeats " +
+			"the text. A turn also authenticates an API key, checks the agent and the thread, and stores question, " +
+			"answer and events.",
+		fmt.Sprintf("Carrel's turns go round %d threads. The percentiles are over all turns of all rounds; where a server "+
+			"made few turns its p99 is its slowest.", r.settings.threads),
 		"SQLite: WAL with synchronous = FULL for every server.",
 	}
 	if len(r.versions) > 0 {
 		out = append(out,
-			"The servers take turns, one is asked at a time and the others are paused (SIGSTOP); the ratio is the median of the rounds' ratios.",
-			fmt.Sprintf("River %s: FetchCooldown 1 ms (its minimum; the default is 100 ms), on SQLite FetchPollInterval 2 ms (the default is 1 s), 200 workers. \"River\" waits with Subscribe, which tells of jobs that River completes every 250 ms or when 100 wait; that is not a setting. \"River, JobCompleteTx\" completes each job in a transaction of its own and tells the waiter in the same process.", r.versions["river"]),
-			fmt.Sprintf("DBOS Transact %s: RunWorkflow, one RunAsStep, GetResult of its handle. On SQLite its pool is opened by us with synchronous = FULL; its own would be NORMAL.", r.versions["dbos"]),
+			"The servers take turns, one is asked at a time and the others are paused (SIGSTOP); the ratio is the median of "+
+				"the rounds' ratios.",
+			fmt.Sprintf("River %s: FetchCooldown 1 ms (its minimum; the default is 100 ms), on SQLite FetchPollInterval 2 ms "+
+				"(the default is 1 s), 200 workers. \"River\" waits with Subscribe, which tells of jobs that River completes "+
+				"every 250 ms or when 100 wait; that is not a setting. \"River, JobCompleteTx\" completes each job in a "+
+				"transaction of its own and tells the waiter in the same process.", r.versions["river"]),
+			fmt.Sprintf("DBOS Transact %s: RunWorkflow, one RunAsStep, GetResult of its handle. On SQLite its pool is opened "+
+				"by us with synchronous = FULL; its own would be NORMAL.", r.versions["dbos"]),
 			"River and DBOS stand behind a handler without authentication, threads or messages: in their favour.",
 		)
 	}
 	if r.postgres != "" {
-		out = append(out, fmt.Sprintf("PostgreSQL %s as it comes (fsync and synchronous_commit on), over a Unix socket, a database for each server; its own processor time is in no column.", r.postgres))
+		out = append(out, fmt.Sprintf("PostgreSQL %s as it comes (fsync and synchronous_commit on), over a Unix socket, a "+
+			"database for each server; its own processor time is in no column.", r.postgres))
 	}
 	if r.sleepers != nil {
-		out = append(out, "Sleeping turns: Carrel built with the scripted turns of its chaos tests (e2e/chaos/server). VmRSS with one turn asleep and with all of them, each after a collection. A turn is resumed when it sleeps in its step again, which the server reports every 10 ms.")
+		out = append(out, "Sleeping turns: "+
+			"VmRSS with one turn asleep and with all of them, each after a collection. A turn is resumed when it sleeps in "+
+			"its step again, which the server reports every 10 ms.")
 	}
 	return r.settings.conditions(r.when, append(out, r.notes...)...)
 }

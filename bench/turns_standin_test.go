@@ -92,7 +92,7 @@ func (s *standInTurns) post(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	delete(s.busy, thread)
 	s.mu.Unlock()
-	echo(w, "No source is connected. You wrote: "+in.Text)
+	echo(w, "You wrote: "+in.Text)
 }
 
 func echo(w http.ResponseWriter, text string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	s := turnSettings{
 		runFlags:  runFlags{carrel: self, progress: t.Output()},
 		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 50 * time.Millisecond},
-		peers:     self, slow: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
+		peers:     self, scripted: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
 	}
 	rep, err := runTurns(t.Context(), s, t.TempDir())
 	if err != nil {
@@ -68,7 +69,7 @@ func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 	}
 }
 
-func TestTurnTargetsAreHeldAgainstCarrelAlone(t *testing.T) {
+func TestTurnTargetsApplyToCarrelOnly(t *testing.T) {
 	t.Parallel()
 	s := turnSettings{loadFlags: loadFlags{connections: 64, rounds: 2, duration: time.Second}}
 	one, many := s.loads()[0], s.loads()[1]
@@ -120,7 +121,8 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 	}
 	text := rowText(7)
 	for body, want := range map[string]bool{
-		`{"status":"complete","text":"Well. You wrote: ` + text + `"}`:       true,
+		`{"status":"complete","text":"You wrote: ` + text + `"}`:             true,
+		`{"status":"complete","text":"Well. You wrote: ` + text + `"}`:       false,
 		`{"status":"complete","text":"You wrote: ` + rowText(8) + `"}`:       false,
 		`{"status":"complete","text":"You wrote: ` + text[:100] + `"}`:       false,
 		`{"status":"working","text":"You wrote: ` + text + `"}`:              false,
@@ -139,7 +141,8 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 			t.Errorf("under load %s counts", body)
 		}
 	}
-	if a, b := string(r.append(nil, 2)), string(r.append(nil, 3)); !strings.HasPrefix(a, "POST /a ") || !strings.HasPrefix(b, "POST /b ") {
+	if a, b := string(r.append(nil, 2)), string(r.append(nil, 3)); !strings.HasPrefix(a, "POST /a ") ||
+		!strings.HasPrefix(b, "POST /b ") {
 		t.Error("turns do not go round the threads")
 	}
 	if _, err := postTurns("127.0.0.1:1", nil, "-"); err == nil {
@@ -147,7 +150,7 @@ func TestOnlyACompleteEchoCounts(t *testing.T) {
 	}
 }
 
-func TestAPausedServerAnswersNothingAndEndsAllTheSame(t *testing.T) {
+func TestPausedServerCanBeStopped(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("nothing is paused here")
@@ -216,7 +219,7 @@ func TestPostgresIsStartedWithADatabaseForEach(t *testing.T) {
 	}
 }
 
-func TestTheModelHearsWhoSleepsAndOrdersACollection(t *testing.T) {
+func TestModelReceivesReportsAndRequestsACollection(t *testing.T) {
 	t.Parallel()
 	m, err := newSleepModel()
 	if err != nil {
@@ -258,14 +261,14 @@ func TestTurnFlagsAreChecked(t *testing.T) {
 	}
 }
 
-func TestWithoutAScriptedServerSleepingIsLeftOutWithANote(t *testing.T) {
+func TestMissingScriptedServerIsAnError(t *testing.T) {
 	t.Parallel()
-	rep := &turnReport{}
-	s := turnSettings{runFlags: runFlags{progress: t.Output()}, alone: true, sleeping: 10, slow: filepath.Join(t.TempDir(), "none")}
-	if err := rep.build(t.Context(), &s, t.TempDir()); err != nil {
-		t.Fatal(err)
+	s := turnSettings{
+		runFlags: runFlags{progress: t.Output()},
+		alone:    true,
+		scripted: filepath.Join(t.TempDir(), "none"),
 	}
-	if s.sleeping != 0 || len(rep.notes) != 1 || !strings.Contains(rep.notes[0], "no scripted server") {
-		t.Errorf("sleeping %d, notes %v", s.sleeping, rep.notes)
+	if err := (&turnReport{}).build(t.Context(), &s, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestEveryOperationOnAnAgentNeedsItsGrant walks every operation of the contract below /api/agents/{agentId}, for callers
-// with every grant, by REST and by its MCP tool, against the real program. A refused call must leave every table of the
-// database as it was; an allowed one must be carried out.
+// TestEveryOperationOnAnAgentNeedsItsGrant calls every operation of the contract below /api/agents/{agentId} with every
+// grant, by REST and by its MCP tool, against the real program. A refused call must leave every table of the database
+// unchanged; an allowed one must be carried out.
 func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
 	})
 }
 
-// standing is how a caller came to an agent: what they were given first, to make things of their own with it, and what
-// they have in the end.
+// standing is a caller's relation to an agent: the grant with which they created their data, and the grant that they
+// have in the test.
 type standing struct {
 	name      string
 	everybody bool
@@ -55,31 +55,33 @@ func accessMatrix(t *testing.T, database string) {
 	for _, s := range standings {
 		for _, protocol := range []string{"REST", "MCP"} {
 			caller := m.fixture(t, s)
-			t.Run(s.name+" by "+protocol, func(t *testing.T) { // one after the other: the state is compared
+			t.Run(s.name+" by "+protocol, func(t *testing.T) { // sequential, because the database is compared
 				caller.walk(t, s, protocol)
 			})
 		}
 	}
 }
 
-// matrix is a server with the owner of all agents on it.
+// matrix is a server with the owner of all agents.
 type matrix struct {
-	*mcpWorld
+	*mcpInstallation
 	reader     reader
 	operations map[string]contractOperation
-	// ownerKey belongs to the owner of the agents, who also administers the installation, and callerKey to the other.
+	// ownerKey belongs to the owner of the agents, who also administers the installation. callerKey belongs to the caller.
 	ownerKey, callerKey string
 	caller, stranger    string
 }
 
-// contractOperation is where the contract has an operation.
+// contractOperation is the method and path of an operation.
 type contractOperation struct{ method, path string }
 
 func newMatrix(t *testing.T, database string) *matrix {
 	t.Helper()
-	opts := testkit.ServerOptions{Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}}
-	w := &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
-	m := &matrix{mcpWorld: &mcpWorld{world: w}, operations: contractOperations(t)}
+	opts := testkit.ServerOptions{
+		Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"},
+	}
+	w := &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
+	m := &matrix{mcpInstallation: &mcpInstallation{installation: w}, operations: contractOperations(t)}
 	for _, name := range []string{"olga", "carl", "sue"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword)
 	}
@@ -127,13 +129,13 @@ func contractOperations(t *testing.T) map[string]contractOperation {
 	return out
 }
 
-// fixture makes an agent of the owner, with something of every kind in it that the caller made while they were a user of
-// it, and then leaves the caller the grant of a standing.
+// fixture creates an agent of the owner with data of every kind that the caller created as its user, and then gives the
+// caller the grant of a standing.
 func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	t.Helper()
-	w := &world{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
+	w := &installation{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
 	f := *m
-	f.mcpWorld = &mcpWorld{world: w}
+	f.mcpInstallation = &mcpInstallation{installation: w}
 	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Matrix"}`).text("agent", "id")
 	w.sources.source = w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	one := w.below("/sources/" + w.sources.source)
@@ -141,7 +143,8 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
 	w.filled(t, one, 1)
 	w.sources.file = w.do(t, "GET", one+"/files", "").text("files", 0, "id")
-	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ=")
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
+		with("Upload-Metadata", "filename YS50eHQ=")
 	location := w.send(t, begin, http.StatusCreated).header.Get("Location")
 	w.sources.upload = location[strings.LastIndex(location, "/")+1:]
 	f.indexed(t)
@@ -157,14 +160,15 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	w.reply = w.do(t, "POST", thread+"/messages", `{"text": "What is proposed?"}`).text("messageId")
 	w.do(t, "PUT", thread+"/messages/"+w.reply+"/feedback", `{"thumb": "up"}`)
 	w.memory = w.do(t, "POST", w.below("/memories"), `{"text": "I prefer primary sources."}`).text("memory", "id")
-	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).text("favourite", "cardId")
+	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).
+		text("favourite", "cardId")
 	if s.grant != core.GrantOwner {
 		f.give(t, s.everybody, s.grant)
 	}
 	return &f
 }
 
-// indexed waits until the agent's document is found, and remembers it.
+// indexed waits until search finds the agent's document, and stores its id.
 func (m *matrix) indexed(t *testing.T) {
 	t.Helper()
 	for range 600 {
@@ -177,7 +181,7 @@ func (m *matrix) indexed(t *testing.T) {
 	t.Fatal("the document was not indexed within half a minute")
 }
 
-// give leaves the caller, or everybody, with a grant.
+// give sets the grant of the caller, or of everybody.
 func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 	t.Helper()
 	whom := m.caller
@@ -189,13 +193,14 @@ func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 		m.send(t, call{method: "DELETE", path: path, key: m.ownerKey}, http.StatusOK)
 		return
 	}
-	offered := m.send(t, call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
+	offered := m.send(t,
+		call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
 	if offered.text("grants", 0, "state") == "pending" {
 		m.acceptAgent(t, m.caller, m.agent)
 	}
 }
 
-// requests are good requests for every operation on the agent, those that take something away last.
+// requests returns a valid request for every operation on the agent, deletions last.
 func (m *matrix) requests(t *testing.T) []call {
 	t.Helper()
 	var out []call
@@ -210,24 +215,26 @@ func (m *matrix) requests(t *testing.T) []call {
 			t.Errorf("%s has no request in this test: add one to the calls of the contract test", op)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b call) int { return slices.Index(last, a.operation) - slices.Index(last, b.operation) })
+	slices.SortStableFunc(out,
+		func(a, b call) int { return slices.Index(last, a.operation) - slices.Index(last, b.operation) })
 	return out
 }
 
-// last are the operations that the others can't follow, in the order in which they can be carried out.
+// last are the operations after which others fail, in an order in which all of them can be carried out.
 var last = []string{
-	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite", "removeFeedback", "deleteThread", "deleteGrant",
+	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite",
+	"removeFeedback", "deleteThread", "deleteGrant",
 	"deleteSource", "deleteAgent",
 }
 
-// otherwise are the operations that this fixture's state refuses with another code than those of access.
+// otherwise are the operations that the state of the fixture refuses, with the error code.
 var otherwise = map[string]string{
-	"dismissMemory": "not_found", // the memory is no proposal
-	"deleteSource":  "conflict",  // it is the agent's default
-	"syncSource":    "conflict",  // it is made of uploaded files
+	"dismissMemory": "not_found", // the memory is not a proposal
+	"deleteSource":  "conflict",  // it is the agent's default source
+	"syncSource":    "conflict",  // it has uploaded files only
 }
 
-// walk sends every request, first those that must be refused.
+// walk sends every request, the refused ones first.
 func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 	t.Helper()
 	var allowed []call
@@ -248,7 +255,8 @@ func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 			want = "not_found"
 		}
 		before := m.reader.all(t)
-		if code, detail := m.outcome(t, c, protocol); code != want || want == "not_found" && detail != "There is no such agent." {
+		if code, detail := m.outcome(t, c, protocol); code != want ||
+			want == "not_found" && detail != "There is no such agent." {
 			t.Errorf("%s: %s %q, want %s", c.operation, code, detail, want)
 		}
 		if tables := before.changed(m.reader.all(t)); tables != nil {
@@ -267,7 +275,7 @@ func (m *matrix) walk(t *testing.T, s standing, protocol string) {
 	}
 }
 
-// outcome makes a call and returns the code and the detail of its refusal, if any.
+// outcome makes a call and returns the error code and detail, or empty strings.
 func (m *matrix) outcome(t *testing.T, c call, protocol string) (code, detail string) {
 	t.Helper()
 	if protocol == "REST" {
@@ -289,13 +297,13 @@ func (m *matrix) outcome(t *testing.T, c call, protocol string) (code, detail st
 	return code, detail
 }
 
-// tryAny is try for replies that need not be JSON; those that are not have no body here.
+// tryAny is try for replies that may not be JSON; such a reply has no body here.
 func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	if strings.HasPrefix(c.operation, "stream") {
 		return m.tryStream(t, c)
 	}
-	status, body, header, err := m.world.exchange(t.Context(), c)
+	status, body, header, err := m.installation.exchange(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%s %s: %v", c.method, c.path, err)
 	}
@@ -306,7 +314,7 @@ func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
 	return status, r
 }
 
-// tryStream opens a stream and closes it at once.
+// tryStream opens a stream and closes it immediately.
 func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), c.method, m.server.URL+c.path, http.NoBody)
@@ -329,8 +337,10 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 	return resp.StatusCode, decoded(t, body)
 }
 
-// withoutTool are the operations that have no tool, because their bodies or replies are no JSON.
-var withoutTool = []string{"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload"}
+// withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON.
+var withoutTool = []string{
+	"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload",
+}
 
 // toolOf returns the name of an operation's tool.
 func (*matrix) toolOf(operation string) string {
@@ -353,7 +363,7 @@ func (*matrix) toolOf(operation string) string {
 	return b.String()
 }
 
-// arguments are those of the tool that does what a request does: what stands in its path, its query and its body.
+// arguments returns the tool arguments for a request: the parameters of its path and query and the members of its body.
 func (m *matrix) arguments(t *testing.T, c call) map[string]any {
 	t.Helper()
 	out := map[string]any{}

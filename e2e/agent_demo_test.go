@@ -15,14 +15,15 @@ import (
 	"carrel/internal/testkit/contract"
 )
 
-// newDemo is what `make run` starts: the library of landmarks, its agent and its key.
-func newDemo(t *testing.T) *world {
+// newDemo starts the server of `make run`: the demo library, its agent and its key.
+func newDemo(t *testing.T) *installation {
 	t.Helper()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
-		server:  testkit.StartServer(t, testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
+	w := &installation{
+		server: testkit.StartServer(t,
+			testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
 		checker: checker, client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
 	key, err := os.ReadFile(filepath.Join(w.server.Data, "demo.key"))
@@ -39,8 +40,8 @@ func newDemo(t *testing.T) *world {
 	return w
 }
 
-// ask asks in the world's thread and returns the reply's first line and the works that it quotes, in their order.
-func (w *world) ask(t *testing.T, question string) (label string, works []string) {
+// ask sends a question and returns the first line of the reply and the titles of the quoted works, in order.
+func (w *installation) ask(t *testing.T, question string) (label string, works []string) {
 	t.Helper()
 	got := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, question))
 	label, _, _ = strings.Cut(got.text("text"), "\n")
@@ -56,9 +57,9 @@ const (
 	closest  = "Closest passages; they may not answer this:"
 )
 
-// judged are questions that visitors of the demo ask, and how they are to be answered without a model: the work that
-// comes first, and those that may be quoted besides it. A name is the beginning of a title. A question that begins
-// with > follows the one before it.
+// judged are questions of demo visitors and the expected answers without a model: the work that is quoted first, and
+// the works that may also be quoted. A name is the start of a title. A question that starts with > follows the previous
+// one.
 var judged = []struct{ question, first, besides string }{
 	{"Why is the memex important?", "As We May", "Augmenting"},
 	{"What is the memex?", "As We May", "Augmenting"},
@@ -111,7 +112,7 @@ var judged = []struct{ question, first, besides string }{
 	{"What is precision and recall?", "The Cranfield", ""},
 }
 
-func TestTheDemoAnswersWhatVisitorsAsk(t *testing.T) {
+func TestDemoAnswersCommonQuestions(t *testing.T) {
 	t.Parallel()
 	w := newDemo(t)
 	for _, j := range judged {
@@ -132,7 +133,7 @@ func TestTheDemoAnswersWhatVisitorsAsk(t *testing.T) {
 	}
 }
 
-func TestTheDemoDoesNotClaimToAnswerWhatItDoesNotHold(t *testing.T) {
+func TestDemoAdmitsQuestionsOutsideItsLibrary(t *testing.T) {
 	t.Parallel()
 	w := newDemo(t)
 	for _, question := range []string{

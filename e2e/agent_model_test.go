@@ -17,22 +17,22 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// mind is a model that answers each stage of a turn as the test wants it, and sensibly where the test wants nothing.
-type mind struct {
+// scriptedModel is a fake model with scripted replies for the stages of a turn, and plausible replies for the others.
+type scriptedModel struct {
 	*modelfake.Server
 
 	mu sync.Mutex
-	// at is how a stage is answered; before is called ahead of every answer, and may hold it back: false means that it
-	// is not to be given any more.
+	// at holds the scripted replies by stage. before is called before every reply and may delay it; false means that no
+	// reply is sent.
 	at     map[string]func(modelfake.Request) modelfake.Reply
 	before func(stage string) bool
-	// paid are the stages that were answered whole, in order.
+	// paid are the stages whose reply was sent completely, in order.
 	paid []string
 }
 
-func newMind(t *testing.T, format modelfake.Format) *mind {
+func newScriptedModel(t *testing.T, format modelfake.Format) *scriptedModel {
 	t.Helper()
-	m := &mind{Server: modelfake.New(t, format), at: map[string]func(modelfake.Request) modelfake.Reply{}}
+	m := &scriptedModel{Server: modelfake.New(t, format), at: map[string]func(modelfake.Request) modelfake.Reply{}}
 	m.Answer(func(r modelfake.Request) modelfake.Reply {
 		stage := stageOf(r)
 		m.mu.Lock()
@@ -52,26 +52,27 @@ func newMind(t *testing.T, format modelfake.Format) *mind {
 	return m
 }
 
-// env are the settings that have a server ask the model.
-func (m *mind) env(more ...string) []string {
+// env returns the settings with which a server calls the model.
+func (m *scriptedModel) env(more ...string) []string {
 	return append([]string{
-		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(), "CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
+		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(),
+		"CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
 	}, more...)
 }
 
-func (m *mind) paidFor() []string {
+func (m *scriptedModel) paidFor() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]string(nil), m.paid...)
 }
 
-func (m *mind) hold(before func(stage string) bool) {
+func (m *scriptedModel) hold(before func(stage string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.before = before
 }
 
-// stageOf tells by the form that is asked for which stage a request is of.
+// stageOf returns the stage of a request, which its response schema identifies.
 func stageOf(r modelfake.Request) string {
 	switch {
 	case strings.Contains(string(r.Schema), `"queries"`):
@@ -89,7 +90,7 @@ var (
 	firstOf      = regexp.MustCompile(`(?s)^.*?[.!?](?:\s|$)`)
 )
 
-// sensible is what a good model says: it searches for the question, quotes the first sentence of each passage, and
+// sensible replies like a good model: it searches for the question, quotes the first sentence of each passage, and
 // answers from the first two quotes.
 func sensible(stage string, r modelfake.Request) modelfake.Reply {
 	switch stage {
@@ -99,7 +100,8 @@ func sensible(stage string, r modelfake.Request) modelfake.Reply {
 		list := []any{}
 		for _, m := range passageFence.FindAllStringSubmatch(r.Last(), -1) {
 			n, _ := strconv.Atoi(m[1]) // digits
-			list = append(list, map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
+			list = append(list,
+				map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
 		}
 		return says(map[string]any{"evidence": list})
 	case "repair":
@@ -109,12 +111,12 @@ func sensible(stage string, r modelfake.Request) modelfake.Reply {
 }
 
 func says(v any) modelfake.Reply {
-	b, _ := json.Marshal(v) // of strings and numbers
+	b, _ := json.Marshal(v) // strings and numbers always marshal
 	return modelfake.Say(string(b))
 }
 
-// newThinker is a library with a model, and a thread to ask in.
-func newThinker(t *testing.T, m *mind, env ...string) *world {
+// newLibraryWithModel returns a library with a model and an empty thread.
+func newLibraryWithModel(t *testing.T, m *scriptedModel, env ...string) *installation {
 	t.Helper()
 	w := newLibrary(t, testkit.ServerOptions{Env: m.env(env...)})
 	w.add(t, "Works", englishWorks, "--default", "--language", "en")
@@ -122,17 +124,17 @@ func newThinker(t *testing.T, m *mind, env ...string) *world {
 	return w
 }
 
-// event is one of a thread's stream.
+// event is an event of a thread's stream.
 type event struct {
 	kind string
 	reply
 }
 
-// follow reads the stream of the world's thread from its beginning until a turn is done, or the server is gone, or the
-// function says that it has seen enough.
-func (w *world) follow(t *testing.T, seen func(event) bool) {
+// follow reads the thread's stream from the beginning until a turn is done, the server is gone, or enough returns true.
+func (w *installation) follow(t *testing.T, seen func(event) bool) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+w.inThread("/events?until=done"), http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		w.server.URL+w.inThread("/events?until=done"), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,29 +161,35 @@ func (w *world) follow(t *testing.T, seen func(event) bool) {
 
 const aboutLoom = "How does the analytical engine weave with a loom?"
 
-func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
+func TestModelReplyIsStreamedCheckedAndCharged(t *testing.T) {
 	t.Parallel()
 	for _, format := range []modelfake.Format{modelfake.OpenAI, modelfake.Anthropic} {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, format)
-			// The first plan is thought to be too little: a second round looks further.
+			m := newScriptedModel(t, format)
+			// The first plan is incomplete, so a second round of searches follows.
 			rounds := 0
 			m.at["plan"] = func(r modelfake.Request) modelfake.Reply {
 				if rounds++; rounds == 1 {
 					return sensible("plan", r)
 				}
-				return says(map[string]any{"question": "", "queries": []any{map[string]any{"query": "flowers babbage letters", "source": 0, "fromYear": 0, "toYear": 0}}})
+				return says(map[string]any{
+					"question": "",
+					"queries":  []any{map[string]any{"query": "flowers babbage letters", "source": 0, "fromYear": 0, "toYear": 0}},
+				})
 			}
 			m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
 				if rounds == 1 {
 					return says(map[string]any{"evidence": []any{map[string]any{
-						"passage": 1, "quote": "The Analytical Engine weaves algebraic patterns just as the Jacquard loom weaves flowers and leaves.", "relevance": 9,
+						"passage": 1,
+						"quote": "The Analytical Engine weaves algebraic patterns just as the Jacquard loom weaves flowers and " +
+							"leaves.",
+						"relevance": 9,
 					}}})
 				}
 				return sensible("evidence", r)
 			}
-			w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
+			w := newLibraryWithModel(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
 			if got, want := strings.Join(m.paidFor(), " "), "plan evidence plan evidence plan answer"; got != want {
 				t.Errorf("paid for %q, want %q", got, want)
@@ -195,10 +203,12 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 				text += e.text("text")
 				return e.kind != "done"
 			})
-			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan answer check"; got != want {
+			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan "+
+				"answer check"; got != want {
 				t.Errorf("the steps are %q, want %q", got, want)
 			}
-			if final := sent.text("text"); final == "" || text != final || !strings.HasPrefix(final, "The engine weaves patterns") {
+			if final := sent.text("text"); final == "" || text != final ||
+				!strings.HasPrefix(final, "The engine weaves patterns") {
 				t.Errorf("streamed %q, and answered %q", text, final)
 			}
 			if sent.text("citations", 1, "quote") == "" || sent.text("checks", 0, "state") != "supported" {
@@ -212,20 +222,20 @@ func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
 	}
 }
 
-// turnStages are the stages of a turn whose model needs no second search; asking are those that ask the model.
+// turnStages are the stages of a turn without a second search; asking are the stages that call the model.
 var (
 	turnStages = []string{"prepare", "plan", "search", "read", "evidence", "plan", "answer", "check"}
 	asking     = []string{"plan", "evidence", "plan", "answer"}
 )
 
-func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
+func TestModelCallsAreNotRepeatedAfterACrash(t *testing.T) {
 	t.Parallel()
 	for at := range turnStages {
 		t.Run("after "+turnStages[at], func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, modelfake.OpenAI)
-			// The model answers what belongs to the stages before the kill. What comes after is held until the server
-			// is gone, and never answered: nobody pays for it.
+			m := newScriptedModel(t, modelfake.OpenAI)
+			// The model replies to the stages before the kill. Later calls are held until the server is gone and get no reply,
+			// so they cost nothing.
 			allowed := 0
 			for _, stage := range turnStages[:at+1] {
 				if slices.Contains(asking, stage) {
@@ -246,10 +256,10 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 				<-killed
 				return false
 			})
-			w := newThinker(t, m)
+			w := newLibraryWithModel(t, m)
 			w.send(t, w.message(aboutLoom).with("Prefer", "respond-async"), http.StatusAccepted)
 			if allowed == len(asking) {
-				// An event is told when it is stored, and so is the end of its stage.
+				// An event is sent when it is stored, and with it the end of its stage.
 				w.follow(t, func(e event) bool {
 					return e.kind != "done" && (e.text("kind") != turnStages[at] || e.text("state") == "started")
 				})
@@ -261,7 +271,8 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 			close(killed)
 			w.server.Start()
 			read := w.await(t)
-			if got := read.text("messages", 1, "status"); got != "complete" || !strings.HasPrefix(read.text("messages", 1, "text"), "The engine weaves patterns") {
+			if got := read.text("messages", 1, "status"); got != "complete" ||
+				!strings.HasPrefix(read.text("messages", 1, "text"), "The engine weaves patterns") {
 				t.Errorf("ended %v", read.body)
 			}
 			if got := strings.Join(m.paidFor(), " "); got != strings.Join(asking, " ") {
@@ -271,11 +282,12 @@ func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
 	}
 }
 
-// await polls until the turn of the world's thread has ended.
-func (w *world) await(t *testing.T) reply {
+// await polls until the turn of the thread has ended.
+func (w *installation) await(t *testing.T) reply {
 	t.Helper()
 	for {
-		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"), http.StatusOK)
+		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"),
+			http.StatusOK)
 		if read.text("status") != "working" {
 			return read
 		}
@@ -285,18 +297,19 @@ func (w *world) await(t *testing.T) reply {
 	}
 }
 
-func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
+func TestTurnThatReachesTheSpendCapIsPartial(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
+	m := newScriptedModel(t, modelfake.OpenAI)
 	m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
 		reply := sensible("evidence", r)
-		reply.In, reply.Out = 1000, 2000 // at 100 dollars a million: a fifth of a dollar
+		reply.In, reply.Out = 1000, 2000 // 0.20 USD at 100 USD per million tokens
 		return reply
 	}
-	w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
+	w := newLibraryWithModel(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
 	w.admin(t, "spend", "set", "--user", "ada@example.org", "--cap", "0.30")
 	sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") || sent.text("citations", 0, "quote") == "" {
+	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") ||
+		sent.text("citations", 0, "quote") == "" {
 		t.Errorf("sent %v", sent.body)
 	}
 	if got := strings.Join(m.paidFor(), " "); got != "plan evidence plan" {
@@ -304,10 +317,10 @@ func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
 	}
 }
 
-func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
+func TestModelErrorsAreReportedByCause(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
-	w := newThinker(t, m)
+	m := newScriptedModel(t, modelfake.OpenAI)
+	w := newLibraryWithModel(t, m)
 	for name, tc := range map[string]struct {
 		reply  modelfake.Reply
 		status int
@@ -318,54 +331,60 @@ func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
 		"an unknown model": {modelfake.Refuse(404, ""), http.StatusBadGateway, "model_failed"},
 		"a bad request":    {modelfake.Refuse(400, ""), http.StatusBadGateway, "model_failed"},
 		"too many":         {modelfake.Refuse(429, "3600"), http.StatusBadGateway, "model_failed"},
-		"no stream":        {modelfake.Reply{Body: "<html>", ContentType: "text/html"}, http.StatusBadGateway, "model_failed"},
+		"no stream": {
+			modelfake.Reply{Body: "<html>", ContentType: "text/html"}, http.StatusBadGateway, "model_failed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m.mu.Lock()
 			m.at["plan"] = func(modelfake.Request) modelfake.Reply { return tc.reply }
 			m.mu.Unlock()
 			w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
-			// Nothing is found for it, so that there is nothing to quote in the model's place.
+			// The search finds nothing, so there are no quotes to fall back to.
 			w.problem(t, w.message("Penguins?"), tc.status, tc.code)
-			// What can be quoted is, with the reason.
+			// The reply quotes the search results and names the reason.
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") || sent.text("citations", 0, "quote") == "" {
+			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") ||
+				sent.text("citations", 0, "quote") == "" {
 				t.Errorf("sent %v", sent.body)
 			}
 		})
 	}
 }
 
-func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
+func TestBrokenModelStreamIsRetriedOrReported(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]modelfake.End{
-		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset, "garbage": modelfake.Garbage, "an error": modelfake.Fails,
+		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset,
+		"garbage": modelfake.Garbage, "an error": modelfake.Fails,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMind(t, modelfake.OpenAI)
+			m := newScriptedModel(t, modelfake.OpenAI)
 			m.at["answer"] = func(modelfake.Request) modelfake.Reply {
 				reply := modelfake.Say("The engine weaves patterns, as one source says [1]. Another")
 				reply.End, reply.Code, reply.Message = end, "overloaded", "scripted"
 				return reply
 			}
-			w := newThinker(t, m)
+			w := newLibraryWithModel(t, m)
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-			if sent.at("partial") != true || !strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
+			if sent.at("partial") != true ||
+				!strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
 				t.Errorf("sent %v", sent.body)
 			}
 		})
 	}
 }
 
-func TestAnAgentChoosesAmongTheModelsOfTheOperator(t *testing.T) {
+func TestAgentUsesOnlyModelsThatTheOperatorAllows(t *testing.T) {
 	t.Parallel()
-	m := newMind(t, modelfake.OpenAI)
+	m := newScriptedModel(t, modelfake.OpenAI)
 	m.Models = append(m.Models, "fake-2")
-	w := newThinker(t, m, "CARREL_MODEL_ALLOWED=fake-2")
+	w := newLibraryWithModel(t, m, "CARREL_MODEL_ALLOWED=fake-2")
 	change := call{method: "PATCH", path: "/api/agents/" + w.agent, key: w.key, body: `{"model": "fake-3"}`}
 	refused := w.send(t, change, http.StatusBadRequest)
-	if refused.text("errors", 0, "pointer") != "/model" || refused.text("errors", 0, "detail") != "Must be empty or one of: fake-1, fake-2." {
+	if refused.text("errors", 0, "pointer") != "/model" ||
+		refused.text("errors", 0, "detail") != "Must be empty or one of: fake-1, fake-2." {
 		t.Errorf("refused with %v", refused.body)
 	}
 	w.do(t, "PATCH", "/api/agents/"+w.agent, `{"model": "fake-2"}`)

@@ -7,12 +7,14 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestA401NamesAnErrorOnlyIfATokenWasSent holds REST, MCP and the streams to one challenge (RFC 6750, 3.1; RFC 9728, 5.1).
+// TestA401NamesAnErrorOnlyIfATokenWasSent checks that REST, MCP and event streams send the same challenge (RFC 6750,
+// 3.1; RFC 9728, 5.1).
 func TestA401NamesAnErrorOnlyIfATokenWasSent(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
 	f := newFlow(t, server)
-	missing, invalid := `scope="agents manage offline_access"`, `error="invalid_token", scope="agents manage offline_access"`
+	missing := `scope="agents manage offline_access"`
+	invalid := `error="invalid_token", ` + missing
 	for _, target := range []struct{ method, path, resource string }{
 		{http.MethodGet, "/api/agents", ""},
 		{http.MethodPost, "/api/agents/a/search", ""},
@@ -36,8 +38,10 @@ func TestA401NamesAnErrorOnlyIfATokenWasSent(t *testing.T) {
 			{[]string{"Authorization", "Bearer junk"}, invalid},
 			{[]string{"Authorization", "bearer crl_0000000000000000000000000000000000000000"}, invalid},
 		} {
-			r := f.do(target.method, server.URL+target.path, "{}", append([]string{"Content-Type", "application/json"}, try.headers...)...)
-			want := "Bearer " + try.want + `, resource_metadata="` + server.URL + `/.well-known/oauth-protected-resource` + target.resource + `"`
+			r := f.do(target.method, server.URL+target.path, "{}",
+				append([]string{"Content-Type", "application/json"}, try.headers...)...)
+			want := "Bearer " + try.want + `, resource_metadata="` + server.URL +
+				`/.well-known/oauth-protected-resource` + target.resource + `"`
 			if got := r.header.Get("WWW-Authenticate"); r.status != http.StatusUnauthorized || got != want {
 				t.Errorf("%s %s with %q: %d\n got %s\nwant %s", target.method, target.path, try.headers, r.status, got, want)
 			}

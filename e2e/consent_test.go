@@ -14,10 +14,9 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// TestAPersonAllowsAClientInABrowser goes the whole way with the real program and a real browser: a client registers and
-// sends a person to us, who signs in, reads what is asked, allows it, and is back at the client with a code that it can
-// turn into a token.
-func TestAPersonAllowsAClientInABrowser(t *testing.T) {
+// TestUserAuthorizesAClientInABrowser runs the authorization code flow in a real browser: a client registers and
+// redirects a user, who signs in, reads the request and allows it. The client exchanges the code for a token.
+func TestUserAuthorizesAClientInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	s := testkit.StartServer(t, testkit.ServerOptions{})
@@ -37,7 +36,8 @@ func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 	verifier := strings.Repeat("verifier", 6)
 	sum := sha256.Sum256([]byte(verifier))
 	authorize := s.URL + "/api/auth/mcp/authorize?" + url.Values{
-		"response_type": {"code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "state": {"xyz & co"}, "scope": {"agents offline_access"},
+		"response_type": {"code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "state": {"xyz & co"},
+		"scope":          {"agents offline_access"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}.Encode()
 
@@ -67,13 +67,14 @@ func TestAPersonAllowsAClientInABrowser(t *testing.T) {
 		}
 		if decision == "allow" {
 			redeem(t, s.URL, url.Values{
-				"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect}, "code": {answer.Get("code")}, "code_verifier": {verifier},
+				"grant_type": {"authorization_code"}, "client_id": {clientID}, "redirect_uri": {redirect},
+				"code": {answer.Get("code")}, "code_verifier": {verifier},
 			})
 		}
 	}
 }
 
-// register makes a public client and returns its id.
+// register registers a public client and returns its id.
 func register(t *testing.T, base, redirect string) string {
 	t.Helper()
 	body := `{"client_name": "Test client", "redirect_uris": ["` + redirect + `"], "token_endpoint_auth_method": "none"}`
@@ -91,7 +92,7 @@ func register(t *testing.T, base, redirect string) string {
 	return made.ID
 }
 
-// redeem turns a code into a token, and uses it.
+// redeem exchanges a code for a token and uses it.
 func redeem(t *testing.T, base string, form url.Values) {
 	t.Helper()
 	resp, err := http.PostForm(base+"/api/auth/mcp/token", form)

@@ -12,11 +12,11 @@ import (
 
 const (
 	accountPath = "/api/account"
-	// noCredential has the form of a credential's id, and is nobody's.
+	// noCredential has the form of a credential id and does not exist.
 	noCredential = "crd_00000000000000000000000000"
 )
 
-// seenOfAccounts is what takes a while to come about, or a clock that can be moved; in a database one can write it.
+// seenOfAccounts are states that take too long to reach; on PostgreSQL the test writes them to the database.
 var seenOfAccounts = []string{
 	"reply createKey 409", "reply createConnectCode 409",
 	"field Key.lastUsedAt", "field Key.lastAddress", "field Key.lastProgram",
@@ -24,8 +24,8 @@ var seenOfAccounts = []string{
 	"value ConnectCode.state=expired", "value Problem.code=step_up_required",
 }
 
-// accountCalls is a good request for every operation on the account.
-func (w *world) accountCalls() []call {
+// accountCalls returns a valid request for every operation on the account.
+func (w *installation) accountCalls() []call {
 	id := func(list, id string) string {
 		if id == "" {
 			id = noCredential
@@ -47,20 +47,26 @@ func (w *world) accountCalls() []call {
 		{operation: "cancelConnectCode", method: "DELETE", path: id("connect-codes", w.connectCode), key: w.fullKey},
 		{operation: "listConnections", method: "GET", path: accountPath + "/connections", key: w.fullKey},
 		{operation: "listConnectionAttempts", method: "GET", path: accountPath + "/connections/attempts", key: w.fullKey},
-		{operation: "renameConnection", method: "PATCH", path: id("connections", w.connection), body: `{"name": "x"}`, key: w.fullKey},
+		{
+			operation: "renameConnection",
+			method:    "PATCH",
+			path:      id("connections", w.connection),
+			body:      `{"name": "x"}`,
+			key:       w.fullKey,
+		},
 		{operation: "revokeConnection", method: "DELETE", path: id("connections", w.connection), key: w.fullKey},
 		{operation: "listAudit", method: "GET", path: accountPath + "/audit", key: w.fullKey},
 	}
 }
 
-// full makes a call with the key that may do all, and expects 200.
-func (w *world) full(t *testing.T, method, path, body string) reply {
+// full makes a call with a key that has every scope of a member, and expects 200.
+func (w *installation) full(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.fullKey}, http.StatusOK)
 }
 
-// browser signs somebody in and returns a call with their cookie.
-func (w *world) browser(t *testing.T, email string) call {
+// browser signs a user in and returns a call with their cookie.
+func (w *installation) browser(t *testing.T, email string) call {
 	t.Helper()
 	p := newPerson(t, w.server.URL)
 	p.send("/sign-in", "email", email, "password", "correct horse battery")
@@ -77,25 +83,29 @@ func (w *world) browser(t *testing.T, email string) call {
 	return call{}
 }
 
-func (w *world) accounts(t *testing.T) {
-	w.admin(t, "user", "create", "--email", "amy@example.org", "--name", "Amy", "--password", "correct horse battery", "--role", "admin")
+func (w *installation) accounts(t *testing.T) {
+	w.admin(t, "user", "create", "--email", "amy@example.org", "--name", "Amy",
+		"--password", "correct horse battery", "--role", "admin")
 	key := func(user, scopes string) string {
 		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "account", "--scope", scopes).text("key")
 	}
 	w.fullKey = key("ada", "agents,manage,account")
 	for user, role := range map[string]string{"ada": "owner", "eve": "member", "amy": "admin"} {
-		if got := w.send(t, call{method: "GET", path: accountPath, key: key(user, "account")}, http.StatusOK); got.text("account", "role") != role {
+		if got := w.send(t, call{method: "GET", path: accountPath, key: key(user, "account")},
+			http.StatusOK); got.text("account", "role") != role {
 			t.Errorf("%s is %v", user, got.body)
 		}
 	}
 	w.full(t, "PATCH", accountPath, `{"name": "Ada"}`)
-	w.problem(t, call{method: "PATCH", path: accountPath, body: `{"email": "bob@example.org"}`, key: w.fullKey}, 403, "session_required")
+	w.problem(t, call{method: "PATCH", path: accountPath, body: `{"email": "bob@example.org"}`, key: w.fullKey}, 403,
+		"session_required")
 	owner := w.browser(t, "ada@example.org").with("Origin", w.server.URL)
 	owner.method, owner.body = "PATCH", `{"email": "bob@example.org"}`
 	w.problem(t, owner, 409, "conflict")
 	member := w.browser(t, "eve@example.org").with("Origin", w.server.URL)
 	member.method, member.body = "PATCH", `{"email": "bob@example.org"}`
-	if got := w.send(t, member, http.StatusOK); got.text("account", "pendingEmail") != "bob@example.org" || got.text("account", "email") != "eve@example.org" {
+	if got := w.send(t, member, http.StatusOK); got.text("account", "pendingEmail") != "bob@example.org" ||
+		got.text("account", "email") != "eve@example.org" {
 		t.Errorf("a member asks for an address and gets %v", got.body)
 	}
 	w.sessions(t)
@@ -109,9 +119,10 @@ func (w *world) accounts(t *testing.T) {
 	}
 }
 
-func (w *world) sessions(t *testing.T) {
+func (w *installation) sessions(t *testing.T) {
 	admin := w.browser(t, "amy@example.org")
-	if got := w.send(t, admin, http.StatusOK); got.text("credential", "kind") != "session" || got.text("credential", "provedUntil") == "" {
+	if got := w.send(t, admin, http.StatusOK); got.text("credential", "kind") != "session" ||
+		got.text("credential", "provedUntil") == "" {
 		t.Errorf("in a browser it is %v", got.body)
 	}
 	admin.method, admin.body = "PATCH", `{"name": "Amy"}`
@@ -122,14 +133,15 @@ func (w *world) sessions(t *testing.T) {
 	w.full(t, "GET", accountPath+"/sessions", "")
 	memory := browser
 	memory.method, memory.path, memory.body = "POST", w.below("/memories"), `{"text": "I type this myself."}`
-	if got := w.send(t, memory.with("Sec-Fetch-Site", "same-origin"), http.StatusOK); got.text("memory", "origin") != "user" {
+	if got := w.send(t, memory.with("Sec-Fetch-Site", "same-origin"),
+		http.StatusOK); got.text("memory", "origin") != "user" {
 		t.Errorf("what a person adds is %v", got.body)
 	}
 	w.full(t, "DELETE", accountPath+"/sessions/"+w.session, "")
 	w.problem(t, browser, 401, "invalid_credential")
 	w.full(t, "DELETE", accountPath+"/sessions", "")
 	w.session = w.send(t, w.browser(t, "ada@example.org"), http.StatusOK).text("credential", "id")
-	// The cookie is for the pages and the API, and never for MCP.
+	// The session cookie is valid for the pages and the API, and never for MCP.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL+"/mcp",
 		strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`))
 	if err != nil {
@@ -146,9 +158,10 @@ func (w *world) sessions(t *testing.T) {
 	}
 }
 
-func (w *world) keys(t *testing.T) {
+func (w *installation) keys(t *testing.T) {
 	made := w.full(t, "POST", accountPath+"/keys",
-		`{"name": "laptop", "scopes": ["agents", "manage", "account"], "agents": ["`+w.agent+`"], "expiresAt": "2099-01-01T00:00:00Z"}`)
+		`{"name": "laptop", "scopes": ["agents", "manage", "account"], "agents": ["`+w.agent+
+			`"], "expiresAt": "2099-01-01T00:00:00Z"}`)
 	w.apiKey = made.text("key", "id")
 	w.send(t, call{method: "GET", path: "/api/agents", key: made.text("token")}, http.StatusOK)
 	admin := w.browser(t, "amy@example.org")
@@ -156,7 +169,9 @@ func (w *world) keys(t *testing.T) {
 	w.send(t, admin.with("Sec-Fetch-Site", "same-origin"), http.StatusOK)
 	admin.method, admin.body = "GET", ""
 	w.send(t, admin, http.StatusOK)
-	for _, body := range []string{`{}`, `{"name": "x", "scopes": ["root"]}`, `{"name": "x", "agents": ["junk"]}`, `{"name": "x", "expiresAt": "soon"}`} {
+	for _, body := range []string{
+		`{}`, `{"name": "x", "scopes": ["root"]}`, `{"name": "x", "agents": ["junk"]}`, `{"name": "x", "expiresAt": "soon"}`,
+	} {
 		w.problem(t, call{method: "POST", path: accountPath + "/keys", body: body, key: w.fullKey}, 400, "invalid_request")
 	}
 	gone := w.full(t, "POST", accountPath+"/keys", `{"name": "short-lived"}`)
@@ -166,8 +181,8 @@ func (w *world) keys(t *testing.T) {
 	w.pagedAccount(t, "audit", "events")
 }
 
-// pagedAccount reads the first page of one row of a list of the account, and the one after it.
-func (w *world) pagedAccount(t *testing.T, path, list string) {
+// pagedAccount reads the first and the second page of a list of the account, one row each.
+func (w *installation) pagedAccount(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.full(t, "GET", accountPath+"/"+path+"?limit=1", "")
 	second := w.full(t, "GET", accountPath+"/"+path+"?limit=1&cursor="+first.text("nextCursor"), "")
@@ -176,36 +191,44 @@ func (w *world) pagedAccount(t *testing.T, path, list string) {
 	}
 }
 
-func (w *world) connections(t *testing.T) {
+func (w *installation) connections(t *testing.T) {
 	for range 2 {
 		made := w.full(t, "POST", accountPath+"/connect-codes", "")
 		w.connectCode = made.text("connectCode", "id")
-		w.send(t, call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + made.text("code") + `", "client": "editor"}`}, http.StatusOK)
+		w.send(t, call{
+			method: "POST",
+			path:   "/api/connect/exchange",
+			body:   `{"code": "` + made.text("code") + `", "client": "editor"}`,
+		}, http.StatusOK)
 	}
 	claimed := w.full(t, "GET", accountPath+"/connect-codes/"+w.connectCode, "")
 	w.connection = claimed.text("connectCode", "connectionId")
-	w.problem(t, call{method: "DELETE", path: accountPath + "/connect-codes/" + w.connectCode, key: w.fullKey}, 409, "conflict")
+	w.problem(t, call{method: "DELETE", path: accountPath + "/connect-codes/" + w.connectCode, key: w.fullKey}, 409,
+		"conflict")
 	w.pagedAccount(t, "connect-codes", "connectCodes")
 	w.pagedAccount(t, "connections", "connections")
 	w.full(t, "PATCH", accountPath+"/connections/"+w.connection, `{"name": "at work"}`)
 	w.full(t, "DELETE", accountPath+"/connections/"+w.connection, "")
 	w.connection = w.full(t, "GET", accountPath+"/connections", "").text("connections", 0, "id")
-	// One that is cancelled, and one that waits.
+	// One connect code is cancelled, the other stays open.
 	cancelled := w.full(t, "POST", accountPath+"/connect-codes", "").text("connectCode", "id")
 	w.full(t, "DELETE", accountPath+"/connect-codes/"+cancelled, "")
 	w.connectCode = w.full(t, "POST", accountPath+"/connect-codes", "").text("connectCode", "id")
 	w.full(t, "GET", accountPath+"/connect-codes/"+w.connectCode, "")
 }
 
-// accountsInTime writes into the database what else takes time, and looks at it.
-func (w *world) accountsInTime(t *testing.T, at string) {
+// accountStates writes the remaining states to the database and reads them.
+func (w *installation) accountStates(t *testing.T, at string) {
 	browser := w.browser(t, "ada@example.org")
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, "UPDATE credential_key SET last_used_at = 1, last_address = '203.0.113.7', last_program = 'curl'")
 		execute(t, conn, "UPDATE connect_code SET expires_at = 1 WHERE id = '"+w.connectCode+"'")
 		execute(t, conn, "UPDATE web_session SET authenticated_at = 1")
-		execute(t, conn, `INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
-			SELECT 'try_x', id, 'cli_x', 'App', 'authorize', 'access_denied', '', '203.0.113.7', 'node', 2, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+		execute(t, conn,
+			`INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address,
+				program, count, first_at, last_at)
+			SELECT 'try_x', id, 'cli_x', 'App', 'authorize', 'access_denied', '', '203.0.113.7', 'node', 2, 1, 2
+			FROM app_user WHERE email = 'ada@example.org'`)
 	})
 	for _, list := range []string{"keys", "connections", "connections/attempts", "connect-codes"} {
 		w.full(t, "GET", accountPath+"/"+list, "")

@@ -9,27 +9,32 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// seenOfProposals is what comes of memories that an agent proposes, which a test brings about in the database itself.
+// seenOfProposals are states of proposed memories, which the test writes to the database.
 var seenOfProposals = []string{
 	"value Memory.origin=agent", "value Memory.status=proposed", "field Memory.threadId", "field Memory.messageId",
 	"reply dismissMemory 200", "field MemoryDismissed.dismissed",
 }
 
-// agentCalls is a good request for every operation on what an agent reads, remembers and answers.
-func (w *world) agentCalls() []call {
+// agentCalls returns a valid request for every operation on the documents, memories and replies of an agent.
+func (w *installation) agentCalls() []call {
 	thread, memory := w.below("/threads/"+w.thread), w.below("/memories/"+w.memory)
 	return []call{
 		{operation: "getDocument", method: "GET", path: w.below("/documents/" + w.document)},
 		{operation: "confirmMemory", method: "POST", path: memory + "/confirm"},
 		{operation: "dismissMemory", method: "POST", path: memory + "/dismiss"},
-		{operation: "giveFeedback", method: "PUT", path: thread + "/messages/" + w.reply + "/feedback", body: `{"thumb": "up"}`},
+		{
+			operation: "giveFeedback",
+			method:    "PUT",
+			path:      thread + "/messages/" + w.reply + "/feedback",
+			body:      `{"thumb": "up"}`,
+		},
 		{operation: "removeFeedback", method: "DELETE", path: thread + "/messages/" + w.reply + "/feedback"},
 		{operation: "exportThread", method: "GET", path: thread + "/export?format=markdown"},
 	}
 }
 
-// answers asks for what belongs to a conversation besides its messages.
-func (w *world) answers(t *testing.T) {
+// answers calls the operations of a conversation other than its messages.
+func (w *installation) answers(t *testing.T) {
 	w.document = w.do(t, "POST", w.below("/search"), `{"query": "relational model codd"}`).text("results", 0, "documentId")
 	w.conditional(t, w.below("/documents/"+w.document))
 	w.problem(t, call{method: "GET", path: w.below("/documents/doc_none"), key: w.key}, 404, "not_found")
@@ -59,14 +64,16 @@ func (w *world) answers(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/memories?status=dismissed"), key: w.key}, 400, "invalid_request")
 }
 
-// proposals puts into the database what an agent would, and says yes and no to it.
-func (w *world) proposals(t *testing.T, url string) {
+// proposals writes proposed memories to the database, confirms some and dismisses others.
+func (w *installation) proposals(t *testing.T, url string) {
 	ids := []string{"mem_00000000000000000000000001", "mem_00000000000000000000000002"}
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, id := range ids {
 			_, err := conn.Exec(ctx, `
-				INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, origin, thread_id, message_id, created_at, updated_at)
-				SELECT t.user_id, t.agent_id, $1, $1, convert_to($1, 'UTF8'), 'proposed', 'agent', t.id, $2, 1, 1 FROM thread t WHERE t.id = $3`,
+				INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, origin, thread_id, message_id,
+					created_at, updated_at)
+				SELECT t.user_id, t.agent_id, $1, $1, convert_to($1, 'UTF8'), 'proposed', 'agent', t.id, $2, 1, 1
+				FROM thread t WHERE t.id = $3`,
 				id, w.reply, w.thread)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +81,8 @@ func (w *world) proposals(t *testing.T, url string) {
 		}
 	})
 	path := w.below("/memories")
-	if got := w.do(t, "GET", path+"?status=proposed", ""); got.text("memories", 1, "id") != ids[0] || got.text("memories", 0, "origin") != "agent" {
+	if got := w.do(t, "GET", path+"?status=proposed", ""); got.text("memories", 1, "id") != ids[0] ||
+		got.text("memories", 0, "origin") != "agent" {
 		t.Errorf("proposed %v", got.body)
 	}
 	if got := w.do(t, "POST", path+"/"+ids[0]+"/confirm", ""); got.text("memory", "status") != "active" {
@@ -85,18 +93,21 @@ func (w *world) proposals(t *testing.T, url string) {
 	w.do(t, "DELETE", path+"/"+ids[0], "")
 }
 
-// citedTurn reads a reply that has everything a reply can have, and exports it.
-func (w *world) citedTurn(t *testing.T) {
+// citedTurn reads and exports a reply with all optional members.
+func (w *installation) citedTurn(t *testing.T) {
 	message := call{method: "POST", path: w.inThread("/messages"), key: w.key, body: `{"text": "cite", "research": true}`}
 	sent := w.send(t, message, http.StatusOK)
-	if sent.text("citations", 0, "quote") == "" || sent.at("partial") != true || sent.text("checks", 1, "state") != "unsupported" {
+	if sent.text("citations", 0, "quote") == "" || sent.at("partial") != true ||
+		sent.text("checks", 1, "state") != "unsupported" {
 		t.Errorf("sent %v", sent.body)
 	}
 	read := w.do(t, "GET", w.inThread("/messages?limit=1"), "")
-	if read.text("messages", 0, "id") != sent.text("messageId") || read.text("messages", 0, "citations", 0, "quote") == "" {
+	if read.text("messages", 0, "id") != sent.text("messageId") ||
+		read.text("messages", 0, "citations", 0, "quote") == "" {
 		t.Errorf("read %v", read.body)
 	}
-	_, body, _, err := w.exchange(t.Context(), call{method: "GET", path: w.inThread("/export?format=markdown"), key: w.key})
+	_, body, _, err := w.exchange(t.Context(),
+		call{method: "GET", path: w.inThread("/export?format=markdown"), key: w.key})
 	if err != nil || !strings.Contains(string(body), "1. Edgar F. Codd (1970). *A Relational Model*.") {
 		t.Errorf("exported %s (%v)", body, err)
 	}

@@ -10,20 +10,20 @@ import (
 	"carrel/internal/testkit"
 )
 
-// noAgent has the form of an agent's id, and is nobody's.
+// noAgent has the form of an agent id and does not exist.
 const noAgent = "agt_00000000000000000000000000"
 
-// planless is a call by somebody without a plan, on an agent of theirs.
-func (w *world) planless(c call) call {
+// planless returns a call of a user without a plan, on an agent of theirs.
+func (w *installation) planless(c call) call {
 	c.key, c.path = w.planlessKey, strings.Replace(c.path, w.agent, w.planlessAgent, 1)
 	return c
 }
 
-func (w *world) below(path string) string { return "/api/agents/" + w.agent + path }
+func (w *installation) below(path string) string { return "/api/agents/" + w.agent + path }
 
-// calls is a good request for every operation. Sent as they are they would succeed; sent with something missing they
-// must change nothing.
-func (w *world) calls() []call {
+// calls returns a valid request for every operation. Unchanged, each succeeds; with an error in it, it must change
+// nothing.
+func (w *installation) calls() []call {
 	thread := w.below("/threads/" + w.thread)
 	return []call{
 		{operation: "listAgents", method: "GET", path: "/api/agents"},
@@ -34,10 +34,20 @@ func (w *world) calls() []call {
 		{operation: "search", method: "POST", path: w.below("/search"), body: `{"query": "relational model"}`},
 		{operation: "listMemories", method: "GET", path: w.below("/memories")},
 		{operation: "addMemory", method: "POST", path: w.below("/memories"), body: `{"text": "I prefer primary sources."}`},
-		{operation: "changeMemory", method: "PATCH", path: w.below("/memories/" + w.memory), body: `{"text": "I prefer short answers."}`},
+		{
+			operation: "changeMemory",
+			method:    "PATCH",
+			path:      w.below("/memories/" + w.memory),
+			body:      `{"text": "I prefer short answers."}`,
+		},
 		{operation: "deleteMemory", method: "DELETE", path: w.below("/memories/" + w.memory)},
 		{operation: "listFavourites", method: "GET", path: w.below("/favourites")},
-		{operation: "saveFavourite", method: "POST", path: w.below("/favourites"), body: `{"card": {"cardId": "another", "title": "Another"}}`},
+		{
+			operation: "saveFavourite",
+			method:    "POST",
+			path:      w.below("/favourites"),
+			body:      `{"card": {"cardId": "another", "title": "Another"}}`,
+		},
 		{operation: "exportFavourites", method: "GET", path: w.below("/favourites/export?format=bibtex")},
 		{operation: "deleteFavourite", method: "DELETE", path: w.below("/favourites/" + w.card)},
 		{operation: "listThreads", method: "GET", path: w.below("/threads")},
@@ -49,49 +59,57 @@ func (w *world) calls() []call {
 		{operation: "sendMessage", method: "POST", path: thread + "/messages", body: `{"text": "Hello"}`},
 		{operation: "cancelTurn", method: "POST", path: thread + "/cancel"},
 		{operation: "streamEvents", method: "GET", path: thread + "/events?until=done"},
-		{operation: "exchangeConnectCode", method: "POST", path: "/api/connect/exchange", body: `{"code": "crlc_x", "client": "test"}`},
+		{
+			operation: "exchangeConnectCode",
+			method:    "POST",
+			path:      "/api/connect/exchange",
+			body:      `{"code": "crlc_x", "client": "test"}`,
+		},
 		{operation: "resourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource"},
 		{operation: "mcpResourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource/mcp"},
 	}
 }
 
-// having returns the calls of the operations that have a status. Those of the authorization server have errors in a form of
-// their own, all but that of the limits.
-func (w *world) having(status int) []call {
+// having returns the calls of the operations that document a status. The authorization server has its own error format,
+// except for rate limits.
+func (w *installation) having(status int) []call {
 	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls(), w.planCalls())
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
-	if status != http.StatusNotFound { // they need more than a key to get so far
-		calls = slices.Concat(calls, w.signInCalls(), w.leaveCalls())
+	if status != http.StatusNotFound { // they need more than a key to get that far
+		calls = slices.Concat(calls, w.signInCalls(), w.accountDataCalls())
 	}
 	return slices.DeleteFunc(calls, func(c call) bool {
-		// What is sold is not found where nothing is: see notSold.
+		// On a server without payment these operations are not found; see withoutPayment.
 		return !slices.Contains(w.statuses[c.operation], status) || status == http.StatusNotFound && sold[c.operation]
 	})
 }
 
-func (w *world) agents(t *testing.T) {
-	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).text("agent", "id")
+func (w *installation) agents(t *testing.T) {
+	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).
+		text("agent", "id")
 	w.do(t, "PATCH", "/api/agents/"+other, `{"description": "changed", "unknown": "is ignored"}`)
 	w.conditional(t, "/api/agents")
 	w.conditional(t, "/api/agents/"+other)
 	w.paged(t, "/api/agents", "agents")
 	w.send(t, call{method: "HEAD", path: "/api/agents", key: w.key}, http.StatusOK)
-	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "limited_to_agents")
+	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403,
+		"limited_to_agents")
 }
 
-func (w *world) memories(t *testing.T) {
+func (w *installation) memories(t *testing.T) {
 	path := w.below("/memories")
 	w.memory = w.do(t, "POST", path, `{"text": "I prefer long answers."}`).text("memory", "id")
 	other := w.do(t, "POST", path, `{"text": "I read German."}`).text("memory", "id")
 	w.do(t, "PATCH", path+"/"+other, `{"text": "I read French."}`)
-	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key}, 409, "conflict")
+	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key},
+		409, "conflict")
 	w.conditional(t, path)
 	w.paged(t, path, "memories")
 }
 
-func (w *world) threads(t *testing.T) {
+func (w *installation) threads(t *testing.T) {
 	path := w.below("/threads")
 	w.do(t, "POST", path, "")
 	w.thread = w.do(t, "POST", path, `{"title": ""}`).text("thread", "id")
@@ -105,12 +123,14 @@ func (w *world) threads(t *testing.T) {
 	}
 	w.paged(t, path, "threads")
 	w.paged(t, one+"/messages", "messages")
-	w.problem(t, w.planless(call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`}), 402, "no_subscription")
+	w.problem(t, w.planless(call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`}), 402,
+		"no_subscription")
 }
 
-func (w *world) favourites(t *testing.T) {
+func (w *installation) favourites(t *testing.T) {
 	path := w.below("/favourites")
-	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
+	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+
+		`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
 	w.do(t, "POST", path, `{"card": {"title": "Without an id"}}`)
 	w.conditional(t, path)
 	w.paged(t, path, "favourites")
@@ -121,10 +141,11 @@ func (w *world) favourites(t *testing.T) {
 		w.conditional(t, path+"/export?format="+format)
 	}
 	w.problem(t, call{method: "GET", path: path + "/export?format=pdf", key: w.key}, 400, "invalid_request")
-	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400,
+		"invalid_request")
 }
 
-func (w *world) connect(t *testing.T) {
+func (w *installation) connect(t *testing.T) {
 	w.code = w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 	exchange := call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + w.code + `", "client": "test"}`}
 	got := w.send(t, exchange, http.StatusOK)
@@ -140,7 +161,7 @@ func (w *world) connect(t *testing.T) {
 	}
 }
 
-func (w *world) badRequests(t *testing.T) {
+func (w *installation) badRequests(t *testing.T) {
 	memories := call{method: "POST", path: w.below("/memories"), key: w.key}
 	for body, code := range map[string]string{
 		`{`:                        "malformed_json",
@@ -166,8 +187,8 @@ func (w *world) badRequests(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/memories/../memories"), key: w.key}, 404, "not_found")
 }
 
-// refusals sends every operation with something wrong with it, one wrong thing after the other.
-func (w *world) refusals(t *testing.T) {
+// refusals sends every operation with one error at a time.
+func (w *installation) refusals(t *testing.T) {
 	const megabyte = 1 << 20
 	signedIn := w.browser(t, "ada@example.org").header["Cookie"]
 	for _, r := range []struct {
@@ -202,7 +223,7 @@ func (w *world) refusals(t *testing.T) {
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
 		{413, "body_too_large", func(c call) call {
 			c.body = `{"text": "` + strings.Repeat("a", megabyte) + `"}`
-			return c.with("Expect", "100-continue") // else the refusal may be lost under what is still being sent
+			return c.with("Expect", "100-continue") // otherwise the refusal may be lost while the body is being sent
 		}},
 		{415, "unsupported_media_type", func(c call) call { return c.with("Content-Type", "text/plain") }},
 	} {
@@ -235,13 +256,13 @@ func (w *world) refusals(t *testing.T) {
 	}
 }
 
-// rateLimits uses up the limits of a second server. They come before everything else, so no credential is needed.
-func (w *world) rateLimits(t *testing.T) {
+// rateLimits exceeds the limits of a second server. They are checked first, so no credential is needed.
+func (w *installation) rateLimits(t *testing.T) {
 	limited := testkit.StartServer(t, testkit.ServerOptions{})
 	for _, c := range w.having(http.StatusTooManyRequests) {
 		c.base = limited.URL
 		status := 0
-		for range 2000 { // the burst is 200, and 50 come back each second
+		for range 2000 { // the burst is 200 and refills at 50 per second
 			if status, _ = w.try(t, c); status == http.StatusTooManyRequests {
 				break
 			}
@@ -252,8 +273,8 @@ func (w *world) rateLimits(t *testing.T) {
 	}
 }
 
-// deletes comes last.
-func (w *world) deletes(t *testing.T) {
+// deletes runs the deletions, which must come last.
+func (w *installation) deletes(t *testing.T) {
 	extra := w.do(t, "POST", w.below("/memories"), `{"text": "To be forgotten."}`).text("memory", "id")
 	w.do(t, "DELETE", w.below("/memories/"+extra), "")
 	w.problem(t, call{method: "DELETE", path: w.below("/memories/" + extra), key: w.key}, 404, "not_found")

@@ -14,15 +14,20 @@ const (
 	formType  = "application/x-www-form-urlencoded"
 )
 
-// oauthCalls is a request for every operation of the authorization server.
-func (w *world) oauthCalls() []call {
+// oauthCalls returns a request for every operation of the authorization server.
+func (w *installation) oauthCalls() []call {
 	form := map[string]string{"Content-Type": formType}
 	return []call{
 		{operation: "authorizationServerMetadata", method: "GET", path: "/.well-known/oauth-authorization-server"},
 		{operation: "openidConfiguration", method: "GET", path: "/.well-known/openid-configuration"},
 		{operation: "wellKnownKeys", method: "GET", path: "/.well-known/jwks.json"},
 		{operation: "signingKeys", method: "GET", path: oauthPath + "/jwks"},
-		{operation: "registerClient", method: "POST", path: oauthPath + "/register", body: `{"redirect_uris": ["https://app.example/cb"]}`},
+		{
+			operation: "registerClient",
+			method:    "POST",
+			path:      oauthPath + "/register",
+			body:      `{"redirect_uris": ["https://app.example/cb"]}`,
+		},
 		{operation: "authorizeClient", method: "GET", path: oauthPath + "/authorize?client_id=x"},
 		{operation: "decideAuthorization", method: "POST", path: oauthPath + "/authorize", body: "x=y", header: form},
 		{operation: "issueToken", method: "POST", path: oauthPath + "/token", body: "x=y", header: form},
@@ -33,8 +38,8 @@ func (w *world) oauthCalls() []call {
 	}
 }
 
-// oauth goes through the authorization server's operations with every reply that they have.
-func (w *world) oauth(t *testing.T) {
+// oauth calls the operations of the authorization server with every documented reply.
+func (w *installation) oauth(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +54,8 @@ func (w *world) oauth(t *testing.T) {
 	}
 	client := f.register()
 	secret := f.json(f.do(http.MethodPost, f.at("registration_endpoint"),
-		`{"client_name":"Flow","client_uri":"https://app.example/","redirect_uris":["`+flowRedirect+`"],"token_endpoint_auth_method":"client_secret_post"}`))
+		`{"client_name":"Flow","client_uri":"https://app.example/","redirect_uris":["`+flowRedirect+
+			`"],"token_endpoint_auth_method":"client_secret_post"}`))
 	id := url.Values{"client_id": {secret["client_id"].(string)}, "client_secret": {secret["client_secret"].(string)}}
 	with := func(v url.Values, pairs ...string) url.Values {
 		out := url.Values{}
@@ -63,13 +69,19 @@ func (w *world) oauth(t *testing.T) {
 	}
 	code := f.authorize(id.Get("client_id"), "")
 	f.signedIn = true
-	got := f.tokens(with(id, "grant_type", "authorization_code", "code", code, "code_verifier", f.verifier, "redirect_uri", flowRedirect))
-	narrow := f.post("token_endpoint", with(id, "grant_type", "refresh_token", "refresh_token", got.Refresh, "scope", "agents"), http.StatusOK)
+	got := f.tokens(with(id, "grant_type", "authorization_code", "code", code, "code_verifier",
+		f.verifier, "redirect_uri", flowRedirect))
+	narrow := f.post("token_endpoint",
+		with(id, "grant_type", "refresh_token", "refresh_token", got.Refresh, "scope", "agents"), http.StatusOK)
 
 	userinfo := f.at("userinfo_endpoint")
 	agentsOnly, _ := f.json(narrow)["access_token"].(string)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		for token, status := range map[string]int{got.Access: http.StatusOK, agentsOnly: http.StatusForbidden, "x": http.StatusUnauthorized} {
+		for token, status := range map[string]int{
+			got.Access: http.StatusOK,
+			agentsOnly: http.StatusForbidden,
+			"x":        http.StatusUnauthorized,
+		} {
 			if r := f.do(method, userinfo, "", "Authorization", "Bearer "+token); r.status != status {
 				t.Errorf("%s userinfo: %d, want %d", method, r.status, status)
 			}
@@ -83,27 +95,31 @@ func (w *world) oauth(t *testing.T) {
 		f.post(endpoint, with(id, "client_secret", "x"), http.StatusUnauthorized)
 		f.post(endpoint, with(id, "x", strings.Repeat("x", 65<<10)), http.StatusRequestEntityTooLarge)
 	}
-	for body, status := range map[string]int{`{}`: http.StatusBadRequest, strings.Repeat("x", 65<<10): http.StatusRequestEntityTooLarge} {
+	for body, status := range map[string]int{
+		`{}`: http.StatusBadRequest, strings.Repeat("x", 65<<10): http.StatusRequestEntityTooLarge,
+	} {
 		if r := f.do(http.MethodPost, f.at("registration_endpoint"), body); r.status != status {
 			t.Errorf("register: %d, want %d", r.status, status)
 		}
 	}
 	authorize := f.at("authorization_endpoint")
 	for query, status := range map[string]int{
-		"client_id=x": http.StatusBadRequest, "client_id=" + client + "&redirect_uri=" + url.QueryEscape(flowRedirect): http.StatusFound,
+		"client_id=x": http.StatusBadRequest,
+		"client_id=" + client + "&redirect_uri=" + url.QueryEscape(flowRedirect): http.StatusFound,
 	} {
 		if r := f.do(http.MethodGet, authorize+"?"+query, ""); r.status != status {
 			t.Errorf("authorize: %d, want %d", r.status, status)
 		}
 	}
 	for site, status := range map[string]int{"same-origin": http.StatusBadRequest, "cross-site": http.StatusForbidden} {
-		if r := f.do(http.MethodPost, authorize, "x=y", "Content-Type", formType, "Sec-Fetch-Site", site); r.status != status {
+		if r := f.do(http.MethodPost, authorize, "x=y", "Content-Type", formType,
+			"Sec-Fetch-Site", site); r.status != status {
 			t.Errorf("decide from %s: %d, want %d", site, r.status, status)
 		}
 	}
 }
 
-// documented sends requests for pages, which are not in the document, past the checker.
+// documented sends requests for pages, which the contract does not describe, past the checker.
 type documented struct{ checked http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

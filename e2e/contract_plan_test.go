@@ -13,19 +13,20 @@ import (
 
 const (
 	adminPath = "/api/admin"
-	// noUser and noTask have the form of ids, and are nobody's.
+	// noUser and noTask have the form of ids and do not exist.
 	noUser = "usr_00000000000000000000000000"
 	noTask = "trn_00000000000000000000000000"
 )
 
-// seenOfPlans is what takes time, money or a payment provider to come about; in a database one can write it.
+// seenOfPlans are states that need time, money or a payment provider; on PostgreSQL the test writes them to the
+// database.
 var seenOfPlans = []string{
 	"field SpendDifference.*", "value SpendDifference.of=*", "field UsageRow.*",
 	"value Task.state=queued", "value Task.state=running", "value Task.state=cancelled",
 }
 
-// planCalls is a good request for every operation on plans, usage and the installation.
-func (w *world) planCalls() []call {
+// planCalls returns a valid request for every operation on plans, usage and the installation.
+func (w *installation) planCalls() []call {
 	users := adminPath + "/users/"
 	return []call{
 		{operation: "getUsage", method: "GET", path: accountPath + "/usage", key: w.fullKey},
@@ -35,14 +36,32 @@ func (w *world) planCalls() []call {
 		{operation: "startCheckout", method: "POST", path: checkoutPath, body: `{"plan": "reader"}`, key: w.fullKey},
 		{operation: "openPortal", method: "POST", path: portalPath, key: w.fullKey},
 		w.stripeCall(stripefake.Subscription{ID: "sub_none"}),
-		{operation: "setCredentialCap", method: "PUT", path: accountPath + "/spend-caps/" + w.apiKey, body: `{"capMicros": 5}`, key: w.fullKey},
+		{
+			operation: "setCredentialCap",
+			method:    "PUT",
+			path:      accountPath + "/spend-caps/" + w.apiKey,
+			body:      `{"capMicros": 5}`,
+			key:       w.fullKey,
+		},
 		{operation: "listUsers", method: "GET", path: adminPath + "/users", key: w.adminKey},
 		{operation: "getUser", method: "GET", path: users + w.member, key: w.adminKey},
 		{operation: "changeUser", method: "PATCH", path: users + w.member, body: `{"disabled": false}`, key: w.adminKey},
-		{operation: "putSubscription", method: "PUT", path: users + w.member + "/subscription", body: `{"plan": "reader"}`, key: w.adminKey},
+		{
+			operation: "putSubscription",
+			method:    "PUT",
+			path:      users + w.member + "/subscription",
+			body:      `{"plan": "reader"}`,
+			key:       w.adminKey,
+		},
 		{operation: "cancelSubscription", method: "DELETE", path: users + w.member + "/subscription", key: w.adminKey},
 		{operation: "listPlans", method: "GET", path: adminPath + "/plans", key: w.adminKey},
-		{operation: "putPlan", method: "PUT", path: adminPath + "/plans/reader", body: `{"capabilities": ["search"]}`, key: w.adminKey},
+		{
+			operation: "putPlan",
+			method:    "PUT",
+			path:      adminPath + "/plans/reader",
+			body:      `{"capabilities": ["search"]}`,
+			key:       w.adminKey,
+		},
 		{operation: "deletePlan", method: "DELETE", path: adminPath + "/plans/reader", key: w.adminKey},
 		{operation: "getAllUsage", method: "GET", path: adminPath + "/usage?userId=" + w.member, key: w.adminKey},
 		{operation: "checkSpend", method: "GET", path: adminPath + "/spend-check", key: w.adminKey},
@@ -51,29 +70,38 @@ func (w *world) planCalls() []call {
 		{operation: "cancelTask", method: "POST", path: adminPath + "/tasks/" + w.task + "/cancel", key: w.adminKey},
 		{operation: "listAllAudit", method: "GET", path: adminPath + "/audit", key: w.adminKey},
 		{operation: "listGrants", method: "GET", path: w.below("/grants"), key: w.adminKey},
-		{operation: "putGrant", method: "PUT", path: w.below("/grants/" + w.member), body: `{"grant": "viewer"}`, key: w.adminKey},
+		{
+			operation: "putGrant",
+			method:    "PUT",
+			path:      w.below("/grants/" + w.member),
+			body:      `{"grant": "viewer"}`,
+			key:       w.adminKey,
+		},
 		{operation: "deleteGrant", method: "DELETE", path: w.below("/grants/" + w.member), key: w.adminKey},
 		{operation: "listInvitations", method: "GET", path: invitationsPath, key: w.fullKey},
 	}
 }
 
-// run makes a call with the key of the owner, and expects 200.
-func (w *world) run(t *testing.T, method, path, body string) reply {
+// run makes a call with the key of the owner and expects 200.
+func (w *installation) run(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: adminPath + path, body: body, key: w.adminKey}, http.StatusOK)
 }
 
-func (w *world) plans(t *testing.T) {
+func (w *installation) plans(t *testing.T) {
 	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
-	w.adminKey = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "admin", "--scope", "agents,manage,account,admin").text("key")
+	w.adminKey = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "admin",
+		"--scope", "agents,manage,account,admin").text("key")
 	first := w.run(t, "GET", "/users?limit=1", "")
 	w.member = first.text("users", 0, "id")
 	w.run(t, "GET", "/users?limit=1&cursor="+first.text("nextCursor"), "")
 	w.run(t, "GET", "/users", "")
 	w.run(t, "GET", "/users?q=MAX@", "")
 	one := "/users/" + w.member
-	w.run(t, "PUT", "/plans/reader", `{"capabilities": ["search", "chat", "research", "memories", "favourites", "manage", "mcp"], "models": ["small"],
-		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40, "storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
+	w.run(t, "PUT", "/plans/reader",
+		`{"capabilities": ["search", "chat", "research", "memories", "favourites", "manage", "mcp"], "models": ["small"],
+		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40,
+		"storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
 	w.run(t, "GET", "/plans", "")
 	for _, body := range []string{`{}`, `{"capabilities": ["fly"]}`, `{"capabilities": [], "spendCapMicros": -1}`} {
 		w.problem(t, call{method: "PUT", path: adminPath + "/plans/bad", body: body, key: w.adminKey}, 400, "invalid_request")
@@ -81,7 +109,8 @@ func (w *world) plans(t *testing.T) {
 	office := w.browser(t, "ada@example.org").with("Origin", w.server.URL)
 	office.method, office.path = "PATCH", adminPath+one
 	for _, body := range []string{
-		`{"plan": "reader", "spendCapMicros": 3000000, "role": "admin"}`, `{"disabled": true, "role": "member", "spendCapMicros": null}`,
+		`{"plan": "reader", "spendCapMicros": 3000000, "role": "admin"}`,
+		`{"disabled": true, "role": "member", "spendCapMicros": null}`,
 		`{"email": "moritz@example.org"}`, `{"email": "max@example.org"}`,
 	} {
 		office.body = body
@@ -92,7 +121,8 @@ func (w *world) plans(t *testing.T) {
 	}
 	w.run(t, "PATCH", one, `{"disabled": false, "spendCapMicros": 1000000}`)
 	w.owner = w.send(t, call{method: "GET", path: accountPath, key: w.fullKey}, http.StatusOK).text("account", "id")
-	w.problem(t, call{method: "PATCH", path: adminPath + "/users/" + w.owner, body: `{"disabled": true}`, key: w.adminKey}, 409, "conflict")
+	w.problem(t, call{method: "PATCH", path: adminPath + "/users/" + w.owner, body: `{"disabled": true}`, key: w.adminKey},
+		409, "conflict")
 	w.subscriptions(t, one)
 	w.billing(t)
 	w.usage(t)
@@ -106,9 +136,10 @@ func (w *world) plans(t *testing.T) {
 	}
 }
 
-// confined is what somebody meets whose plan has little: no chat, and no room for documents.
-func (w *world) confined(t *testing.T, user string) {
-	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "agents", "--scope", "agents,manage").text("key")
+// confined uses a plan without chat and without storage.
+func (w *installation) confined(t *testing.T, user string) {
+	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "agents", "--scope", "agents,manage").
+		text("key")
 	w.run(t, "PUT", "/plans/tight", `{"capabilities": ["search", "manage"], "storageLimitBytes": 0}`)
 	w.run(t, "PATCH", user, `{"plan": "tight"}`)
 	agent := w.send(t, call{method: "POST", path: "/api/agents", body: `{"name": "Tight"}`, key: key}, http.StatusOK)
@@ -119,7 +150,7 @@ func (w *world) confined(t *testing.T, user string) {
 	w.run(t, "PUT", user+"/subscription", `{"plan": "reader"}`)
 }
 
-func (w *world) subscriptions(t *testing.T, user string) {
+func (w *installation) subscriptions(t *testing.T, user string) {
 	w.problem(t, call{method: "DELETE", path: adminPath + user + "/subscription", key: w.adminKey}, 404, "not_found")
 	for _, body := range []string{
 		`{"plan": "reader", "trial": true, "endsAt": "2099-01-01T00:00:00Z", "graceDays": 3}`,
@@ -140,7 +171,7 @@ func (w *world) subscriptions(t *testing.T, user string) {
 	w.confined(t, user)
 }
 
-func (w *world) usage(t *testing.T) {
+func (w *installation) usage(t *testing.T) {
 	for _, by := range []string{"day", "agent", "credential", "model"} {
 		w.full(t, "GET", accountPath+"/usage?from=2026-01-01&to=2026-02-01&by="+by, "")
 		w.run(t, "GET", "/usage?by="+by, "")
@@ -152,7 +183,7 @@ func (w *world) usage(t *testing.T) {
 	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": null}`)
 }
 
-func (w *world) administered(t *testing.T) {
+func (w *installation) administered(t *testing.T) {
 	for _, state := range []string{"complete", "cancelled", "failed", "queued", "running"} {
 		got := w.run(t, "GET", "/tasks?state="+state, "")
 		if state == "complete" {
@@ -173,7 +204,7 @@ func (w *world) administered(t *testing.T) {
 
 const invitationsPath = accountPath + "/invitations"
 
-func (w *world) grants(t *testing.T) {
+func (w *installation) grants(t *testing.T) {
 	path := w.below("/grants")
 	theirs := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "shared", "--scope", "agents").text("key")
 	browser := w.browser(t, "max@example.org")
@@ -197,38 +228,51 @@ func (w *world) grants(t *testing.T) {
 	w.problem(t, answer("DELETE", "/%00"), 400, "invalid_request")
 	w.full(t, "PUT", path+"/max@example.org", `{"grant": "viewer"}`)
 	w.send(t, answer("DELETE", invited), http.StatusOK)
-	w.problem(t, call{method: "PUT", path: path + "/everybody", body: `{"grant": "viewer"}`, key: w.fullKey}, 403, "insufficient_scope")
+	w.problem(t, call{method: "PUT", path: path + "/everybody", body: `{"grant": "viewer"}`, key: w.fullKey}, 403,
+		"insufficient_scope")
 	everybody := call{method: "PUT", path: path + "/everybody", body: `{"grant": "viewer"}`, key: w.adminKey}
 	w.send(t, everybody, http.StatusOK)
 	w.full(t, "GET", path, "")
 	w.full(t, "DELETE", path+"/everybody", "")
-	w.problem(t, call{method: "PUT", path: path + "/" + w.member, body: `{"grant": "owner"}`, key: w.fullKey}, 400, "invalid_request")
-	for i := range 49 { // an account may have 50, and Max has one
+	w.problem(t, call{method: "PUT", path: path + "/" + w.member, body: `{"grant": "owner"}`, key: w.fullKey}, 400,
+		"invalid_request")
+	for i := range 49 { // the limit is 50, and Max has one
 		w.full(t, "PUT", path+"/guest-"+strconv.Itoa(i)+"@example.org", `{"grant": "viewer"}`)
 	}
-	w.problem(t, call{method: "PUT", path: path + "/one-more@example.org", body: `{"grant": "viewer"}`, key: w.fullKey}, 409, "conflict")
+	w.problem(t, call{method: "PUT", path: path + "/one-more@example.org", body: `{"grant": "viewer"}`, key: w.fullKey},
+		409, "conflict")
 	w.full(t, "DELETE", path+"/guest-0@example.org", "")
 }
 
-// plansInTime writes into the database what takes time or money, and looks at it.
-func (w *world) plansInTime(t *testing.T, at string) {
+// planStates writes the remaining states to the database and reads them.
+func (w *installation) planStates(t *testing.T, at string) {
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, `UPDATE subscription SET status = 'past_due', source = 'stripe', grace_until = 4000000000000`)
-		execute(t, conn, `INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at, settled_at)
-			SELECT 'spd_x', id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), '', 'crd_x', 'agt_x', 'model', 'small', '1', 'settled', 0, 120, 1, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
-		execute(t, conn, `INSERT INTO credential_budget (credential_id, period, user_id, reserved, spent) SELECT 'crd_y', '2026-01', id, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+		execute(t, conn,
+			`INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version,
+				state, reserved, micros, estimated, created_at, settled_at)
+			SELECT 'spd_x', id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), '', 'crd_x', 'agt_x', 'model', 'small', '1',
+				'settled', 0, 120, 1, 1, 2
+			FROM app_user WHERE email = 'ada@example.org'`)
+		execute(t, conn,
+			`INSERT INTO credential_budget (credential_id, period, user_id, reserved, spent)
+			SELECT 'crd_y', '2026-01', id, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
 		for state, times := range map[string]string{
 			"queued": "NULL, NULL, NULL", "running": "'elsewhere', 1, NULL", "failed": "NULL, 1, 2", "cancelled": "NULL, 1, 2",
 		} {
-			// Due in a hundred years, so that the server leaves them alone.
-			execute(t, conn, `INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes, run_at, deadline_at, error_code, error_detail, created_at)
-				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0, 4900000000000, 4900000000000, 'timeout', '', 1)`)
+			// They are due in a hundred years, so that the server does not run them.
+			execute(t, conn,
+				`INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes,
+					run_at, deadline_at, error_code, error_detail, created_at)
+				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0,
+					4900000000000, 4900000000000, 'timeout', '', 1)`)
 			w.run(t, "GET", "/tasks?state="+state, "")
 			execute(t, conn, `DELETE FROM task WHERE id = 'tsk_`+state+`'`)
 		}
 	})
 	w.run(t, "GET", "/users/"+w.member, "")
-	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + w.member + "/subscription", key: w.adminKey}, 409, "conflict")
+	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + w.member + "/subscription", key: w.adminKey}, 409,
+		"conflict")
 	w.run(t, "GET", "/spend-check", "")
 	for _, by := range []string{"day", "agent", "credential", "model"} {
 		w.full(t, "GET", accountPath+"/usage?by="+by, "")

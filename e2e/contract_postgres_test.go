@@ -10,7 +10,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// database runs a step with a connection of our own to the server's database.
+// database runs a step with a connection to the server's database.
 func database(t *testing.T, url string, step func(ctx context.Context, conn *pgx.Conn)) {
 	t.Helper()
 	ctx := t.Context()
@@ -29,17 +29,18 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	}
 }
 
-// inProgress sends every creation twice at once while we keep its table from being written. One of the two holds the
-// Idempotency-Key and waits for us; the other must be told to come again.
-func (w *world) inProgress(t *testing.T, url string) {
+// inProgress sends every creation twice at once while the test locks its table. One of the two holds the
+// Idempotency-Key and waits for the lock; the other must be refused with a retry.
+func (w *installation) inProgress(t *testing.T, url string) {
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, c := range w.having(http.StatusUnprocessableEntity) {
 			if c.operation == "sendMessage" {
-				continue // it is answered with the state of its turn
+				continue // its reply is the state of its turn
 			}
 			c = w.authorized(c).with("Idempotency-Key", "in-progress-"+c.operation)
 			execute(t, conn, "BEGIN")
-			execute(t, conn, "LOCK TABLE agent, memory, favourite, thread, message, webhook, credential_key, connect_code IN EXCLUSIVE MODE")
+			execute(t, conn,
+				"LOCK TABLE agent, memory, favourite, thread, message, webhook, credential_key, connect_code IN EXCLUSIVE MODE")
 			statuses := make(chan int, 2)
 			for range 2 {
 				go func() {
@@ -60,9 +61,8 @@ func (w *world) inProgress(t *testing.T, url string) {
 	})
 }
 
-// internal takes the tables away under the running server: a fault of ours, which nothing that a client sends can
-// bring about.
-func (w *world) internal(t *testing.T, url string) {
+// internal drops the tables of the running server, to cause an internal error, which no request can cause.
+func (w *installation) internal(t *testing.T, url string) {
 	database(t, url, func(_ context.Context, conn *pgx.Conn) {
 		execute(t, conn, "ALTER SCHEMA public RENAME TO away")
 		for _, c := range w.having(http.StatusInternalServerError) {
@@ -74,8 +74,8 @@ func (w *world) internal(t *testing.T, url string) {
 	})
 }
 
-// unavailable stops the database, and starts it again.
-func (w *world) unavailable(t *testing.T, pg *testkit.PostgresServer) {
+// unavailable stops the database and starts it again.
+func (w *installation) unavailable(t *testing.T, pg *testkit.PostgresServer) {
 	if err := pg.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func (w *world) unavailable(t *testing.T, pg *testkit.PostgresServer) {
 	w.do(t, "GET", "/api/agents", "")
 }
 
-// authorized gives a call what it needs to get as far as the database: the key, or a code in the right form.
-func (w *world) authorized(c call) call {
+// authorized adds the credential with which a call reaches the database: a key, or a code in the right form.
+func (w *installation) authorized(c call) call {
 	if c.operation == "exchangeConnectCode" {
 		c.body = `{"code": "` + w.code + `", "client": "test"}`
 		return c

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-func (w *world) search(t *testing.T) {
+func (w *installation) search(t *testing.T) {
 	path := w.below("/search")
 	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
 	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
@@ -26,20 +26,24 @@ func (w *world) search(t *testing.T) {
 	}
 	w.problem(t, w.planless(call{method: "POST", path: path, body: `{"query": "model"}`}), 402, "no_subscription")
 	capped := "/api/agents/" + w.cappedAgent + "/search"
-	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402,
+		"spend_cap_reached")
+	w.problem(t,
+		call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400,
+		"invalid_request")
 	w.passages(t)
 	w.partial(t)
 }
 
-// book is a text of three pages, each with a heading and enough words for passages of its own.
+// book returns a text of three pages, each with a heading and enough words for several passages.
 func book() string {
 	filler := strings.Repeat("Ein Käfig voller Narren, 😀 sagte sie, und niemand widersprach ihr dabei.\n\n", 30)
-	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the haystack.\n\n" + filler + "\fEnds.\n\n" + filler
+	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the " +
+		"haystack.\n\n" + filler + "\fEnds.\n\n" + filler
 }
 
-// passages searches a long text and holds what is said of the place against the text.
-func (w *world) passages(t *testing.T) {
+// passages searches a long text and compares the returned positions with the text.
+func (w *installation) passages(t *testing.T) {
 	text := book()
 	source := w.add(t, "Books", fmt.Sprintf(`{"id": "book", "title": "A Book", "text": %q}`, text), "--language", "en")
 	for _, c := range []struct {
@@ -54,7 +58,8 @@ func (w *world) passages(t *testing.T) {
 	} {
 		got := w.find(t, c.query, `, "sourceId": "`+source+`"`)
 		card := reply{body: map[string]any{"card": got.at("results", 0)}}
-		if card.at("card", "page") != c.page || card.text("card", "passage", "heading") != c.heading || strings.Join(got.lit(0), " ") != c.lit {
+		if card.at("card", "page") != c.page || card.text("card", "passage", "heading") != c.heading ||
+			strings.Join(got.lit(0), " ") != c.lit {
 			t.Errorf("%s: %v", c.query, card.body)
 			continue
 		}
@@ -71,8 +76,8 @@ func (w *world) passages(t *testing.T) {
 	}
 }
 
-// obstruct keeps the index from growing until what it returns is removed: it stands where the manifest is written.
-func (w *world) obstruct(t *testing.T) string {
+// obstruct prevents the index from growing until the returned path is removed: it blocks the path of the new manifest.
+func (w *installation) obstruct(t *testing.T) string {
 	t.Helper()
 	obstacle := filepath.Join(w.server.Data, "index", "MANIFEST.new")
 	if err := os.MkdirAll(filepath.Join(obstacle, "full"), 0o700); err != nil {
@@ -81,8 +86,8 @@ func (w *world) obstruct(t *testing.T) string {
 	return obstacle
 }
 
-// partial searches while the disk does not let the index grow.
-func (w *world) partial(t *testing.T) {
+// partial searches while the index cannot grow.
+func (w *installation) partial(t *testing.T) {
 	obstacle := w.obstruct(t)
 	file := filepath.Join(t.TempDir(), "late.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
@@ -96,9 +101,15 @@ func (w *world) partial(t *testing.T) {
 	if late["documents"] != 2.0 || late["indexed"] != 0.0 {
 		t.Errorf("the source is %v", late)
 	}
-	search := call{method: "POST", path: w.below("/search"), body: `{"query": "relational", "sourceId": "` + id + `"}`, key: w.key}
+	search := call{
+		method: "POST",
+		path:   w.below("/search"),
+		body:   `{"query": "relational", "sourceId": "` + id + `"}`,
+		key:    w.key,
+	}
 	got := w.send(t, search, http.StatusOK)
-	if len(got.ids()) != 0 || got.text("warnings", 0, "code") != "index_incomplete" || got.text("warnings", 0, "sourceId") != id ||
+	if len(got.ids()) != 0 || got.text("warnings", 0, "code") != "index_incomplete" ||
+		got.text("warnings", 0, "sourceId") != id ||
 		got.text("warnings", 0, "detail") != "0 of 2 documents are indexed so far; results are partial." {
 		t.Errorf("found %v", got.body)
 	}
@@ -107,7 +118,8 @@ func (w *world) partial(t *testing.T) {
 		t.Errorf("source add did not wait: %+v", r)
 	default:
 	}
-	if got := w.do(t, "POST", w.below("/search"), `{"query": "relational"}`); len(got.ids()) != 2 || len(got.at("warnings").([]any)) != 0 {
+	if got := w.do(t, "POST", w.below("/search"), `{"query": "relational"}`); len(got.ids()) != 2 ||
+		len(got.at("warnings").([]any)) != 0 {
 		t.Errorf("another source: %v", got.body)
 	}
 
@@ -124,7 +136,7 @@ func (w *world) partial(t *testing.T) {
 }
 
 // awaitSource waits until the agent's source of a name has a status.
-func (w *world) awaitSource(t *testing.T, name, status string) map[string]any {
+func (w *installation) awaitSource(t *testing.T, name, status string) map[string]any {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		sources, _ := w.do(t, "GET", w.below(""), "").at("agent", "sources").([]any)

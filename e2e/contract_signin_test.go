@@ -21,20 +21,38 @@ import (
 
 const (
 	passkeysPath, totpPath, stepUpPath = accountPath + "/passkeys", accountPath + "/totp", accountPath + "/step-up"
-	// passkeyOrigin is the address of the server with passkeys, which only their authenticator gets to see.
+	// passkeyOrigin is the public URL of the server with passkeys. Only the authenticator uses it.
 	passkeyOrigin, passkeyHost = "http://localhost:4321", "localhost"
 )
 
-// signInCalls is a request for every operation that takes a session, with a key that is good for all else.
-func (w *world) signInCalls() []call {
+// signInCalls returns a request for every operation that requires a session, with an API key.
+func (w *installation) signInCalls() []call {
 	return []call{
-		{operation: "changePassword", method: "POST", path: accountPath + "/password", body: `{"newPassword": "another password"}`, key: w.fullKey},
+		{
+			operation: "changePassword",
+			method:    "POST",
+			path:      accountPath + "/password",
+			body:      `{"newPassword": "another password"}`,
+			key:       w.fullKey,
+		},
 		{operation: "stepUp", method: "POST", path: stepUpPath, body: `{"password": "x"}`, key: w.fullKey},
 		{operation: "beginStepUp", method: "POST", path: stepUpPath + "/options", key: w.fullKey},
 		{operation: "listPasskeys", method: "GET", path: passkeysPath, key: w.fullKey},
-		{operation: "addPasskey", method: "POST", path: passkeysPath, body: `{"ceremony": "x", "name": "x", "answer": {}}`, key: w.fullKey},
+		{
+			operation: "addPasskey",
+			method:    "POST",
+			path:      passkeysPath,
+			body:      `{"ceremony": "x", "name": "x", "answer": {}}`,
+			key:       w.fullKey,
+		},
 		{operation: "beginPasskey", method: "POST", path: passkeysPath + "/options", key: w.fullKey},
-		{operation: "renamePasskey", method: "PATCH", path: passkeysPath + "/" + noCredential, body: `{"name": "x"}`, key: w.fullKey},
+		{
+			operation: "renamePasskey",
+			method:    "PATCH",
+			path:      passkeysPath + "/" + noCredential,
+			body:      `{"name": "x"}`,
+			key:       w.fullKey,
+		},
 		{operation: "removePasskey", method: "DELETE", path: passkeysPath + "/" + noCredential, key: w.fullKey},
 		{operation: "getTotp", method: "GET", path: totpPath, key: w.fullKey},
 		{operation: "beginTotp", method: "POST", path: totpPath, key: w.fullKey},
@@ -46,7 +64,7 @@ func (w *world) signInCalls() []call {
 	}
 }
 
-// authenticator is a device with one passkey after the other, without a person: it says that it has seen one.
+// authenticator is a software device that holds one passkey at a time and always reports user presence.
 type authenticator struct {
 	t       *testing.T
 	key     *ecdsa.PrivateKey
@@ -56,7 +74,7 @@ type authenticator struct {
 
 func encoded(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// data is what an authenticator signs (WebAuthn 3, 6.1): for whom, that its user is there and known, and how often.
+// data returns the authenticator data (WebAuthn 3, 6.1): the hash of the relying party, the flags and the counter.
 func (a *authenticator) data(flags byte) []byte {
 	a.counter++
 	host := sha256.Sum256([]byte(passkeyHost))
@@ -65,14 +83,19 @@ func (a *authenticator) data(flags byte) []byte {
 
 func (a *authenticator) client(kind string, options reply) []byte {
 	a.t.Helper()
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": options.text("options", "challenge"), "origin": passkeyOrigin, "crossOrigin": false})
+	b, err := json.Marshal(map[string]any{
+		"type":        kind,
+		"challenge":   options.text("options", "challenge"),
+		"origin":      passkeyOrigin,
+		"crossOrigin": false,
+	})
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return b
 }
 
-// create makes a passkey and returns the body of the request that adds it.
+// create creates a passkey and returns the body of the request that adds it.
 func (a *authenticator) create(options reply, name string) string {
 	a.t.Helper()
 	var err error
@@ -86,7 +109,7 @@ func (a *authenticator) create(options reply, name string) string {
 		a.t.Fatal(err)
 	}
 	const present, known, attested = 0x01, 0x04, 0x40
-	data := append(a.data(present|known|attested), make([]byte, 16)...) // no model
+	data := append(a.data(present|known|attested), make([]byte, 16)...) // no model id
 	data = append(binary.BigEndian.AppendUint16(data, 32), a.id...)
 	// The key in COSE (RFC 9053): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
 	data = append(append(data, 0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32), public[1:33]...)
@@ -94,11 +117,12 @@ func (a *authenticator) create(options reply, name string) string {
 	// {"fmt": "none", "attStmt": {}, "authData": data} in CBOR.
 	object := append([]byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58"), byte(len(data)))
 	return a.answer(options, map[string]any{"name": name}, map[string]any{
-		"clientDataJSON": encoded(a.client("webauthn.create", options)), "attestationObject": encoded(append(object, data...)),
+		"clientDataJSON":    encoded(a.client("webauthn.create", options)),
+		"attestationObject": encoded(append(object, data...)),
 	})
 }
 
-// get uses the passkey and returns the body of the request that proves it.
+// get signs with the passkey and returns the body of the request that proves it.
 func (a *authenticator) get(options reply, user string) string {
 	a.t.Helper()
 	data, client := a.data(0x05), a.client("webauthn.get", options)
@@ -109,7 +133,8 @@ func (a *authenticator) get(options reply, user string) string {
 		a.t.Fatal(err)
 	}
 	return a.answer(options, map[string]any{}, map[string]any{
-		"clientDataJSON": encoded(client), "authenticatorData": encoded(data), "signature": encoded(signature), "userHandle": encoded([]byte(user)),
+		"clientDataJSON": encoded(client), "authenticatorData": encoded(data), "signature": encoded(signature),
+		"userHandle": encoded([]byte(user)),
 	})
 }
 
@@ -117,7 +142,8 @@ func (a *authenticator) answer(options reply, body, response map[string]any) str
 	a.t.Helper()
 	body["ceremony"] = options.text("ceremony")
 	body["answer"] = map[string]any{
-		"id": encoded(a.id), "rawId": encoded(a.id), "type": "public-key", "clientExtensionResults": map[string]any{}, "response": response,
+		"id": encoded(a.id), "rawId": encoded(a.id), "type": "public-key",
+		"clientExtensionResults": map[string]any{}, "response": response,
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -126,7 +152,7 @@ func (a *authenticator) answer(options reply, body, response map[string]any) str
 	return string(b)
 }
 
-// appCode is what an authenticator app shows that many steps from now.
+// appCode returns the code of an authenticator app, a number of steps from now.
 func appCode(t *testing.T, key string, steps int64) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
@@ -139,12 +165,15 @@ func appCode(t *testing.T, key string, steps int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
-// signIn changes how somebody signs in, on a server of its own: passkeys need a name.
-func (w *world) signIn(t *testing.T) {
-	server := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
-	there := &world{server: server, checker: w.checker, client: w.client}
-	user := there.admin(t, "user", "create", "--email", "ida@example.org", "--name", "Ida", "--password", "correct horse battery").text("user", "id")
-	key := there.admin(t, "key", "create", "--user", "ida@example.org", "--name", "all", "--scope", "agents,manage,account").text("key")
+// signIn changes the sign-in methods of a user, on a separate server, because passkeys need a host name.
+func (w *installation) signIn(t *testing.T) {
+	server := testkit.StartServer(t,
+		testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_BASE_URL=" + passkeyOrigin}})
+	there := &installation{server: server, checker: w.checker, client: w.client}
+	user := there.admin(t, "user", "create", "--email", "ida@example.org", "--name", "Ida",
+		"--password", "correct horse battery").text("user", "id")
+	key := there.admin(t, "key", "create", "--user", "ida@example.org", "--name", "all",
+		"--scope", "agents,manage,account").text("key")
 	b := there.browser(t, "ida@example.org")
 	asked := func(method, path, body string) call {
 		c := b
@@ -161,7 +190,8 @@ func (w *world) signIn(t *testing.T) {
 	}
 	again := func(path string) {
 		t.Helper()
-		there.send(t, asked("GET", path, "").with("If-None-Match", ok("GET", path, "").header.Get("ETag")), http.StatusNotModified)
+		there.send(t, asked("GET", path, "").with("If-None-Match", ok("GET", path, "").header.Get("ETag")),
+			http.StatusNotModified)
 	}
 	there.problem(t, call{method: "GET", path: passkeysPath, key: key}, 403, "session_required")
 	no("POST", stepUpPath, `{"password": "wrong"}`, 403, "proof_failed")
@@ -181,8 +211,8 @@ func (w *world) signIn(t *testing.T) {
 	ok("DELETE", totpPath, "")
 }
 
-// passkeys makes, uses and removes passkeys with a device that answers as real ones do.
-func (w *world) passkeys(t *testing.T, device *authenticator, user string,
+// passkeys creates, uses and removes passkeys.
+func (w *installation) passkeys(t *testing.T, device *authenticator, user string,
 	ok func(method, path, body string) reply, no func(method, path, body string, status int, code string),
 ) {
 	t.Helper()
@@ -194,7 +224,8 @@ func (w *world) passkeys(t *testing.T, device *authenticator, user string,
 	proof := device.get(ok("POST", stepUpPath+"/options", ""), user)
 	ok("POST", stepUpPath, proof)
 	no("POST", stepUpPath, proof, 409, "expired")
-	if got := ok("GET", passkeysPath, ""); got.text("passkeys", 0, "name") != "Phone" || got.text("passkeys", 0, "lastUsedAt") == "" || got.at("available") != true {
+	if got := ok("GET", passkeysPath, ""); got.text("passkeys", 0, "name") != "Phone" ||
+		got.text("passkeys", 0, "lastUsedAt") == "" || got.at("available") != true {
 		t.Errorf("listed %v", got.body)
 	}
 	device.key, _ = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

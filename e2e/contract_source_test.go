@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// noSource, noFile and noUpload have the form of ids, and are nobody's.
+// noSource, noFile and noUpload have the form of ids and do not exist.
 const (
 	noSource = "src_00000000000000000000000000"
 	noFile   = "fil_00000000000000000000000000"
 	noUpload = "upl_00000000000000000000000000"
 )
 
-// sourceWorld is what the calls about sources are about.
-type sourceWorld struct{ source, feed, file, upload string }
+// sourceIDs holds the ids for the calls of sources.
+type sourceIDs struct{ source, feed, file, upload string }
 
-// sourceCalls is a good request for every operation on sources.
-func (w *world) sourceCalls() []call {
+// sourceCalls returns a valid request for every operation on sources.
+func (w *installation) sourceCalls() []call {
 	one := w.below("/sources/" + w.sources.source)
 	body, kind := form("a.txt", "A text.")
 	octets := "application/offset+octet-stream"
@@ -38,13 +38,15 @@ func (w *world) sourceCalls() []call {
 		{operation: "listFiles", method: "GET", path: one + "/files"},
 		call{operation: "uploadFiles", method: "POST", path: one + "/files", body: body}.with("Content-Type", kind),
 		{operation: "deleteFile", method: "DELETE", path: one + "/files/" + w.sources.file},
-		call{operation: "createUpload", method: "POST", path: one + "/uploads"}.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ="),
-		call{operation: "appendUpload", method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x"}.with("Upload-Offset", "0").with("Content-Type", octets),
+		call{operation: "createUpload", method: "POST", path: one + "/uploads"}.with("Upload-Length", "7").
+			with("Upload-Metadata", "filename YS50eHQ="),
+		call{operation: "appendUpload", method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x"}.
+			with("Upload-Offset", "0").with("Content-Type", octets),
 		{operation: "cancelUpload", method: "DELETE", path: one + "/uploads/" + w.sources.upload},
 	}
 }
 
-// form is a multipart body of one file.
+// form returns a multipart body with one file.
 func form(name, content string) (body, contentType string) {
 	var b bytes.Buffer
 	f := multipart.NewWriter(&b)
@@ -54,20 +56,24 @@ func form(name, content string) (body, contentType string) {
 	return b.String(), f.FormDataContentType()
 }
 
-// ofFiles are the operations whose bodies are no JSON: what is wrong with those is asked for in sourceRefusals.
+// ofFiles are the operations whose bodies are not JSON; sourceRefusals tests their errors.
 var ofFiles = map[string]bool{"uploadFiles": true, "createUpload": true, "appendUpload": true}
 
-// unseenOfSources is what no test brings about: bodies of a gigabyte, and an estimate, which takes seconds to be made. What
-// is being read may be seen or not.
+// unseenOfSources are replies that no test causes: bodies of a gigabyte, and an estimate, which takes seconds. An
+// import that is being read may be seen or not.
 var unseenOfSources = []string{
 	"reply uploadFiles 413", "reply appendUpload 413", "field Import.*",
 }
 
-// moveSecret gives a source a secret and then another address, which takes the secret away.
-func (w *world) moveSecret(t *testing.T, path string) {
+// moveSecret sets the secret of a source and then another URL, which removes the secret.
+func (w *installation) moveSecret(t *testing.T, path string) {
 	t.Helper()
-	wiki := path + "/" + w.do(t, "POST", path, `{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "https://wiki.example.org/mcp"}}`).text("source", "id")
-	if got := w.do(t, "GET", wiki, ""); got.at("source", "hasSecret") != true || strings.Contains(got.text("source", "settings"), "s3cret") {
+	wiki := path + "/" + w.do(
+		t, "POST", path,
+		`{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "https://wiki.example.org/mcp"}}`,
+	).text("source", "id")
+	if got := w.do(t, "GET", wiki, ""); got.at("source", "hasSecret") != true ||
+		strings.Contains(got.text("source", "settings"), "s3cret") {
 		t.Errorf("read %v", got.body)
 	}
 	got := w.do(t, "PATCH", wiki, `{"settings": {"url": "https://evil.example/mcp"}}`)
@@ -77,8 +83,8 @@ func (w *world) moveSecret(t *testing.T, path string) {
 	w.do(t, "DELETE", wiki, "")
 }
 
-// fillSources makes sources, fills them in every way, and changes them.
-func (w *world) fillSources(t *testing.T) {
+// fillSources creates sources, fills them in every way, and changes them.
+func (w *installation) fillSources(t *testing.T) {
 	path := w.below("/sources")
 	before := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.conditional(t, path)
@@ -87,9 +93,12 @@ func (w *world) fillSources(t *testing.T) {
 	w.do(t, "PATCH", one, `{"name": "Renamed", "default": true, "secret": ""}`)
 	w.moveSecret(t, path)
 	w.do(t, "PATCH", path+"/"+before, `{"default": true}`)
-	for _, file := range [][2]string{{"folder/good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`}} {
+	for _, file := range [][2]string{
+		{"folder/good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`},
+	} {
 		body, kind := form(file[0], file[1])
-		w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
+		w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind),
+			http.StatusOK)
 	}
 	w.filled(t, one, 3)
 	if got := w.do(t, "GET", one+"/files", "").text("files", 2, "name"); got != "folder/good.md" {
@@ -107,8 +116,8 @@ func (w *world) fillSources(t *testing.T) {
 	w.sourceRefusals(t, path, one)
 }
 
-// filled waits until a source has so many files.
-func (w *world) filled(t *testing.T, one string, files int) {
+// filled waits until a source has a number of files.
+func (w *installation) filled(t *testing.T, one string, files int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -126,12 +135,14 @@ func (w *world) filled(t *testing.T, one string, files int) {
 	t.Fatalf("%s does not have %d files in time", one, files)
 }
 
-// sendPieces sends a file as tus does, with a break.
-func (w *world) sendPieces(t *testing.T, one string) {
-	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
+// sendPieces uploads a file in chunks, like a tus client, with an interruption.
+func (w *installation) sendPieces(t *testing.T, one string) {
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
+		with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
 	at := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
 	piece := func(offset, body string) call {
-		return call{method: "PATCH", path: at, body: body, key: w.key}.with("Upload-Offset", offset).with("Content-Type", "application/offset+octet-stream")
+		return call{method: "PATCH", path: at, body: body, key: w.key}.with("Upload-Offset", offset).
+			with("Content-Type", "application/offset+octet-stream")
 	}
 	w.send(t, piece("0", "A te"), http.StatusNoContent)
 	w.problem(t, piece("0", "A te"), 409, "conflict")
@@ -145,41 +156,60 @@ func (w *world) sendPieces(t *testing.T, one string) {
 	w.sources.upload = open[strings.LastIndex(open, "/")+1:]
 }
 
-// sync fills sources from outside: a feed that can't be fetched is one, too.
-func (w *world) sync(t *testing.T, path string) {
-	feed := w.do(t, "POST", path, `{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/feed", "syncMinutes": 60}}`).text("source", "id")
+// sync synchronises sources, one of them a feed that cannot be fetched.
+func (w *installation) sync(t *testing.T, path string) {
+	feed := w.do(
+		t, "POST", path,
+		`{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/feed", "syncMinutes": 60}}`,
+	).text("source", "id")
 	w.sources.feed = feed
 	w.do(t, "POST", path+"/"+feed+"/sync", "")
 	w.filled(t, path+"/"+feed, 1)
 	w.do(t, "GET", path+"/"+feed, "")
-	web := w.do(t, "POST", path, `{"name": "Web", "kind": "web", "settings": {"urls": ["http://127.0.0.1:1/"]}}`).text("source", "id")
+	web := w.do(t, "POST", path, `{"name": "Web", "kind": "web", "settings": {"urls": ["http://127.0.0.1:1/"]}}`).
+		text("source", "id")
 	w.filled(t, path+"/"+web, 1)
-	w.problem(t, call{method: "POST", path: path, key: w.key, body: `{"name": "Folder", "kind": "folder", "settings": {"path": "/srv"}}`}, 403, "insufficient_scope")
-	folder := w.admin(t, "source", "add", "--agent", w.agent, "--name", "Folder", "folder", "--path", t.TempDir()).text("source", "id")
+	w.problem(t, call{
+		method: "POST",
+		path:   path,
+		key:    w.key,
+		body:   `{"name": "Folder", "kind": "folder", "settings": {"path": "/srv"}}`,
+	}, 403, "insufficient_scope")
+	folder := w.admin(t, "source", "add", "--agent", w.agent, "--name", "Folder", "folder", "--path", t.TempDir()).
+		text("source", "id")
 	w.do(t, "GET", path+"/"+folder, "")
 	stream := call{method: "GET", path: path + "/" + feed + "/events?until=done", key: w.key}.with("Last-Event-ID", "1.0")
-	if status, body, _, err := w.exchange(t.Context(), stream); err != nil || status != http.StatusOK || !strings.Contains(string(body), "event: done") {
+	if status, body, _, err := w.exchange(t.Context(), stream); err != nil || status != http.StatusOK ||
+		!strings.Contains(string(body), "event: done") {
 		t.Errorf("events: %d %s (%v)", status, body, err)
 	}
 	w.do(t, "DELETE", path+"/"+web, "")
-	bucket := w.do(t, "POST", path, `{"name": "Bucket", "kind": "s3", "secret": "hidden", "settings": {"bucket": "papers", "prefix": "2026/", "region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "accessKeyId": "AKIAEXAMPLE"}}`)
+	bucket := w.do(t, "POST", path,
+		`{"name": "Bucket", "kind": "s3", "secret": "hidden", "settings": {"bucket": "papers", "prefix": "2026/",
+			"region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "accessKeyId": "AKIAEXAMPLE"}}`)
 	if bucket.text("source", "settings", "bucket") != "papers" || bucket.at("source", "hasSecret") != true {
 		t.Errorf("made %v", bucket.body)
 	}
-	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // nobody answers: a task that failed, for those who list tasks
+	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // the import fails, which gives the task list a failed task
 }
 
-// sourceRefusals asks for what can't be done with sources.
-func (w *world) sourceRefusals(t *testing.T, path, one string) {
+// sourceRefusals makes calls on sources that must be refused.
+func (w *installation) sourceRefusals(t *testing.T, path, one string) {
 	first := path + "/" + w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "PATCH", path: one, body: `{"default": false}`, key: w.key}, 400, "invalid_request")
-	for _, body := range []string{`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "kind": "s3"}`, `{"name": "x", "settings": {"syncMinutes": 1}}`} {
+	for _, body := range []string{
+		`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "kind": "s3"}`,
+		`{"name": "x", "settings": {"syncMinutes": 1}}`,
+	} {
 		w.problem(t, call{method: "POST", path: path, body: body, key: w.key}, 400, "invalid_request")
 	}
-	for _, missing := range []string{"/sources/" + noSource, "/sources/" + w.sources.source + "/files/" + noFile, "/sources/" + w.sources.source + "/uploads/" + noUpload} {
+	for _, missing := range []string{
+		"/sources/" + noSource, "/sources/" + w.sources.source + "/files/" + noFile,
+		"/sources/" + w.sources.source + "/uploads/" + noUpload,
+	} {
 		w.problem(t, call{method: "DELETE", path: w.below(missing), key: w.key}, 404, "not_found")
 	}
 	feed := path + "/" + w.sources.feed
@@ -192,7 +222,8 @@ func (w *world) sourceRefusals(t *testing.T, path, one string) {
 	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Metadata", "filename YS50eHQ=")
 	w.problem(t, begin, 400, "invalid_request")
 	w.problem(t, begin.with("Upload-Length", "99999999999999"), 413, "body_too_large")
-	w.problem(t, call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "1").with("Upload-Metadata", "filename YS5leGU="), 415, "unsupported_media_type")
+	w.problem(t, call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "1").with(
+		"Upload-Metadata", "filename YS5leGU="), 415, "unsupported_media_type")
 	begin.path = feed + "/uploads"
 	w.problem(t, begin.with("Upload-Length", "1"), 409, "conflict")
 	piece := call{method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x", key: w.key}

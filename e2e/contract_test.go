@@ -23,47 +23,49 @@ import (
 	"carrel/internal/testkit/stripefake"
 )
 
-// seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
+// seenOnPostgres are states that a test can cause only with a connection to the database.
 var seenOnPostgres = []string{
 	"reply * 500",
 	"reply * 503",
-	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createThread 409", "reply createSource 409",
+	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409",
+	"reply createThread 409", "reply createSource 409",
 	"value Problem.code=idempotency_in_progress",
 }
 
-// TestContractOnSQLite and TestContractOnPostgres ask a real server for everything that the document promises, and
-// hold every reply against it: nothing else may be served, and nothing may be left out.
+// TestContractOnSQLite and TestContractOnPostgres call every operation of the contract on a real server and compare
+// every reply with the contract. Every documented reply must occur, and no other.
 func TestContractOnSQLite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testkit.ServerOptions{})
+	w := newInstallation(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfLeaving)...)
+	w.nothingUnseen(t,
+		slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfAccountData)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
 	t.Parallel()
 	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{})
-	w := newWorld(t, testkit.ServerOptions{Database: pg.URL("postgres")})
+	w := newInstallation(t, testkit.ServerOptions{Database: pg.URL("postgres")})
 	w.everything(t)
 	database(t, pg.URL("postgres"), func(_ context.Context, conn *pgx.Conn) { execute(t, conn, "CREATE DATABASE turns") })
 	w.turns(t, pg.URL("turns"))
 	w.proposals(t, pg.URL("postgres"))
-	w.accountsInTime(t, pg.URL("postgres"))
-	w.plansInTime(t, pg.URL("postgres"))
-	w.leaveInTime(t, pg.URL("postgres"))
+	w.accountStates(t, pg.URL("postgres"))
+	w.planStates(t, pg.URL("postgres"))
+	w.accountDataStates(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
 	w.nothingUnseen(t, unseenOfSources...)
 }
 
-// everything asks for all that can be had of either database.
-func (w *world) everything(t *testing.T) {
+// everything runs the steps that work on both databases.
+func (w *installation) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
 	w.fillSources(t)
-	w.live(t)
+	w.federatedSources(t)
 	w.memories(t)
 	w.threads(t)
 	w.answers(t)
@@ -74,46 +76,46 @@ func (w *world) everything(t *testing.T) {
 	w.accounts(t)
 	w.signIn(t)
 	w.plans(t)
-	w.leave(t)
+	w.accountData(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
 	w.deletes(t)
 }
 
-func (w *world) nothingUnseen(t *testing.T, allowed ...string) {
+func (w *installation) nothingUnseen(t *testing.T, allowed ...string) {
 	t.Helper()
 	if t.Failed() {
-		return // what went wrong says more than what was not reached
+		return // the first failure is more useful than the missing replies
 	}
 	for _, line := range w.checker.Unseen(allowed...) {
 		t.Errorf("in the document, but not served in this test: %s", line)
 	}
 }
 
-// world is a server with people on it, and what the test knows of them.
-type world struct {
+// installation is a server with accounts, and the ids that the test needs.
+type installation struct {
 	server  *testkit.Server
 	checker *contract.Checker
 	client  *http.Client
-	// statuses are the documented ones of each operation.
+	// statuses are the documented statuses of each operation.
 	statuses map[string][]int
-	// The credentials: of a user who may do all, of the same for one agent alone, for the account alone, and of
-	// users without a plan and at their cap, who have agents of their own.
+	// Keys: of a user with all scopes, of the same user for one agent only and for the account only, and of users without
+	// a plan and at their spend cap, who have agents.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	planlessAgent, cappedAgent                           string
-	// fullKey may do all that a member may.
+	// fullKey has every scope of a member.
 	fullKey string
-	// adminKey is the owner's and may do all; member and task are whom and what it is used on.
+	// adminKey is the owner's, with every scope; member and task are the objects of its calls.
 	adminKey, member, task string
-	// owner is Ada, who buys a plan of stripe.
+	// owner is the id of Ada, who buys a plan through stripe.
 	owner  string
 	stripe *stripefake.Server
-	// What the calls are about.
+	// Ids for the calls.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string
-	sources                                                     sourceWorld
-	// code is a connect code that was used.
+	sources                                                     sourceIDs
+	// code is a connect code that was exchanged.
 	code string
 }
 
@@ -121,30 +123,33 @@ const documents = `{"id": "codd-1970", "title": "A Relational Model of Data for 
 {"id": "undated", "title": "Notes on the relational model", "authors": [], "text": "A relational model, without a year."}
 `
 
-func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
+func newInstallation(t *testing.T, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on")
 	stripe := sells(t, &opts)
 	base := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
+	w := &installation{
 		server: testkit.StartServer(t, opts), stripe: stripe, checker: checker, statuses: documentedStatuses(t),
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
 	for _, user := range []struct{ name, plan string }{{"ada", "open"}, {"eve", "none"}, {"bob", "open"}} {
-		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name, "--password", "correct horse battery", "--plan", user.plan)
+		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name,
+			"--password", "correct horse battery", "--plan", user.plan)
 	}
 	w.admin(t, "spend", "set", "--user", "bob@example.org", "--cap", "0")
 	w.agent = w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	key := func(user string, more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", user + "@example.org", "--name", "test"}, more...)...).text("key")
+		return w.admin(t, append([]string{"key", "create", "--user", user + "@example.org", "--name", "test"}, more...)...).
+			text("key")
 	}
 	w.key = key("ada")
 	w.oneAgentKey = key("ada", "--agent", w.agent)
 	w.accountKey = key("ada", "--scope", "account")
 	w.planlessKey, w.cappedKey = key("eve"), key("bob")
-	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").text("agent", "id")
+	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").
+		text("agent", "id")
 	w.cappedAgent = w.admin(t, "agent", "create", "--user", "bob@example.org", "--name", "At its cap").text("agent", "id")
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
@@ -154,10 +159,10 @@ func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 	return w
 }
 
-// admin runs an admin command with --json and returns the object that it prints.
-func (w *world) admin(t *testing.T, args ...string) reply {
+// admin runs an admin command with --json and returns the printed object.
+func (w *installation) admin(t *testing.T, args ...string) reply {
 	t.Helper()
-	// --json stands before a last argument that is a file.
+	// --json comes before a last argument that is a file.
 	result := w.server.Admin(slices.Insert(slices.Clone(args), 2, "--json")...)
 	if result.Code != 0 {
 		t.Fatalf("carrel admin %s: exit code %d\n%s%s", strings.Join(args, " "), result.Code, result.Stdout, result.Stderr)
@@ -165,7 +170,7 @@ func (w *world) admin(t *testing.T, args ...string) reply {
 	return decoded(t, []byte(result.Stdout))
 }
 
-// reply is a JSON object with the header that it came with.
+// reply is a JSON object and the header of its response.
 type reply struct {
 	body   map[string]any
 	header http.Header
@@ -183,7 +188,7 @@ func decoded(t *testing.T, b []byte) reply {
 	return r
 }
 
-// at follows names and indexes into the body.
+// at returns a value of the body by member names and indexes.
 func (r reply) at(path ...any) any {
 	var v any = r.body
 	for _, part := range path {
@@ -211,8 +216,8 @@ func (r reply) text(path ...any) string {
 type call struct {
 	operation, method, path, body string
 	header                        map[string]string
-	key                           string // empty: none is sent
-	base                          string // empty: the world's server
+	key                           string // empty: no credential
+	base                          string // empty: the URL of the installation's server
 }
 
 // with returns the call with one more header.
@@ -225,8 +230,8 @@ func (c call) with(name, value string) call {
 	return c
 }
 
-// send makes a call and fails the test unless it is answered with this status.
-func (w *world) send(t *testing.T, c call, status int) reply {
+// send makes a call and fails the test unless the reply has this status.
+func (w *installation) send(t *testing.T, c call, status int) reply {
 	t.Helper()
 	got, r := w.try(t, c)
 	if got != status {
@@ -235,7 +240,7 @@ func (w *world) send(t *testing.T, c call, status int) reply {
 	return r
 }
 
-func (w *world) try(t *testing.T, c call) (int, reply) {
+func (w *installation) try(t *testing.T, c call) (int, reply) {
 	t.Helper()
 	status, b, header, err := w.exchange(t.Context(), c)
 	if err != nil {
@@ -246,7 +251,7 @@ func (w *world) try(t *testing.T, c call) (int, reply) {
 	return status, r
 }
 
-func (w *world) exchange(ctx context.Context, c call) (status int, body []byte, header http.Header, err error) {
+func (w *installation) exchange(ctx context.Context, c call) (status int, body []byte, header http.Header, err error) {
 	if c.base == "" {
 		c.base = w.server.URL
 	}
@@ -272,23 +277,23 @@ func (w *world) exchange(ctx context.Context, c call) (status int, body []byte, 
 	return resp.StatusCode, body, resp.Header, err
 }
 
-// do makes a call with the world's key and expects 200.
-func (w *world) do(t *testing.T, method, path, body string) reply {
+// do makes a call with the installation's key and expects 200.
+func (w *installation) do(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.key}, http.StatusOK)
 }
 
-// problem makes a call that must fail with this code.
-func (w *world) problem(t *testing.T, c call, status int, code string) {
+// problem makes a call that must fail with this error code.
+func (w *installation) problem(t *testing.T, c call, status int, code string) {
 	t.Helper()
 	if r := w.send(t, c, status); r.text("code") != code {
 		t.Errorf("%s %s: code %s, want %s: %v", c.method, c.path, r.text("code"), code, r.body)
 	}
 }
 
-// conditional makes a GET again with the tag of its reply, which must then be left out. It tries again when the state
-// has changed in between, as that of a source does while its documents are indexed.
-func (w *world) conditional(t *testing.T, path string) {
+// conditional repeats a GET with the ETag of its reply and expects 304. It retries if the state has changed in between,
+// like that of a source while its documents are indexed.
+func (w *installation) conditional(t *testing.T, path string) {
 	t.Helper()
 	for range 100 {
 		tag := w.do(t, http.MethodGet, path, "").header.Get("ETag")
@@ -304,8 +309,8 @@ func (w *world) conditional(t *testing.T, path string) {
 	t.Fatalf("GET %s gives another reply each time", path)
 }
 
-// paged reads the first page of one row, which must lead to another.
-func (w *world) paged(t *testing.T, path, list string) {
+// paged reads the first page, of one row, which must have a cursor to the next.
+func (w *installation) paged(t *testing.T, path, list string) {
 	t.Helper()
 	first := w.do(t, http.MethodGet, path+"?limit=1", "")
 	cursor := first.text("nextCursor")
@@ -319,7 +324,7 @@ func (w *world) paged(t *testing.T, path, list string) {
 	}
 }
 
-// documentedStatuses reads which statuses each operation has.
+// documentedStatuses returns the documented statuses of each operation.
 func documentedStatuses(t *testing.T) map[string][]int {
 	t.Helper()
 	var doc struct {

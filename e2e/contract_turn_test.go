@@ -9,10 +9,9 @@ import (
 	"carrel/internal/testkit"
 )
 
-// turns asks a server whose turns can be scripted for all that a turn can come to. It has a database of its own; an
-// empty URL is SQLite.
-func (w *world) turns(t *testing.T, database string) {
-	s := &world{checker: w.checker, client: w.client, statuses: w.statuses}
+// turns runs scripted turns with every outcome on a server with its own database; an empty URL means SQLite.
+func (w *installation) turns(t *testing.T, database string) {
+	s := &installation{checker: w.checker, client: w.client, statuses: w.statuses}
 	s.server = testkit.StartServer(t, testkit.ServerOptions{
 		Database: database, Binary: testkit.Build(t, "carrel/e2e/slowserver"), Env: []string{"CARREL_RATE_LIMITS=off"},
 	})
@@ -25,18 +24,18 @@ func (w *world) turns(t *testing.T, database string) {
 	s.failedTurns(t)
 	s.citedTurn(t)
 	s.followedTurn(t)
-	s.server.Stop() // what happens to databases afterwards is not for it
+	s.server.Stop() // the steps that break the database do not concern it
 }
 
-func (w *world) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
+func (w *installation) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
 
-// message is a call that sends a message.
-func (w *world) message(text string) call {
+// message returns a call that sends a message.
+func (w *installation) message(text string) call {
 	return call{method: "POST", path: w.inThread("/messages"), body: `{"text": "` + text + `"}`, key: w.key}
 }
 
-// workingTurn accepts a message, sees its turn work, and reads the reply as soon as it is there.
-func (w *world) workingTurn(t *testing.T) {
+// workingTurn sends a message, observes its running turn, and reads the reply when it is complete.
+func (w *installation) workingTurn(t *testing.T) {
 	text := "steps 2; stumble; stream Hello there; slow 2s"
 	accepted := w.send(t, w.message(text).with("Prefer", "respond-async"), http.StatusAccepted)
 	again := w.send(t, w.message(text).with("Prefer", "wait=0"), http.StatusAccepted)
@@ -53,7 +52,8 @@ func (w *world) workingTurn(t *testing.T) {
 		if read.at("turn", "partialText") != nil && read.text("turn", "steps", 2, "state") == "failed" {
 			partial++
 		}
-		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=1").with("If-None-Match", read.header.Get("ETag"))
+		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=1").
+			with("If-None-Match", read.header.Get("ETag"))
 		if status, news := w.try(t, poll); status == http.StatusOK {
 			read = news
 		}
@@ -63,7 +63,7 @@ func (w *world) workingTurn(t *testing.T) {
 	}
 }
 
-func (w *world) cancelledTurn(t *testing.T) {
+func (w *installation) cancelledTurn(t *testing.T) {
 	path := w.inThread("/cancel")
 	waiting := make(chan int, 1)
 	go func() {
@@ -73,7 +73,8 @@ func (w *world) cancelledTurn(t *testing.T) {
 		}
 		waiting <- status
 	}()
-	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").
+		at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("there was nothing to cancel")
 		}
@@ -84,7 +85,7 @@ func (w *world) cancelledTurn(t *testing.T) {
 	w.do(t, "GET", w.inThread("/messages"), "")
 }
 
-func (w *world) failedTurns(t *testing.T) {
+func (w *installation) failedTurns(t *testing.T) {
 	w.problem(t, w.message("stream Half; fail"), http.StatusBadGateway, "model_failed")
 	w.problem(t, w.message("fail timeout"), http.StatusGatewayTimeout, "model_timeout")
 	w.problem(t, w.message("panic"), http.StatusInternalServerError, "internal")
@@ -95,15 +96,17 @@ func (w *world) failedTurns(t *testing.T) {
 	w.do(t, "POST", w.inThread("/messages"), `{"text": "Hello"}`)
 }
 
-func (w *world) followedTurn(t *testing.T) {
+func (w *installation) followedTurn(t *testing.T) {
 	for _, id := range []string{"0.0", "2.1"} {
-		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id), http.StatusOK)
+		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id),
+			http.StatusOK)
 	}
 	w.send(t, call{method: "HEAD", path: w.inThread("/events"), key: w.key}, http.StatusOK)
 	w.problem(t, call{method: "GET", path: w.inThread("/events?until=never"), key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "PUT", path: w.inThread("/events"), key: w.key}, 405, "method_not_allowed")
 	w.problem(t, call{method: "GET", path: w.inThread("/cancel"), key: w.key}, 405, "method_not_allowed")
-	_, body, _, err := w.exchange(t.Context(), call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", "0.0"))
+	_, body, _, err := w.exchange(t.Context(),
+		call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", "0.0"))
 	for _, kind := range []string{"step", "delta", "done"} {
 		if err != nil || !strings.Contains(string(body), "\nevent: "+kind+"\n") {
 			t.Errorf("there is no %s in %s (%v)", kind, body, err)

@@ -15,28 +15,34 @@ import (
 
 const (
 	webhooksPath = "/api/account/webhooks"
-	// noWebhook has the form of a webhook's id, and is nobody's.
+	// noWebhook has the form of a webhook id and does not exist.
 	noWebhook = "whk_00000000000000000000000000"
 )
 
-// webhookCalls is a good request for every operation on webhooks, with the key that they need.
-func (w *world) webhookCalls() []call {
+// webhookCalls returns a valid request for every operation on webhooks, with the key that they need.
+func (w *installation) webhookCalls() []call {
 	one := webhooksPath + "/" + w.webhook
 	return []call{
 		{operation: "listWebhooks", method: "GET", path: webhooksPath, key: w.accountKey},
-		{operation: "createWebhook", method: "POST", path: webhooksPath, body: `{"url": "https://hooks.example"}`, key: w.accountKey},
+		{
+			operation: "createWebhook",
+			method:    "POST",
+			path:      webhooksPath,
+			body:      `{"url": "https://hooks.example"}`,
+			key:       w.accountKey,
+		},
 		{operation: "deleteWebhook", method: "DELETE", path: one, key: w.accountKey},
 		{operation: "testWebhook", method: "POST", path: one + "/test", key: w.accountKey},
 	}
 }
 
-// account makes a call with the key that reaches the account, and expects 200.
-func (w *world) account(t *testing.T, method, path, body string) reply {
+// account makes a call with the key for the account and expects 200.
+func (w *installation) account(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	return w.send(t, call{method: method, path: path, body: body, key: w.accountKey}, http.StatusOK)
 }
 
-func (w *world) webhooks(t *testing.T) {
+func (w *installation) webhooks(t *testing.T) {
 	type request struct {
 		header http.Header
 		body   []byte
@@ -55,7 +61,7 @@ func (w *world) webhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// received waits for the next message and holds it to its signature.
+	// received waits for the next delivery and verifies its signature.
 	received := func(want string) {
 		t.Helper()
 		select {
@@ -85,12 +91,18 @@ func (w *world) webhooks(t *testing.T) {
 	if list.text("webhooks", 0, "disabledAt") == "" || list.at("webhooks", 0, "lastDelivery", "status") != 410.0 {
 		t.Errorf("listed %v", list.body)
 	}
-	w.send(t, call{method: "GET", path: webhooksPath, key: w.accountKey}.with("If-None-Match", list.header.Get("ETag")), http.StatusNotModified)
+	w.send(t, call{method: "GET", path: webhooksPath, key: w.accountKey}.with("If-None-Match", list.header.Get("ETag")),
+		http.StatusNotModified)
 	w.webhookLimits(t)
 }
 
-func (w *world) webhookLimits(t *testing.T) {
-	create := call{method: "POST", path: webhooksPath, key: w.accountKey, body: `{"url": "https://hooks.example", "events": ["turn.failed"]}`}
+func (w *installation) webhookLimits(t *testing.T) {
+	create := call{
+		method: "POST",
+		path:   webhooksPath,
+		key:    w.accountKey,
+		body:   `{"url": "https://hooks.example", "events": ["turn.failed"]}`,
+	}
 	var made []string
 	for range 19 {
 		made = append(made, w.send(t, create, http.StatusOK).text("webhook", "id"))
@@ -99,7 +111,10 @@ func (w *world) webhookLimits(t *testing.T) {
 	for _, id := range made {
 		w.account(t, "DELETE", webhooksPath+"/"+id, "")
 	}
-	for i, body := range []string{`{}`, `{"url": "ftp://hooks.example"}`, `{"url": "https://hooks.example", "events": []}`, `{"url": "https://169.254.169.254"}`} {
+	for i, body := range []string{
+		`{}`, `{"url": "ftp://hooks.example"}`, `{"url": "https://hooks.example", "events": []}`,
+		`{"url": "https://169.254.169.254"}`,
+	} {
 		create.body = body
 		w.problem(t, create.with("Idempotency-Key", "bad-webhook-"+strconv.Itoa(i)), 400, "invalid_request")
 	}

@@ -10,24 +10,24 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the engine "pgx" of database/sql
-	_ "modernc.org/sqlite"             // the engine "sqlite" of database/sql
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx" of database/sql
+	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"carrel/internal/testkit"
 )
 
-// dump is the contents of every table of a server's database, by name.
+// dump is the content of every table of a server's database, by table name.
 type dump map[string]string
 
-// volatile are the columns and tables that a running server writes by itself, or with every request: when a credential
-// was last used, what nodes say of themselves, how far their indexes are, and searches, which are counted in the
-// background.
+// volatile are the columns and tables that a running server writes by itself or with every request: the last use of a
+// credential, the state of nodes and of their indexes, and searches, which are counted in the background.
 var volatile = []string{
 	"*.last_used_at", "*.last_used_from", "*.last_used_by", "*.last_seen_at", "*.last_address", "*.last_program",
-	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*", "search_index.*", "usage_day.*", "sqlite_stat1.*",
+	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*",
+	"search_index.*", "usage_day.*", "sqlite_stat1.*",
 }
 
-// reader reads whole databases, past the server.
+// reader reads whole databases directly, without the server.
 type reader struct {
 	db     *sql.DB
 	tables string
@@ -36,9 +36,11 @@ type reader struct {
 func newReader(t *testing.T, s *testkit.Server, database string) reader {
 	t.Helper()
 	driver, name := "pgx", database
-	tables := `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`
+	tables := `SELECT table_name FROM information_schema.tables
+		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`
 	if database == "" {
-		driver, name = "sqlite", "file:"+filepath.Join(s.Data, "carrel.db")+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
+		driver, name = "sqlite", "file:"+filepath.Join(s.Data,
+			"carrel.db")+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
 		tables = `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1`
 	}
 	db, err := sql.Open(driver, name)
@@ -86,7 +88,7 @@ func (r reader) column(t *testing.T, query string) []string {
 	return out
 }
 
-// table reads one table as text, its rows sorted.
+// table reads one table as text, with sorted rows.
 func (r reader) table(t *testing.T, name string) string {
 	t.Helper()
 	rows, err := r.db.QueryContext(context.Background(), `SELECT * FROM "`+name+`"`)
@@ -123,10 +125,11 @@ func (r reader) table(t *testing.T, name string) string {
 }
 
 func isVolatile(table, column string) bool {
-	return slices.Contains(volatile, table+".*") || slices.Contains(volatile, table+"."+column) || slices.Contains(volatile, "*."+column)
+	return slices.Contains(volatile,
+		table+".*") || slices.Contains(volatile, table+"."+column) || slices.Contains(volatile, "*."+column)
 }
 
-// changed names the tables that differ.
+// changed returns the names of the tables that differ.
 func (d dump) changed(later dump) []string {
 	var out []string
 	for table := range later {

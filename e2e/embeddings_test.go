@@ -15,18 +15,19 @@ const vehicles = `{"id": "car", "title": "Cars", "text": "A car burns petrol on 
 {"id": "loom", "title": "Looms", "text": "Punched cards weave silk flowers.", "year": 1804}
 `
 
-// embedded has a server that asks this endpoint, with the vehicles on it.
-func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOptions) *world {
+// embedded returns a server that uses this endpoint, with the documents about vehicles.
+func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env,
-		"CARREL_EMBEDDINGS_URL="+endpoint.URL(), "CARREL_EMBEDDINGS_MODEL="+endpoint.Model, "CARREL_EMBEDDINGS_API_KEY="+endpoint.Key)
+		"CARREL_EMBEDDINGS_URL="+endpoint.URL(), "CARREL_EMBEDDINGS_MODEL="+endpoint.Model,
+		"CARREL_EMBEDDINGS_API_KEY="+endpoint.Key)
 	w := newLibrary(t, opts)
 	w.add(t, "Vehicles", vehicles, "--default", "--language", "en")
 	return w
 }
 
-// eventually repeats a search until it finds these first.
-func (w *world) eventually(t *testing.T, query, fields string, want ...string) reply {
+// eventually repeats a search until its first results have these ids.
+func (w *installation) eventually(t *testing.T, query, fields string, want ...string) reply {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		got := w.find(t, query, fields)
@@ -39,46 +40,48 @@ func (w *world) eventually(t *testing.T, query, fields string, want ...string) r
 	}
 }
 
-func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
+func TestEmbeddingsFindDocumentsWithoutCommonWords(t *testing.T) {
 	t.Parallel()
 	endpoint := testkit.NewEmbeddings(t)
 	endpoint.Synonyms = map[string]string{"automobile": "car", "gasoline": "petrol", "highway": "road"}
 	w := embedded(t, endpoint, testkit.ServerOptions{})
 	const query, first = "automobile gasoline highway", `, "numResults": 1`
-	if got := w.eventually(t, query, first, "car"); len(got.at("warnings").([]any)) > 0 || got.text("query", "corrected") != "" {
+	if got := w.eventually(t, query, first, "car"); len(got.at("warnings").([]any)) > 0 ||
+		got.text("query", "corrected") != "" {
 		t.Errorf("found, but %v", got.body)
 	}
-	// By now all three have their vectors: one request made them.
+	// All three have their vectors now; one request made them.
 	paid := documentsPaid(endpoint)
 	if len(paid) != 3 {
 		t.Errorf("paid for %q, want three documents", paid)
 	}
 
 	endpoint.Break(testkit.EmbeddingsStatus(http.StatusInternalServerError, "", "down"))
-	for range 5 { // before and after searches leave it alone
+	for range 5 { // before and after, searches do not call the endpoint
 		got := w.find(t, "petrol", "")
-		if got.text("warnings", 0, "code") != "embeddings_unavailable" || got.text("warnings", 0, "detail") == "" || !slices.Equal(got.ids(), []string{"car"}) {
+		if got.text("warnings", 0, "code") != "embeddings_unavailable" || got.text("warnings", 0, "detail") == "" ||
+			!slices.Equal(got.ids(), []string{"car"}) {
 			t.Fatalf("without the endpoint: %v", got.body)
 		}
 	}
 	if got := w.find(t, query, ""); len(got.ids()) != 0 {
 		t.Errorf("words alone find %v", got.ids())
 	}
-	// What is imported now is found by its words at once, and by its vector as soon as there is one.
+	// A new document is found by its words at once, and by its vector when that is stored.
 	w.add(t, "Vehicles", `{"id": "train", "title": "Trains", "text": "A locomotive pulls coaches."}`)
 	if got := w.find(t, "locomotive", ""); !slices.Equal(got.ids(), []string{"train"}) {
 		t.Errorf("found %v", got.ids())
 	}
 	endpoint.Break(nil)
 
-	// Neither a restart nor another index is paid for.
+	// Neither a restart nor a new index pays for vectors again.
 	w.server.Restart()
 	w.eventually(t, query, first, "car")
 	if r := w.admin(t, "index", "rebuild"); r.at("documents") != 4.0 {
 		t.Errorf("rebuilt %v", r.body)
 	}
 	w.eventually(t, query, first, "car")
-	w.add(t, "Vehicles", strings.Replace(vehicles, "1886", "1885", 1)) // another year is no other text
+	w.add(t, "Vehicles", strings.Replace(vehicles, "1886", "1885", 1)) // the year is not part of the embedded text
 	w.eventually(t, query, first+`, "toYear": 1885, "fromYear": 1885`, "car")
 	for _, text := range paid {
 		if n := count(documentsPaid(endpoint), text); n != 1 {
@@ -87,14 +90,15 @@ func TestEmbeddingsFindWhatWordsDoNot(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatIsNotThereCostsNoSearch(t *testing.T) {
+func TestSearchWorksWhileTheEmbeddingEndpointIsDown(t *testing.T) {
 	t.Parallel()
 	endpoint := testkit.NewEmbeddings(t)
 	endpoint.Close()
 	w := embedded(t, endpoint, testkit.ServerOptions{})
 	for range 5 {
 		got := w.find(t, "silk petrol", "")
-		if !slices.Equal(got.ids(), []string{"car", "loom"}) || got.text("warnings", 0, "code") != "embeddings_unavailable" || got.at("warnings", 0, "sourceId") != nil {
+		if !slices.Equal(got.ids(), []string{"car", "loom"}) || got.text("warnings", 0, "code") != "embeddings_unavailable" ||
+			got.at("warnings", 0, "sourceId") != nil {
 			t.Fatalf("found %v", got.body)
 		}
 		if took, _ := got.at("tookMs").(float64); took > 2500 {
@@ -113,7 +117,7 @@ func count(list []string, what string) int {
 	return n
 }
 
-// documentsPaid are the texts that were paid for and are no queries.
+// documentsPaid are the embedded texts that are not queries.
 func documentsPaid(endpoint *testkit.Embeddings) []string {
 	return slices.DeleteFunc(endpoint.Paid(), func(s string) bool { return !strings.Contains(s, "\n") })
 }

@@ -15,28 +15,30 @@ import (
 	"carrel/internal/testkit/federatedfake"
 )
 
-// mark makes a word that is nowhere else, for one field of one person.
+// mark returns a unique word for one field of one account.
 func mark(person, field string) string { return "xq" + person + field + "qx" }
 
-// fieldsWithText are the fields that hold what a person wrote, or what names them. Each gets a word of its own.
+// fieldsWithText are the fields that hold texts of a user or identify them. Each gets a unique word.
 var fieldsWithText = []string{
-	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename", "thread", "question", "renamed", "memory",
+	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
+	"thread", "question", "renamed", "memory",
 	"card", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
 }
 
-// textWriter is a person who fills every field that there is.
+// textWriter is a user with data in every field.
 type textWriter struct {
 	name, email, key, agent string
 }
 
-// fillAccount makes an account with a word in every field.
-func (w *world) fillAccount(t *testing.T, person string) textWriter {
+// fillAccount creates an account with a unique word in every field.
+func (w *installation) fillAccount(t *testing.T, person string) textWriter {
 	t.Helper()
 	m := func(field string) string { return mark(person, field) }
 	who := textWriter{name: m("name"), email: m("email") + "@example.org"}
 	w.admin(t, "user", "create", "--email", who.email, "--name", who.name, "--password", "correct horse battery")
 	who.agent = w.admin(t, "agent", "create", "--user", who.email, "--name", m("agent")).text("agent", "id")
-	who.key = w.admin(t, "key", "create", "--user", who.email, "--name", m("key"), "--scope", "agents,manage,account").text("key")
+	who.key = w.admin(t, "key", "create", "--user", who.email, "--name", m("key"), "--scope", "agents,manage,account").
+		text("key")
 	do := func(method, path, body string) reply {
 		t.Helper()
 		return w.send(t, call{method: method, path: path, body: body, key: who.key}, http.StatusOK)
@@ -44,14 +46,16 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	agent := "/api/agents/" + who.agent
 	do("PATCH", agent, `{"description": "`+m("description")+`", "instructions": "`+m("instructions")+`"}`)
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
-	line := `{"id": "1", "title": "On ` + m("title") + `", "authors": ["` + m("author") + `"], "text": "The ` + m("document") + ` is a relational model."}` + "\n"
+	line := `{"id": "1", "title": "On ` + m("title") + `", "authors": ["` + m("author") + `"], "text": "The ` +
+		m("document") + ` is a relational model."}` + "\n"
 	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.admin(t, "source", "add", "--agent", who.agent, "--name", m("source"), "--default", "--language", "en", file)
 	library := agent + "/sources/" + do("POST", agent+"/sources", `{"name": "Uploads"}`).text("source", "id")
 	body, kind := form(m("filename")+".md", "# Notes\n\nSome "+m("upload")+" text.\n")
-	w.send(t, call{method: "POST", path: library + "/files", body: body, key: who.key}.with("Content-Type", kind), http.StatusOK)
+	w.send(t, call{method: "POST", path: library + "/files", body: body, key: who.key}.with("Content-Type", kind),
+		http.StatusOK)
 	w.until(t, func() bool { return do("GET", library, "").at("source", "documents") == 1.0 })
 
 	thread := agent + "/threads/" + do("POST", agent+"/threads", `{"title": "`+m("thread")+`"}`).text("thread", "id")
@@ -59,38 +63,53 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	do("PATCH", thread, `{"title": "`+m("renamed")+`"}`)
 	do("PUT", thread+"/messages/"+sent.text("messageId")+"/feedback", `{"thumb": "down", "note": "`+m("note")+`"}`)
 	do("POST", agent+"/memories", `{"text": "I am `+m("memory")+`."}`)
-	w.send(t, call{method: "POST", path: agent + "/memories", body: `{"text": "Once ` + m("idempotent") + `."}`, key: who.key}.with("Idempotency-Key", "k"), http.StatusOK)
+	w.send(t, call{
+		method: "POST",
+		path:   agent + "/memories",
+		body:   `{"text": "Once ` + m("idempotent") + `."}`,
+		key:    who.key,
+	}.with("Idempotency-Key", "k"), http.StatusOK)
 	do("POST", agent+"/favourites", `{"card": {"title": "`+m("card")+`"}}`)
 	do("POST", accountPath+"/webhooks", `{"url": "https://example.org/`+m("webhook")+`"}`)
-	do("POST", agent+"/sources", `{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)
-	do("POST", agent+"/sources", `{"name": "Bucket", "kind": "s3", "settings": {"bucket": "papers", "endpoint": "http://127.0.0.1:1", "prefix": "`+m("prefix")+`"}}`)
-	do("POST", agent+"/sources", `{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "http://127.0.0.1:1/`+m("mcp")+`"}}`)
-	engine := federatedfake.New(t, "searxng", federatedfake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
-	live := do("POST", agent+"/sources", `{"name": "Web", "kind": "searxng", "settings": {"url": "`+engine.URL+`"}}`).text("source", "id")
+	do("POST", agent+"/sources",
+		`{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)
+	do("POST", agent+"/sources",
+		`{"name": "Bucket", "kind": "s3", "settings": {"bucket": "papers", "endpoint": "http://127.0.0.1:1", "prefix": "`+
+			m("prefix")+`"}}`)
+	do("POST", agent+"/sources",
+		`{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "http://127.0.0.1:1/`+m("mcp")+`"}}`)
+	engine := federatedfake.New(t, "searxng",
+		federatedfake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
+	live := do("POST", agent+"/sources", `{"name": "Web", "kind": "searxng", "settings": {"url": "`+engine.URL+`"}}`).
+		text("source", "id")
 	do("POST", agent+"/search", `{"query": "`+m("live")+`", "sourceId": "`+live+`"}`)
 	code := w.admin(t, "connect-code", "create", "--user", who.email).text("code")
-	minted := w.send(t, call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + code + `", "client": "` + m("client") + `"}`}, http.StatusOK).text("token")
+	minted := w.send(t, call{
+		method: "POST",
+		path:   "/api/connect/exchange",
+		body:   `{"code": "` + code + `", "client": "` + m("client") + `"}`,
+	}, http.StatusOK).text("token")
 	w.send(t, call{method: "GET", path: "/api/agents", key: minted}.with("User-Agent", m("program")), http.StatusOK)
 	do("POST", accountPath+"/export", "")
 	w.until(t, func() bool { return do("GET", accountPath+"/export", "").text("export", "status") != "working" })
 	return who
 }
 
-// until waits for something to become true.
-func (w *world) until(t *testing.T, done func() bool) {
+// until waits until a condition holds.
+func (w *installation) until(t *testing.T, done func() bool) {
 	t.Helper()
-	patience := time.After(2 * time.Minute) // far more than it takes on a busy machine
+	clientTimeout := time.After(2 * time.Minute) // far more than needed on a busy machine
 	for !done() {
 		select {
-		case <-patience:
+		case <-clientTimeout:
 			t.Fatal("it did not come about")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// found returns the words of a person that are in any file of a folder: in the bytes, and among the terms of the search
-// index, which are packed.
+// found returns the words of a user that occur in any file of a folder: in its bytes, or among the terms of the search
+// index, which are compressed.
 func found(t *testing.T, dir, person string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -116,7 +135,7 @@ func found(t *testing.T, dir, person string) map[string][]string {
 	return out
 }
 
-// termsOf lists what a segment of the index holds.
+// termsOf returns the terms of an index segment.
 func termsOf(t *testing.T, path string) string {
 	t.Helper()
 	if !strings.HasSuffix(path, ".segment") {
@@ -142,15 +161,16 @@ func termsOf(t *testing.T, path string) string {
 	return out.String()
 }
 
-// TestAfterADeletionNothingIsLeftInTheDataFolder looks through every file of a stopped installation.
-func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
+// TestDeletedAccountLeavesNothingInTheDataFolder searches every file of a stopped installation.
+func TestDeletedAccountLeavesNothingInTheDataFolder(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(t *testing.T, w *world, who textWriter){
-		"by its owner": func(t *testing.T, w *world, who textWriter) {
+	for name, remove := range map[string]func(t *testing.T, w *installation, who textWriter){
+		"by its owner": func(t *testing.T, w *installation, who textWriter) {
 			c := w.browser(t, who.email)
 			c.method, c.body = "DELETE", `{"email": "`+who.email+`"}`
 			w.send(t, c, http.StatusOK)
-			admin := w.admin(t, "key", "create", "--user", mark("ada", "email")+"@example.org", "--name", "admin", "--scope", "admin").text("key")
+			admin := w.admin(t, "key", "create", "--user", mark("ada",
+				"email")+"@example.org", "--name", "admin", "--scope", "admin").text("key")
 			w.until(t, func() bool {
 				got := w.send(t, call{method: "GET", path: adminPath + "/audit", key: admin}, http.StatusOK)
 				for i := 0; got.at("events", i) != nil; i++ {
@@ -162,21 +182,23 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			})
 			w.server.Stop()
 		},
-		"by command beside a server": func(t *testing.T, w *world, who textWriter) {
+		"by command beside a server": func(t *testing.T, w *installation, who textWriter) {
 			w.admin(t, "user", "delete", "--user", who.email, "--yes")
 			w.server.Stop()
 		},
-		"by command without a server": func(t *testing.T, w *world, who textWriter) {
+		"by command without a server": func(t *testing.T, w *installation, who textWriter) {
 			w.server.Stop()
 			w.admin(t, "user", "delete", "--user", who.email, "--yes")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{server: testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}}), client: http.DefaultClient}
+			w := &installation{server: testkit.StartServer(
+				t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}},
+			), client: http.DefaultClient}
 			w.fillAccount(t, "ada")
 			bob := w.fillAccount(t, "bob")
-			// A copy from before a migration holds all accounts as they were.
+			// A backup from before a migration holds all accounts.
 			old := filepath.Join(w.server.Data, "carrel.db.before-v1")
 			if err := os.WriteFile(old, []byte(mark("bob", "name")), 0o600); err != nil {
 				t.Fatal(err)
@@ -186,7 +208,7 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 			for field, files := range left {
 				t.Errorf("the %s of the deleted account is in %v", field, files)
 			}
-			// The other account is whole, which shows that the search finds what is there.
+			// The other account is complete, which shows that the test can find words.
 			kept := found(t, w.server.Data, "ada")
 			for _, field := range fieldsWithText {
 				if len(kept[field]) == 0 && !replacedFields[field] {
@@ -197,5 +219,5 @@ func TestAfterADeletionNothingIsLeftInTheDataFolder(t *testing.T) {
 	}
 }
 
-// replacedFields were changed by their owner, so that the account that stays does not have them either.
+// replacedFields were overwritten by their owner, so the remaining account does not have them either.
 var replacedFields = map[string]bool{"thread": true}

@@ -16,16 +16,16 @@ import (
 	"carrel/internal/testkit/hostile"
 )
 
-// envHostile has every hostile file uploaded; without it those are that a limit of the whole server is about.
+// envHostile uploads every hostile file; without it only those that reach a limit of the whole server.
 const envHostile = "CARREL_HOSTILE"
 
-// usage is what a process has used: its memory now and at most, in bytes, and its CPU time.
+// usage is the resource use of a process: current and peak memory in bytes, and CPU time.
 type usage struct {
 	rss, most int64
 	cpu       time.Duration
 }
 
-// usageOf reads what the kernel says of a process, where it does.
+// usageOf reads the resource use from /proc, where that exists.
 func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -36,7 +36,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
-		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // other lines are no numbers
+		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // other lines have no number
 		switch name {
 		case "VmRSS":
 			u.rss = kb << 10
@@ -44,7 +44,7 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 			u.most = kb << 10
 		}
 	}
-	// The name of the program stands in parentheses and may hold anything; user and system time are 12 and 13 fields after it.
+	// The program name is in parentheses and may contain anything; user and system time are 12 and 13 fields after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, f := range fields[11:13] {
 		ticks, _ := strconv.ParseInt(f, 10, 64) // the kernel writes numbers
@@ -53,17 +53,18 @@ func usageOf(t *testing.T, pid int) (u usage, known bool) {
 	return u, true
 }
 
-// upload puts a file into a source of its own and returns the path of the source.
-func (w *world) upload(t *testing.T, name string, content []byte) string {
+// upload adds a file to a new source and returns the path of the source.
+func (w *installation) upload(t *testing.T, name string, content []byte) string {
 	t.Helper()
-	one := w.below("/sources") + "/" + w.do(t, "POST", w.below("/sources"), fmt.Sprintf(`{"name": %q, "language": "en"}`, name)).text("source", "id")
+	one := w.below("/sources") + "/" +
+		w.do(t, "POST", w.below("/sources"), fmt.Sprintf(`{"name": %q, "language": "en"}`, name)).text("source", "id")
 	body, kind := form(name, string(content))
 	w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
 	return one
 }
 
 // imported waits for the end of a source's import and returns it.
-func (w *world) imported(t *testing.T, one string) reply {
+func (w *installation) imported(t *testing.T, one string) reply {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -81,12 +82,12 @@ func (w *world) imported(t *testing.T, one string) reply {
 	return reply{}
 }
 
-// reasonOf is why a file was refused, as the web app shows it.
+// reasonOf returns the reason why a file was refused, as the web app shows it.
 func reasonOf(got reply) string { return got.text("source", "import", "errors", 0, "reason") }
 
-// TestHostileUploadsSayWhichLimitTheyReach uploads hostile files to a real server. With CARREL_HOSTILE set it uploads all of
-// them and prints what each costs.
-func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
+// TestHostileUploadsReportTheLimitTheyExceed uploads hostile files to a real server. With CARREL_HOSTILE set it uploads
+// all of them and prints the cost of each.
+func TestHostileUploadsReportTheLimitTheyExceed(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	for _, c := range hostile.Cases() {
@@ -99,24 +100,28 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 		after, known := usageOf(t, w.server.PID())
 		errors := fmt.Sprint(got.at("source", "import", "errors"))
 		if known {
-			t.Logf("%-55s %9d bytes  CPU %6.2fs  RSS %4d MiB, at most %4d MiB  %.160s", c.Name, len(data), (after.cpu - before.cpu).Seconds(),
+			t.Logf("%-55s %9d bytes  CPU %6.2fs  RSS %4d MiB, at most %4d MiB  %.160s", c.Name, len(data),
+				(after.cpu - before.cpu).Seconds(),
 				after.rss>>20, after.most>>20, errors)
 		}
-		if c.File == "newlines.zip" && reasonOf(got) != "The file unpacks to more than 256 MiB, the limit for its size; split it, or ask the operator to raise the setting import-unpacked-mib." {
+		if c.File == "newlines.zip" && reasonOf(got) != "The file unpacks to more than 256 MiB, the limit for its size; "+
+			"split it, or ask the operator to raise the setting import-unpacked-mib." {
 			t.Errorf("the reason is %q", reasonOf(got))
 		}
-		if c.Want != "" && !strings.Contains(c.Want, "|") && !strings.Contains(errors, c.Want) && got.at("source", "import", "failed") == 0.0 {
+		if c.Want != "" && !strings.Contains(c.Want, "|") && !strings.Contains(errors, c.Want) &&
+			got.at("source", "import", "failed") == 0.0 {
 			t.Errorf("%s: want %q, got %s", c.Name, c.Want, errors)
 		}
 	}
 }
 
-// TestFourHostileFilesAtOnceTakeLittleMemory holds the memory of a server that reads them all at the same time.
-func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
+// TestFourHostileFilesAtOnceUseLittleMemory limits the memory of a server that reads four of them at the same time.
+func TestFourHostileFilesAtOnceUseLittleMemory(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 20
 	files := map[string][]byte{
-		"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(), "large.pdf": hostile.Large(), "objects.pdf": hostile.Objects(),
+		"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(),
+		"large.pdf": hostile.Large(), "objects.pdf": hostile.Objects(),
 		"items.md": hostile.Items(),
 	}
 	for name, same := range files {
@@ -135,7 +140,8 @@ func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
 			w.imported(t, one)
 		}
 		after, _ := usageOf(t, w.server.PID())
-		t.Logf("four times %-12s (%7d bytes): RSS %d to at most %d MiB, CPU %.2fs", name, len(same), before.rss>>20, after.most>>20, (after.cpu - before.cpu).Seconds())
+		t.Logf("four times %-12s (%7d bytes): RSS %d to at most %d MiB, CPU %.2fs", name, len(same), before.rss>>20,
+			after.most>>20, (after.cpu - before.cpu).Seconds())
 		if after.most-before.rss > most {
 			t.Errorf("four times %s: memory grew by %d MiB", name, (after.most-before.rss)>>20)
 		}

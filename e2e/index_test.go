@@ -17,18 +17,19 @@ import (
 	"carrel/internal/testkit"
 )
 
-// ledger is n small documents, each with a word of its own: "token17".
+// ledger returns n small documents, each with a unique word: "token17".
 func ledger(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n", i, i, i, 1800+i%200)
+		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n",
+			i, i, i, 1800+i%200)
 	}
 	return b.String()
 }
 
-const manyNotes = 6_000 // enough for a rebuild that takes a moment and tells of itself
+const manyNotes = 6_000 // enough for a rebuild that takes a while and logs its progress
 
-func TestSearchesGoOnDuringARebuild(t *testing.T) {
+func TestSearchWorksDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
@@ -40,7 +41,8 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 			for i := reader; searching.Err() == nil; i += 997 {
 				n := i % manyNotes
 				status, body, _, err := w.exchange(t.Context(), call{
-					method: "POST", path: w.below("/search"), body: fmt.Sprintf(`{"query": "ledger token%d", "numResults": 1}`, n), key: w.key,
+					method: "POST", path: w.below("/search"),
+					body: fmt.Sprintf(`{"query": "ledger token%d", "numResults": 1}`, n), key: w.key,
 				})
 				if err != nil || status != http.StatusOK {
 					t.Errorf("token%d: status %d, %v", n, status, err)
@@ -68,25 +70,27 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 	w.sound(t, manyNotes)
 	stop()
 	readers.Wait()
-	if log := w.server.Log(); strings.Count(log, "search index was deleted and is rebuilt") != 3 || strings.Contains(log, `"level":"ERROR"`) {
+	if log := w.server.Log(); strings.Count(log, "search index was deleted and is rebuilt") != 3 ||
+		strings.Contains(log, `"level":"ERROR"`) {
 		t.Error("the log does not tell of three rebuilds, or tells of errors")
 	}
 }
 
-// sound waits until the index is whole: so many documents, every change, and nothing wrong.
-func (w *world) sound(t *testing.T, documents int) {
+// sound waits until the index is complete: this number of documents, every change, and no problems.
+func (w *installation) sound(t *testing.T, documents int) {
 	t.Helper()
 	var last testkit.Result
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		last = w.server.Admin("index", "check", "--json")
-		if r := decoded(t, []byte(last.Stdout)); r.at("ok") == true && r.at("missing") == 0.0 && r.at("documents") == float64(documents) {
+		if r := decoded(t, []byte(last.Stdout)); r.at("ok") == true && r.at("missing") == 0.0 &&
+			r.at("documents") == float64(documents) {
 			return
 		}
 	}
 	t.Fatalf("the index is not whole in 30 s: %+v", last)
 }
 
-// removeIndex removes the index's folder. The server may write into it meanwhile, so that once need not be enough.
+// removeIndex removes the index folder. It retries, because the server may write to the folder meanwhile.
 func removeIndex(t *testing.T, data string) {
 	t.Helper()
 	var err error
@@ -98,31 +102,33 @@ func removeIndex(t *testing.T, data string) {
 	t.Fatal(err)
 }
 
-func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
+func TestRebuildContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
 	for round, pause := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond} {
 		begun := strings.Count(w.server.Log(), "search index is catching up")
 		removeIndex(t, w.server.Data)
-		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(), "search index is catching up") == begun; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(),
+			"search index is catching up") == begun; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no rebuild has begun in 30 s")
 			}
 		}
-		time.Sleep(pause) // where in the rebuild it is killed does not matter, as long as it is not always the same
+		time.Sleep(pause) // a random point of the rebuild
 		w.server.Kill()
 		w.server.Start()
 		w.sound(t, manyNotes)
 		for _, n := range []int{0, manyNotes / 2, manyNotes - 1} {
-			if got := w.find(t, fmt.Sprint("token", n), ""); !slices.Equal(got.ids(), []string{fmt.Sprint("n", n)}) || got.at("total") != 1.0 {
+			if got := w.find(t, fmt.Sprint("token", n), ""); !slices.Equal(got.ids(), []string{fmt.Sprint("n", n)}) ||
+				got.at("total") != 1.0 {
 				t.Errorf("round %d: token%d finds %v", round, n, got.ids())
 			}
 		}
 	}
 }
 
-func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
+func TestCommandTakesOverFromAKilledServer(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
@@ -134,7 +140,7 @@ func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
 	go func() {
 		added <- w.server.Admin("source", "add", "--agent", w.agent, "--name", "Ledger", "--json", file)
 	}()
-	w.awaitSource(t, "Ledger", "indexing") // and so the command waits for the server
+	w.awaitSource(t, "Ledger", "indexing") // so the command waits for the server
 	w.server.Kill()
 	if err := os.RemoveAll(obstacle); err != nil {
 		t.Fatal(err)
@@ -145,7 +151,7 @@ func TestACommandTakesOverFromAServerThatIsKilled(t *testing.T) {
 	w.sound(t, 20)
 }
 
-func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
+func TestCommandDoesNotWaitForALongIdleServer(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(5))
@@ -155,19 +161,20 @@ func TestAServerThatWasIdleForLongIsNotWaitedFor(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	const ago = 3 * time.Hour
-	if r, err := db.ExecContext(t.Context(), "UPDATE search_index SET updated_at = updated_at - ?", ago.Milliseconds()); err != nil {
+	if r, err := db.ExecContext(t.Context(),
+		"UPDATE search_index SET updated_at = updated_at - ?", ago.Milliseconds()); err != nil {
 		t.Fatal(err)
 	} else if n, _ := r.RowsAffected(); n != 1 {
 		t.Fatalf("%d servers say how far they are", n)
 	}
 	began := time.Now()
-	w.add(t, "Ledger", ledger(5)) // nothing new, and so the server will say nothing
+	w.add(t, "Ledger", ledger(5)) // nothing changes, so the server reports nothing
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("waited %v", took)
 	}
 }
 
-func TestCommandsWithoutAServerTakeTurns(t *testing.T) {
+func TestConcurrentCommandsWithoutAServerAreSerialized(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.server.Stop()

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// lighthouseRuns is how often each page is judged: performance differs from run to run, and the median is what counts.
+// lighthouseRuns is the number of runs per page. Performance varies between runs; the median counts.
 const lighthouseRuns = "5"
 
-// goodPerformance is the least that the median should be. It is only printed: on a busy machine it says more about the machine.
+// goodPerformance is the target of the median. It is only printed, because on a busy machine it measures the machine.
 const goodPerformance = 90
 
-// TestLighthouse lets Lighthouse judge the sign-in and the chat page when make lighthouse asks for it.
+// TestLighthouse audits the sign-in and chat pages with Lighthouse. Only make lighthouse runs it.
 func TestLighthouse(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CARREL_WEB_LIGHTHOUSE") == "" {
@@ -52,7 +52,7 @@ func TestLighthouse(t *testing.T) {
 	}
 }
 
-// TestScrolling scrolls a long thread when make scrolling asks for it, and prints how long the page worked at a time.
+// TestScrolling scrolls a long thread and prints the lengths of the long tasks. Only make scrolling runs it.
 func TestScrolling(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CARREL_WEB_SCROLLING") == "" {

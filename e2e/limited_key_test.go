@@ -14,8 +14,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// openToLimitedKeys are the operations outside of single agents that a key for one agent may use, with the reason. An
-// operation that is new in the contract is refused to such a key, or is entered here.
+// openToLimitedKeys are the operations outside of single agents that a key for one agent may use, with the reason. A
+// new operation of the contract must be refused to such a key, or be added here.
 var openToLimitedKeys = map[string]string{
 	"listAgents":                  "lists the agents of the key alone",
 	"exchangeConnectCode":         "takes a connect code and no key",
@@ -36,7 +36,7 @@ var openToLimitedKeys = map[string]string{
 	"postUserinfo":                "takes an OAuth token with openid and no key",
 }
 
-// operation is what the test needs of an operation of the contract.
+// operation is an operation of the contract, as far as the test needs it.
 type operation struct {
 	ID          string `yaml:"operationId"`
 	RequestBody struct {
@@ -45,7 +45,7 @@ type operation struct {
 	method, path string
 }
 
-// operationsOfContract reads all operations, and the schemas that their bodies refer to.
+// operationsOfContract returns all operations, and the schemas of their bodies.
 func operationsOfContract(t *testing.T) ([]operation, map[string]map[string]any) {
 	t.Helper()
 	var doc struct {
@@ -71,7 +71,7 @@ func operationsOfContract(t *testing.T) ([]operation, map[string]map[string]any)
 	return out, doc.Components.Schemas
 }
 
-// sample makes a value that a schema accepts: its example, its default, or what it requires.
+// sample returns a value that a schema accepts: its example, its default, or its required members.
 func sample(schemas map[string]map[string]any, s map[string]any) any {
 	if ref, ok := s["$ref"].(string); ok {
 		return sample(schemas, schemas[strings.TrimPrefix(ref, "#/components/schemas/")])
@@ -103,17 +103,19 @@ func sample(schemas map[string]map[string]any, s map[string]any) any {
 	return "text"
 }
 
-// TestAKeyForOneAgentDoesNothingWithTheWholeAccount walks every operation of the contract that is not below an agent
-// with a key that has all scopes and one agent.
-func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
+// TestKeyForOneAgentCannotUseAccountOperations calls every operation of the contract that is not below an agent,
+// with a key that has all scopes and is limited to one agent.
+func TestKeyForOneAgentCannotUseAccountOperations(t *testing.T) {
 	t.Parallel()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
-	sells(t, &opts) // without it the operations that sell plans are 404 to everybody
-	w := &world{server: testkit.StartServer(t, opts), client: http.DefaultClient}
+	sells(t, &opts) // otherwise the operations that sell plans are 404 for everybody
+	w := &installation{server: testkit.StartServer(t, opts), client: http.DefaultClient}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	agent := w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
 	key := func(more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", "ada@example.org", "--name", "test", "--scope", "agents,manage,account,admin"}, more...)...).text("key")
+		return w.admin(t, append(
+			[]string{"key", "create", "--user", "ada@example.org", "--name", "test", "--scope", "agents,manage,account,admin"},
+			more...)...).text("key")
 	}
 	limited, whole := key("--agent", agent), key()
 	account := func() string {
@@ -130,7 +132,7 @@ func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 	seen := map[string]bool{}
 	for _, op := range operations {
 		if strings.Contains(op.path, "{agentId}") {
-			continue // held to the agents of the key one by one
+			continue // checked against the agents of the key one by one
 		}
 		seen[op.ID] = true
 		if openToLimitedKeys[op.ID] != "" {
@@ -148,7 +150,8 @@ func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 			c.body = string(b)
 		}
 		if status, got := w.try(t, c); status != http.StatusForbidden || got.text("code") != "limited_to_agents" {
-			t.Errorf("%s (%s %s): %d %v, want 403 limited_to_agents, or an entry in openToLimitedKeys", op.ID, op.method, op.path, status, got.body)
+			t.Errorf("%s (%s %s): %d %v, want 403 limited_to_agents, or an entry in openToLimitedKeys", op.ID,
+				op.method, op.path, status, got.body)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(openToLimitedKeys)) {
@@ -164,7 +167,7 @@ func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 	}
 }
 
-// fillPath puts ids of nothing into the parameters of a path.
+// fillPath inserts ids that do not exist into a path.
 func fillPath(path string) string {
 	for {
 		i, j := strings.Index(path, "{"), strings.Index(path, "}")

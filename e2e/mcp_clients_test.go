@@ -9,12 +9,12 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRealMCPClientsWorkWithAKey drives the clients that people use: both SDKs of TypeScript, mcp-remote in between, and the
-// inspector in both eras.
+// TestRealMCPClientsWorkWithAKey drives common clients: both TypeScript SDKs, mcp-remote, and the inspector in both
+// eras of the protocol.
 func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inspector := "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 	for name, args := range map[string][]string{
 		"typescript 1": {"mcp-key.mjs", w.server.URL, "sdk", w.key},
@@ -23,25 +23,36 @@ func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 			"mcp-key.mjs", w.server.URL, "sdk", w.key,
 			"node_modules/mcp-remote/dist/proxy.js", w.server.URL + "/mcp", "--header", "Authorization:${CARREL_AUTH}",
 		},
-		"inspector, legacy": {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "legacy", "--strict", "--method", "tools/list", "--header", "Authorization: Bearer " + w.key},
-		"inspector, modern": {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "modern", "--strict", "--method", "tools/list", "--header", "Authorization: Bearer " + w.key},
-		"inspector calls":   {inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--method", "tools/call", "--tool-name", "list_agents", "--header", "Authorization: Bearer " + w.key},
+		"inspector, legacy": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "legacy", "--strict", "--method",
+			"tools/list", "--header", "Authorization: Bearer " + w.key,
+		},
+		"inspector, modern": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--protocol-era", "modern", "--strict", "--method",
+			"tools/list", "--header", "Authorization: Bearer " + w.key,
+		},
+		"inspector calls": {
+			inspector, "--cli", w.server.URL + "/mcp", "--transport", "http", "--method", "tools/call",
+			"--tool-name", "list_agents", "--header", "Authorization: Bearer " + w.key,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), node, args...)
 			cmd.Dir = clientsFolder
-			cmd.Env = append(cmd.Environ(), "MCP_REMOTE_CONFIG_DIR="+t.TempDir(), "HOME="+t.TempDir(), "PATH="+filepath.Dir(node)+":/usr/bin:/bin")
+			cmd.Env = append(cmd.Environ(), "MCP_REMOTE_CONFIG_DIR="+t.TempDir(), "HOME="+t.TempDir(),
+				"PATH="+filepath.Dir(node)+":/usr/bin:/bin")
 			out, err := cmd.CombinedOutput()
-			if err != nil || strings.HasPrefix(name, "inspector") && !strings.Contains(string(out), "list_agents") && !strings.Contains(string(out), w.agent) {
+			if err != nil || strings.HasPrefix(name,
+				"inspector") && !strings.Contains(string(out), "list_agents") && !strings.Contains(string(out), w.agent) {
 				t.Errorf("%v: %.3000s", err, out)
 			}
 		})
 	}
 }
 
-// TestRealMCPClientsWorkThroughOAuth has programs register, send their person through the real pages, and use what they were
-// allowed: mcp-remote for a program behind it, and the inspector in both eras. The SDKs are in TestRealClientsConnect.
+// TestRealMCPClientsWorkThroughOAuth lets programs register, send their user through the real pages, and use the
+// granted access: mcp-remote, and the inspector in both eras. TestRealClientsConnect tests the SDKs.
 func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -59,8 +70,9 @@ func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
 	}
 }
 
-// TestClientsStepUp has the clients of TypeScript ask their person for more when a tool needs it.
-func TestClientsStepUp(t *testing.T) {
+// TestClientsRequestAWiderScopeWhenNeeded checks that the TypeScript clients request a wider scope when a tool needs
+// it.
+func TestClientsRequestAWiderScopeWhenNeeded(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	f := newOwner(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})

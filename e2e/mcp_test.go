@@ -23,17 +23,17 @@ const (
 	stateless = "2026-07-28"
 )
 
-// mcpWorld is a server whose turns can be scripted, with two people on it.
-type mcpWorld struct {
-	*world
-	theirs, bob string // an agent and a key of somebody else
+// mcpInstallation is a server with scripted turns and two accounts.
+type mcpInstallation struct {
+	*installation
+	theirs, bob string // an agent and a key of another account
 	limited     string // a key without the scope to manage agents
 }
 
-func newMCPWorld(t *testing.T, opts testkit.ServerOptions) *mcpWorld {
+func newMCPInstallation(t *testing.T, opts testkit.ServerOptions) *mcpInstallation {
 	t.Helper()
 	opts.Binary, opts.Env = testkit.Build(t, "carrel/e2e/slowserver"), append(opts.Env, "CARREL_RATE_LIMITS=off")
-	w := &mcpWorld{world: &world{server: testkit.StartServer(t, opts), client: http.DefaultClient}}
+	w := &mcpInstallation{installation: &installation{server: testkit.StartServer(t, opts), client: http.DefaultClient}}
 	for _, name := range []string{"ada", "bob"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", "correct horse battery")
 	}
@@ -42,13 +42,14 @@ func newMCPWorld(t *testing.T, opts testkit.ServerOptions) *mcpWorld {
 	}
 	w.agent, w.theirs = agent("ada"), agent("bob")
 	key := func(who string, more ...string) string {
-		return w.admin(t, append([]string{"key", "create", "--user", who + "@example.org", "--name", "test"}, more...)...).text("key")
+		return w.admin(t, append([]string{"key", "create", "--user", who + "@example.org", "--name", "test"}, more...)...).
+			text("key")
 	}
 	w.key, w.bob, w.limited = key("ada"), key("bob"), key("ada", "--scope", "agents")
 	return w
 }
 
-// bearerTransport sends a credential along.
+// bearerTransport adds a bearer token to every request.
 type bearerTransport struct{ key string }
 
 func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -57,8 +58,8 @@ func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect is the SDK's client at a version.
-func (w *mcpWorld) connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
+// connect connects an SDK client with a protocol version.
+func (w *mcpInstallation) connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -74,7 +75,7 @@ func (w *mcpWorld) connect(t *testing.T, version string, o *mcp.ClientOptions) *
 	return session
 }
 
-// inBothEras runs a test for a client of each.
+// inBothEras runs a test with a client of each era.
 func inBothEras(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", stateful, stateless} {
@@ -86,7 +87,9 @@ func inBothEras(t *testing.T, test func(t *testing.T, version string)) {
 }
 
 // use calls a tool and returns its text and its structured content.
-func use(t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any) (result *mcp.CallToolResult, text string, structured reply) {
+func use(
+	t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any,
+) (result *mcp.CallToolResult, text string, structured reply) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
@@ -104,25 +107,28 @@ func use(t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]a
 	return result, text, decoded(t, b)
 }
 
-func TestAnMCPClientWorksWithAgents(t *testing.T) {
+func TestMCPClientWorksWithAgents(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inBothEras(t, func(t *testing.T, version string) {
 		s := w.connect(t, version, nil)
 		tools, err := s.ListTools(t.Context(), nil)
 		if err != nil || len(tools.Tools) < 28 || tools.Tools[0].Name != "list_agents" || tools.Tools[1].Name != "ask_agent" {
 			t.Fatalf("%d tools, %v", len(tools.Tools), err)
 		}
-		if _, text, got := use(t, s, "list_agents", nil); got.text("agents", 0, "id") == "" || !strings.Contains(text, "Landmarks of ada") || strings.Contains(text, "bob") {
+		if _, text, got := use(t, s, "list_agents", nil); got.text("agents", 0, "id") == "" ||
+			!strings.Contains(text, "Landmarks of ada") || strings.Contains(text, "bob") {
 			t.Errorf("agents: %s", text)
 		}
 		fact := "I read German. " + version
 		_, _, made := use(t, s, "add_memory", map[string]any{"agentId": w.agent, "text": fact})
 		id := made.text("memory", "id")
-		if _, text, _ := use(t, s, "list_memories", map[string]any{"agentId": w.agent, "status": nil}); !strings.Contains(text, fact) {
+		if _, text, _ := use(t, s, "list_memories",
+			map[string]any{"agentId": w.agent, "status": nil}); !strings.Contains(text, fact) {
 			t.Errorf("memories: %s", text)
 		}
-		if _, _, got := use(t, s, "delete_memory", map[string]any{"agentId": w.agent, "memoryId": id}); got.at("deleted") != true {
+		if _, _, got := use(t, s, "delete_memory",
+			map[string]any{"agentId": w.agent, "memoryId": id}); got.at("deleted") != true {
 			t.Errorf("deleted: %v", got.body)
 		}
 		for _, tc := range []struct {
@@ -135,7 +141,8 @@ func TestAnMCPClientWorksWithAgents(t *testing.T) {
 			{"ask_agent", "text: Is required", map[string]any{"agentId": w.agent}},
 			{"search", "query: ", map[string]any{"agentId": w.agent}},
 		} {
-			if result, text, _ := use(t, s, tc.tool, tc.arguments); !result.IsError || !strings.Contains(text, tc.says) || strings.Contains(text, w.theirs) {
+			if result, text, _ := use(t, s, tc.tool, tc.arguments); !result.IsError ||
+				!strings.Contains(text, tc.says) || strings.Contains(text, w.theirs) {
 				t.Errorf("%s %v: %s", tc.tool, tc.arguments, text)
 			}
 		}
@@ -144,13 +151,19 @@ func TestAnMCPClientWorksWithAgents(t *testing.T) {
 
 func TestAskAgentReportsProgressAndCites(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{Env: []string{"CARREL_TURN_WAIT=2s"}})
+	w := newMCPInstallation(t, testkit.ServerOptions{Env: []string{"CARREL_TURN_WAIT=2s"}})
 	inBothEras(t, func(t *testing.T, version string) {
 		labels := make(chan string, 10)
 		s := w.connect(t, version, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { labels <- r.Params.Message },
+			ProgressNotificationHandler: func(
+				_ context.Context, r *mcp.ProgressNotificationClientRequest,
+			) {
+				labels <- r.Params.Message
+			},
 		})
-		params := &mcp.CallToolParams{Name: "ask_agent", Arguments: map[string]any{"agentId": w.agent, "text": "steps 3; stream Hello there"}}
+		params := &mcp.CallToolParams{
+			Name: "ask_agent", Arguments: map[string]any{"agentId": w.agent, "text": "steps 3; stream Hello there"},
+		}
 		params.SetProgressToken("p")
 		result, err := s.CallTool(t.Context(), params)
 		if err != nil || result.IsError {
@@ -164,14 +177,15 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 
 		result, text, got := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "cite"})
 		link, _ := result.Content[1].(*mcp.ResourceLink)
-		if link == nil || link.URI != "carrel://agents/"+w.agent+"/documents/doc_1" || !strings.Contains(text, "[1] A Relational Model. Edgar F. Codd. 1970.") {
+		if link == nil || link.URI != "carrel://agents/"+w.agent+"/documents/doc_1" ||
+			!strings.Contains(text, "[1] A Relational Model. Edgar F. Codd. 1970.") {
 			t.Errorf("cited: %s %+v", text, link)
 		}
 		if got.text("status") != "complete" || got.text("citations", 0, "quote") == "" || got.text("threadId") == "" {
 			t.Errorf("structured: %v", got.body)
 		}
 
-		// Past the wait there is no reply yet, and where it will be.
+		// After the wait there is no reply yet, but the result says where it will be.
 		_, text, late := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "slow 4s; stream Late but here"})
 		if late.text("status") != "working" || !strings.Contains(text, "get_messages") {
 			t.Fatalf("past the wait: %s %v", text, late.body)
@@ -184,7 +198,8 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 		if !strings.Contains(text, "Late but here") {
 			t.Errorf("read later: %s", text)
 		}
-		if result, text, _ := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "fail"}); !result.IsError || !strings.Contains(text, "model_failed: ") {
+		if result, text, _ := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "fail"}); !result.IsError ||
+			!strings.Contains(text, "model_failed: ") {
 			t.Errorf("a turn that failed: %s", text)
 		}
 	})
@@ -192,7 +207,7 @@ func TestAskAgentReportsProgressAndCites(t *testing.T) {
 
 func TestResourcesPromptsAndCompletion(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	inBothEras(t, func(t *testing.T, version string) {
 		ctx, s := t.Context(), w.connect(t, version, nil)
 		list, err := s.ListResources(ctx, nil)
@@ -206,10 +221,14 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		_, _, asked := use(t, s, "ask_agent", map[string]any{"agentId": w.agent, "text": "stream Words of " + version})
 		uri := "carrel://agents/" + w.agent + "/threads/" + asked.text("threadId")
 		read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-		if err != nil || !strings.Contains(read.Contents[0].Text, "Words of "+version) || read.Contents[0].MIMEType != "text/markdown" {
+		if err != nil || !strings.Contains(read.Contents[0].Text, "Words of "+version) ||
+			read.Contents[0].MIMEType != "text/markdown" {
 			t.Errorf("the thread: %+v %v", read, err)
 		}
-		for _, uri := range []string{"carrel://agents/" + w.theirs, "carrel://agents/" + w.agent + "/threads/thr_x", "carrel://agents/", "carrel://x", "file:///etc/passwd"} {
+		for _, uri := range []string{
+			"carrel://agents/" + w.theirs, "carrel://agents/" + w.agent + "/threads/thr_x", "carrel://agents/",
+			"carrel://x", "file:///etc/passwd",
+		} {
 			if read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri}); err == nil {
 				t.Errorf("%s: %+v", uri, read.Contents[0])
 			}
@@ -218,9 +237,11 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		if err != nil || len(prompts.Prompts) != 3 {
 			t.Errorf("prompts: %+v %v", prompts, err)
 		}
-		prompt, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "research", Arguments: map[string]string{"question": "Why {agentId}?"}})
+		prompt, err := s.GetPrompt(ctx,
+			&mcp.GetPromptParams{Name: "research", Arguments: map[string]string{"question": "Why {agentId}?"}})
 		text, _ := prompt.Messages[0].Content.(*mcp.TextContent)
-		if err != nil || !strings.HasPrefix(text.Text, "Find out: Why {agentId}?\n") || strings.Contains(text.Text, "Use the agent") {
+		if err != nil || !strings.HasPrefix(text.Text, "Find out: Why {agentId}?\n") ||
+			strings.Contains(text.Text, "Use the agent") {
 			t.Errorf("the prompt: %q %v", text.Text, err)
 		}
 		if _, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "research"}); err == nil {
@@ -240,7 +261,8 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 		if got := complete("agentId", "landmarks", nil); len(got) != 1 || got[0] != w.agent {
 			t.Errorf("agents: %v", got)
 		}
-		if got := complete("threadId", "words of "+version, map[string]string{"agentId": w.agent}); len(got) != 1 || got[0] != asked.text("threadId") {
+		if got := complete("threadId", "words of "+version, map[string]string{"agentId": w.agent}); len(got) != 1 ||
+			got[0] != asked.text("threadId") {
 			t.Errorf("threads: %v", got)
 		}
 		if got := complete("threadId", "", map[string]string{"agentId": w.theirs}); len(got) != 0 {
@@ -249,14 +271,14 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 	})
 }
 
-// raw is a request as a client without a library makes it.
+// raw is a request of a client without a library.
 type raw struct {
 	method, key, version, session, body string
 	header                              map[string]string
 }
 
 // request sends a raw request. The caller closes the body.
-func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
+func (w *mcpInstallation) request(t *testing.T, r raw) *http.Response {
 	t.Helper()
 	if r.method == "" {
 		r.method = http.MethodPost
@@ -266,7 +288,8 @@ func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
 		t.Fatal(err)
 	}
 	header := map[string]string{
-		"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Authorization": "Bearer " + r.key,
+		"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+		"Authorization":        "Bearer " + r.key,
 		"Mcp-Protocol-Version": r.version, "Mcp-Session-Id": r.session,
 	}
 	for name, value := range r.header {
@@ -287,8 +310,8 @@ func (w *mcpWorld) request(t *testing.T, r raw) *http.Response {
 	return res
 }
 
-// exchange sends a raw request and reads the whole reply. Of a stream the last message is returned.
-func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header, message reply) {
+// exchange sends a raw request and reads the whole reply. For a stream it returns the last message.
+func (w *mcpInstallation) exchange(t *testing.T, r raw) (status int, header http.Header, message reply) {
 	t.Helper()
 	res := w.request(t, r)
 	defer func() { _ = res.Body.Close() }()
@@ -302,8 +325,8 @@ func (w *mcpWorld) exchange(t *testing.T, r raw) (status int, header http.Header
 	return res.StatusCode, res.Header, decoded(t, body)
 }
 
-// modern is a raw request of the stateless era.
-func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
+// modern returns a raw request of the stateless era.
+func (w *mcpInstallation) modern(method, name, params, capabilities string) raw {
 	if params != "" {
 		params += ","
 	}
@@ -312,55 +335,61 @@ func (w *mcpWorld) modern(method, name, params, capabilities string) raw {
 	}
 	return raw{
 		key: w.key, version: stateless, header: map[string]string{"Mcp-Method": method, "Mcp-Name": name},
-		body: `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + stateless +
-			`","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}}`,
+		body: `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"` + stateless +
+			`","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` +
+			capabilities + `}}}`,
 	}
 }
 
-// begin begins a session and returns its id.
-func (w *mcpWorld) begin(t *testing.T, key string) string {
+// begin starts a session and returns its id.
+func (w *mcpInstallation) begin(t *testing.T, key string) string {
 	t.Helper()
 	status, header, got := w.exchange(t, raw{
-		key: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + stateful + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
+		key: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + stateful +
+			`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
 	})
 	if status != http.StatusOK || header.Get("Mcp-Session-Id") == "" {
 		t.Fatalf("initialize: %d %v", status, got.body)
 	}
 	session := header.Get("Mcp-Session-Id")
-	if status, _, _ := w.exchange(t, raw{key: key, session: session, version: stateful, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}); status != http.StatusAccepted {
+	if status, _, _ := w.exchange(
+		t, raw{key: key, session: session, version: stateful, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
+	); status != http.StatusAccepted {
 		t.Fatalf("initialized: %d", status)
 	}
 	return session
 }
 
 // memoriesIn lists memories in a session.
-func (w *mcpWorld) memoriesIn(t *testing.T, key, session string) (int, reply) {
+func (w *mcpInstallation) memoriesIn(t *testing.T, key, session string) (int, reply) {
 	t.Helper()
 	status, _, got := w.exchange(t, raw{
 		key: key, session: session, version: stateful,
-		body: `{"jsonrpc":"2.0","id":"` + rand.Text() + `","method":"tools/call","params":{"name":"list_memories","arguments":{"agentId":"` + w.agent + `"}}}`,
+		body: `{"jsonrpc":"2.0","id":"` + rand.Text() +
+			`","method":"tools/call","params":{"name":"list_memories","arguments":{"agentId":"` + w.agent + `"}}}`,
 	})
 	return status, got
 }
 
-// TestASessionOutlivesTheServer has a client go on with its session after a restart and after a crash, as if nothing had
-// happened, and nobody else with it.
-func TestASessionOutlivesTheServer(t *testing.T) {
+// TestMCPSessionSurvivesARestart continues a session after a restart and after a crash; another account cannot.
+func TestMCPSessionSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	session := w.begin(t, w.key)
 	before := w.server.PID()
 	w.server.Restart()
 	if w.server.PID() == before {
 		t.Fatal("it was not restarted")
 	}
-	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK || got.at("result", "structuredContent", "memories") == nil {
+	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK ||
+		got.at("result", "structuredContent", "memories") == nil {
 		t.Errorf("after a restart: %d %v", status, got.body)
 	}
 	w.server.Kill()
 	w.server.Start()
 	var wait sync.WaitGroup
-	for range 20 { // of which one brings it back
+	for range 20 { // one of them resumes it
 		wait.Go(func() {
 			if status, got := w.memoriesIn(t, w.key, session); status != http.StatusOK {
 				t.Errorf("after a crash: %d %v", status, got.body)
@@ -371,7 +400,8 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	if status, got := w.memoriesIn(t, w.bob, session); status != http.StatusNotFound {
 		t.Errorf("somebody else's session: %d %v", status, got.body)
 	}
-	if status, _, _ := w.exchange(t, raw{method: http.MethodDelete, key: w.key, session: session}); status != http.StatusNoContent {
+	if status, _, _ := w.exchange(t,
+		raw{method: http.MethodDelete, key: w.key, session: session}); status != http.StatusNoContent {
 		t.Errorf("ended: %d", status)
 	}
 	if status, got := w.memoriesIn(t, w.key, session); status != http.StatusNotFound {
@@ -379,7 +409,7 @@ func TestASessionOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// follow reads the messages of a stream until it ends; comments are left out.
+// follow reads the messages of a stream until it ends, without comments.
 func follow(t *testing.T, res *http.Response) <-chan reply {
 	t.Helper()
 	if res.StatusCode != http.StatusOK {
@@ -402,36 +432,44 @@ func follow(t *testing.T, res *http.Response) <-chan reply {
 	return out
 }
 
-func (w *mcpWorld) get(t *testing.T, key, session string) <-chan reply {
+func (w *mcpInstallation) get(t *testing.T, key, session string) <-chan reply {
 	t.Helper()
 	return follow(t, w.request(t, raw{method: http.MethodGet, key: key, session: session, version: stateful}))
 }
 
-func (w *mcpWorld) listen(t *testing.T, key, notifications string) <-chan reply {
+func (w *mcpInstallation) listen(t *testing.T, key, notifications string) <-chan reply {
 	t.Helper()
 	r := w.modern("subscriptions/listen", "", `"notifications":`+notifications, "")
 	r.key = key
 	return follow(t, w.request(t, r))
 }
 
-func TestNewsReachWhoeverListens(t *testing.T) {
+func TestNotificationsReachSubscribers(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func() string{"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) }} {
+	for name, database := range map[string]func() string{
+		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newMCPWorld(t, testkit.ServerOptions{Database: database()})
+			w := newMCPInstallation(t, testkit.ServerOptions{Database: database()})
 			memories := "carrel://agents/" + w.agent + "/memories"
-			listening := w.listen(t, w.key, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["`+memories+`","carrel://agents/`+w.theirs+`"]}`)
+			listening := w.listen(
+				t, w.key,
+				`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["`+
+					memories+`","carrel://agents/`+w.theirs+`"]}`)
 			ack := <-listening
-			if ack.text("method") != "notifications/subscriptions/acknowledged" || ack.at("params", "notifications", "resourceSubscriptions", 1) != nil ||
-				ack.at("params", "notifications", "promptsListChanged") != nil || ack.at("params", "_meta", "io.modelcontextprotocol/subscriptionId") != 7.0 {
+			if ack.text("method") != "notifications/subscriptions/acknowledged" ||
+				ack.at("params", "notifications", "resourceSubscriptions", 1) != nil ||
+				ack.at("params", "notifications", "promptsListChanged") != nil ||
+				ack.at("params", "_meta", "io.modelcontextprotocol/subscriptionId") != 7.0 {
 				t.Fatalf("acknowledged: %v", ack.body)
 			}
 			session := w.begin(t, w.key)
 			old, others := w.get(t, w.key, session), w.listen(t, w.bob, `{"resourcesListChanged":true}`)
 			<-others
 			w.do(t, "POST", w.below("/memories"), `{"text":"Something new."}`)
-			if news := <-listening; news.text("method") != "notifications/resources/updated" || news.text("params", "uri") != memories {
+			if news := <-listening; news.text("method") != "notifications/resources/updated" ||
+				news.text("params", "uri") != memories {
 				t.Errorf("a memory: %v", news.body)
 			}
 			w.do(t, "POST", "/api/agents", `{"name":"Another"}`)
@@ -445,7 +483,7 @@ func TestNewsReachWhoeverListens(t *testing.T) {
 				t.Errorf("somebody else is told: %v", news.body)
 			default:
 			}
-			// A server that stops ends its streams, and with a word where the protocol has one.
+			// A server that shuts down ends its streams, with a final message where the protocol has one.
 			w.server.Stop()
 			if last := <-listening; last.text("result", "resultType") != "complete" {
 				t.Errorf("the last word: %v", last.body)
@@ -459,10 +497,10 @@ func TestNewsReachWhoeverListens(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirCredential fails by its own time-out where they do not.
+// TestStreamsEndWithTheirCredential times out if they do not.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "to be revoked").text("key")
 	session := w.begin(t, key)
 	streams := []<-chan reply{w.get(t, key, session), w.listen(t, key, `{"toolsListChanged":true}`)}
@@ -472,7 +510,9 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 		}
 	}
 	status, header, got := w.exchange(t, raw{key: key, session: session, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
-	if want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL + `/.well-known/oauth-protected-resource/mcp"`; status != http.StatusUnauthorized || header.Get("WWW-Authenticate") != want {
+	want := `Bearer error="invalid_token", scope="agents manage offline_access", resource_metadata="` + w.server.URL +
+		`/.well-known/oauth-protected-resource/mcp"`
+	if status != http.StatusUnauthorized || header.Get("WWW-Authenticate") != want {
 		t.Errorf("revoked: %d %s %v", status, header.Get("WWW-Authenticate"), got.body)
 	}
 }

@@ -22,10 +22,10 @@ import (
 	"carrel/internal/testkit"
 )
 
-// clientsFolder holds the programs of others that are driven here, pinned by its lock file.
+// clientsFolder holds the third-party clients, pinned by a lock file.
 const clientsFolder = "clients"
 
-// nodeProgram returns the Node that the clients are run with, or skips the test.
+// nodeProgram returns the path of Node.js, or skips the test.
 func nodeProgram(t *testing.T) string {
 	t.Helper()
 	node, err := filepath.Abs(filepath.Join(clientsFolder, "node_modules", ".bin", "node"))
@@ -38,16 +38,17 @@ func nodeProgram(t *testing.T) string {
 	return node
 }
 
-// newOwner starts a server with an account and returns a browser in which its owner is not signed in yet.
+// newOwner starts a server with an account and returns a browser in which its owner is not signed in.
 func newOwner(t *testing.T, o testkit.ServerOptions) *flow {
 	t.Helper()
 	server := testkit.StartServer(t, o)
-	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+		"--password", "correct horse battery")
 	return newFlow(t, server)
 }
 
-// allow goes to where a client sends its user, signs in there where that is asked, allows it, and follows the answer to the
-// client. It returns the answer.
+// allow opens the authorization page of a client, signs in if needed, allows the request, and follows the redirect to
+// the client. It returns the client's response.
 func (f *flow) allow(address string) *url.URL {
 	f.Helper()
 	page := f.do(http.MethodGet, address, "")
@@ -70,8 +71,8 @@ func (f *flow) allow(address string) *url.URL {
 	return to
 }
 
-// run runs a client's program and plays its user. The program prints OPEN and an address for the user to go to, SECRET and
-// what no log may hold, and ends well if all went as it should.
+// run runs a client program and acts as its user. The program prints OPEN and a URL for the user, and SECRET and a
+// value that no log may contain. It must exit with 0.
 func (f *flow) run(node string, args ...string) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 2*time.Minute)
@@ -96,7 +97,7 @@ func (f *flow) run(node string, args ...string) {
 			f.visit(f.allow(rest))
 		case word == "SECRET":
 			f.secrets = append(f.secrets, rest)
-		case strings.HasPrefix(line, f.server.URL+"/api/auth/mcp/authorize?"): // how the conformance suite asks for it
+		case strings.HasPrefix(line, f.server.URL+"/api/auth/mcp/authorize?"): // printed by the conformance suite
 			f.visit(f.allow(line))
 		default:
 			said = append(said, line)
@@ -108,7 +109,7 @@ func (f *flow) run(node string, args ...string) {
 	f.Logf("%s", strings.Join(said, "\n"))
 }
 
-// visit brings an answer to the client that waits for it.
+// visit follows the redirect to a waiting client.
 func (f *flow) visit(answer *url.URL) {
 	f.Helper()
 	if r := f.do(http.MethodGet, answer.String(), ""); r.status != http.StatusOK {
@@ -116,8 +117,7 @@ func (f *flow) visit(answer *url.URL) {
 	}
 }
 
-// TestRealClientsConnect drives the OAuth clients that people use, each in the way that it was written, through the real
-// pages.
+// TestRealClientsConnect drives common OAuth clients through the real pages.
 func TestRealClientsConnect(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
@@ -139,14 +139,17 @@ func TestRealClientsConnect(t *testing.T) {
 	}
 }
 
-// TestAClientShowsItsDocument has a client that has an address instead of a registration.
-func TestAClientShowsItsDocument(t *testing.T) {
+// TestClientMetadataDocumentIsShownOnTheConsentPage uses a client with a metadata document instead of a registration.
+func TestClientMetadataDocumentIsShownOnTheConsentPage(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	var id string
 	documents := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none"}`, id)
+		_, _ = fmt.Fprintf(w,
+			`{"client_id": %q, "client_name": "Documented", "redirect_uris": ["http://127.0.0.1/callback"], `+
+				`"token_endpoint_auth_method": "none"}`,
+			id)
 	}))
 	t.Cleanup(documents.Close)
 	id = documents.URL + "/client.json"
@@ -159,19 +162,21 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	for _, sdk := range []string{"sdk", "client"} {
 		mine := newFlow(t, f.server)
 		mine.run(node, "mcp-oauth.mjs", f.server.URL, sdk, id)
-		if host := strings.TrimPrefix(documents.URL, "https://"); !strings.Contains(mine.asked, "Its metadata comes from <b class=\"host\">"+host) {
+		if host := strings.TrimPrefix(documents.URL,
+			"https://"); !strings.Contains(mine.asked, "Its metadata comes from <b class=\"host\">"+host) {
 			t.Errorf("%s: the page does not say where the client comes from: %s", sdk, mine.asked)
 		}
 	}
 	guarded := newOwner(t, testkit.ServerOptions{Env: []string{"SSL_CERT_FILE=" + roots}})
-	page := guarded.signIn(guarded.do(http.MethodGet, guarded.server.URL+"/api/auth/mcp/authorize?client_id="+url.QueryEscape(id), ""))
+	page := guarded.signIn(guarded.do(http.MethodGet,
+		guarded.server.URL+"/api/auth/mcp/authorize?client_id="+url.QueryEscape(id), ""))
 	if page.status != http.StatusBadRequest || !strings.Contains(page.body, "could not be fetched") {
 		t.Errorf("a document on our own machine: %d %s", page.status, page.body)
 	}
 }
 
-// TestTheGoSDKConnects is the client of Go programs.
-func TestTheGoSDKConnects(t *testing.T) {
+// TestGoSDKConnectsThroughOAuth uses the client of the Go SDK.
+func TestGoSDKConnectsThroughOAuth(t *testing.T) {
 	t.Parallel()
 	f := newOwner(t, testkit.ServerOptions{})
 	const redirect = "http://127.0.0.1:1/callback"
@@ -179,7 +184,8 @@ func TestTheGoSDKConnects(t *testing.T) {
 		RequestRefreshToken: true,
 		RedirectURL:         redirect,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "Go SDK", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none", GrantTypes: []string{"authorization_code", "refresh_token"},
+			ClientName: "Go SDK", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"},
 		}},
 		AuthorizationCodeFetcher: func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			answer := f.allow(args.URL).Query()
@@ -211,8 +217,9 @@ func TestTheGoSDKConnects(t *testing.T) {
 	f.wantNoSecretsIn(f.server.Log())
 }
 
-// TestTheConformanceSuiteAcceptsTheAuthorizationServer runs the protocol's own suite in its mode for authorization servers.
-func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
+// TestConformanceSuiteAcceptsTheAuthorizationServer runs the MCP conformance suite in its mode for authorization
+// servers.
+func TestConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	node := nodeProgram(t)
 	f := newOwner(t, testkit.ServerOptions{})
@@ -224,7 +231,7 @@ func TestTheConformanceSuiteAcceptsTheAuthorizationServer(t *testing.T) {
 	f.wantSuccess(results)
 }
 
-// wantSuccess reads what the suite has written down: each check must have passed, and none may be skipped or only warned of.
+// wantSuccess reads the results of the suite: every check must have passed, without warnings or skips.
 func (f *flow) wantSuccess(results string) {
 	f.Helper()
 	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
@@ -236,13 +243,14 @@ func (f *flow) wantSuccess(results string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if n := strings.Count(string(body), `"status": "SUCCESS"`); n == 0 || n != strings.Count(string(body), `"status": "`) {
+		if n := strings.Count(string(body), `"status": "SUCCESS"`); n == 0 ||
+			n != strings.Count(string(body), `"status": "`) {
 			f.Errorf("%s", body)
 		}
 	}
 }
 
-// freePort returns a port on which nobody listens.
+// freePort returns a free port.
 func freePort(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.NotFoundHandler())

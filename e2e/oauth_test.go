@@ -17,8 +17,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestOAuthFlow goes the way of a client that knows nothing but the API's address: it is turned away, discovers,
-// registers, sends its user through the real pages, and works until its grant is revoked.
+// TestOAuthFlow runs a client that starts with only the URL of the API: it is refused, discovers the authorization
+// server, registers, sends its user through the real pages, and works until its grant is revoked.
 func TestOAuthFlow(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -52,13 +52,15 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 	f.discover(turnedAway)
 	client := f.register()
 	first := f.tokens(url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {client}, "redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
+		"grant_type": {"authorization_code"}, "client_id": {client},
+		"redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
 		"code": {f.authorize(client, server.URL)},
 	})
 	if r := f.api(first.Access, "/api/agents"); r.status != http.StatusOK {
 		t.Fatalf("with the token: %d %s", r.status, r.body)
 	}
-	f.wantChallenge(f.api(first.Access, "/api/account/webhooks"), http.StatusForbidden, `error="insufficient_scope", scope="account"`)
+	f.wantChallenge(f.api(first.Access, "/api/account/webhooks"), http.StatusForbidden,
+		`error="insufficient_scope", scope="account"`)
 
 	next := f.tokens(url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {first.Refresh}})
 	if r := f.api(next.Access, "/api/agents"); r.status != http.StatusOK {
@@ -66,15 +68,17 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 	}
 	f.post("revocation_endpoint", url.Values{"client_id": {client}, "token": {next.Refresh}}, http.StatusOK)
 	for _, token := range []string{first.Access, next.Access} {
-		f.wantChallenge(f.api(token, "/api/agents"), http.StatusUnauthorized, `error="invalid_token", scope="agents manage offline_access"`)
+		f.wantChallenge(f.api(token, "/api/agents"), http.StatusUnauthorized,
+			`error="invalid_token", scope="agents manage offline_access"`)
 	}
 
-	// REST and MCP are one resource, and the operator can end a grant too.
+	// REST and MCP are one resource, and the operator can revoke a grant as well.
 	f.signedIn = true
 	var last flowTokens
 	for _, resource := range []string{server.URL, server.URL + "/", server.URL + "/mcp", ""} {
 		last = f.tokens(url.Values{
-			"grant_type": {"authorization_code"}, "client_id": {client}, "redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
+			"grant_type": {"authorization_code"}, "client_id": {client},
+			"redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
 			"code": {f.authorize(client, resource)},
 		})
 		if r := f.api(last.Access, "/api/agents"); r.status != http.StatusOK {
@@ -90,11 +94,13 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 			Revoked        bool
 		}
 	}
-	if err := json.Unmarshal([]byte(admin("connection", "list", "--user", "ada@example.org", "--json")), &listed); err != nil || len(listed.Connections) != 5 || listed.Connections[0].Name != "Flow" {
+	if err := json.Unmarshal([]byte(admin("connection", "list", "--user", "ada@example.org", "--json")),
+		&listed); err != nil || len(listed.Connections) != 5 || listed.Connections[0].Name != "Flow" {
 		t.Fatalf("connections: %+v %v", listed, err)
 	}
 	admin("connection", "revoke", "--user", "ada@example.org", "--id", listed.Connections[0].ID)
-	f.wantChallenge(f.api(last.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token", scope="agents manage offline_access"`)
+	f.wantChallenge(f.api(last.Access, "/api/agents"), http.StatusUnauthorized,
+		`error="invalid_token", scope="agents manage offline_access"`)
 	admin("keys", "rotate")
 	f.wantNoSecretsIn(server.Log())
 }
@@ -110,7 +116,7 @@ type flow struct {
 	metadata map[string]any
 	signedIn bool
 	secrets  []string
-	// asked is the last page that asked for consent.
+	// asked is the last consent page.
 	asked string
 }
 
@@ -159,18 +165,19 @@ func (f *flow) api(token, path string) flowReply {
 	return f.do(http.MethodGet, f.server.URL+path, "", "Authorization", "Bearer "+token)
 }
 
-// mcp begins a session of the Model Context Protocol.
+// mcp starts an MCP session.
 func (f *flow) mcp(token string) flowReply {
 	f.Helper()
 	headers := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 	if token != "" {
 		headers = append(headers, "Authorization", "Bearer "+token)
 	}
-	return f.do(http.MethodPost, f.server.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
-		`"capabilities":{},"clientInfo":{"name":"flow","version":"1"}}}`, headers...)
+	return f.do(http.MethodPost, f.server.URL+"/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+			`"capabilities":{},"clientInfo":{"name":"flow","version":"1"}}}`, headers...)
 }
 
-// wantChallenge holds a refusal to what clients need to go on.
+// wantChallenge checks the challenge of a refusal.
 func (f *flow) wantChallenge(r flowReply, status int, with string) {
 	f.Helper()
 	want := "Bearer " + with + `, resource_metadata="` + f.server.URL + `/.well-known/oauth-protected-resource"`
@@ -188,7 +195,7 @@ func (f *flow) json(r flowReply) map[string]any {
 	return v
 }
 
-// discover goes from the challenge to the authorization server's metadata.
+// discover follows the challenge to the metadata of the authorization server.
 func (f *flow) discover(turnedAway flowReply) {
 	f.Helper()
 	m := regexp.MustCompile(`resource_metadata="([^"]+)"`).FindStringSubmatch(turnedAway.header.Get("WWW-Authenticate"))
@@ -215,7 +222,8 @@ func (f *flow) at(endpoint string) string {
 func (f *flow) register() string {
 	f.Helper()
 	v := f.json(f.do(http.MethodPost, f.at("registration_endpoint"),
-		`{"client_name":"Flow","redirect_uris":["http://127.0.0.1/cb"],"token_endpoint_auth_method":"none"}`, "Content-Type", "application/json"))
+		`{"client_name":"Flow","redirect_uris":["http://127.0.0.1/cb"],"token_endpoint_auth_method":"none"}`,
+		"Content-Type", "application/json"))
 	return v["client_id"].(string)
 }
 
@@ -228,19 +236,22 @@ func (f *flow) post(endpoint string, form url.Values, status int) flowReply {
 	return r
 }
 
-// authorize sends the user through the pages and returns the code that comes back.
+// authorize sends the user through the pages and returns the code.
 func (f *flow) authorize(client, resource string) string {
 	f.Helper()
 	sum := sha256.Sum256([]byte(f.verifier))
 	q := url.Values{
-		"client_id": {client}, "redirect_uri": {flowRedirect}, "response_type": {"code"}, "state": {"xyz"}, "scope": {"openid profile email offline_access"},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "resource": {resource},
+		"client_id": {client}, "redirect_uri": {flowRedirect}, "response_type": {"code"}, "state": {"xyz"},
+		"scope":                 {"openid profile email offline_access"},
+		"code_challenge":        {base64.RawURLEncoding.EncodeToString(sum[:])},
+		"code_challenge_method": {"S256"}, "resource": {resource},
 	}
 	page := f.do(http.MethodGet, f.at("authorization_endpoint")+"?"+q.Encode(), "")
 	if !f.signedIn {
 		page = f.signIn(page)
 	}
-	if page.status != http.StatusOK || !strings.Contains(page.body, "ada@example.org") || !strings.Contains(page.body, "unverified") {
+	if page.status != http.StatusOK || !strings.Contains(page.body, "ada@example.org") ||
+		!strings.Contains(page.body, "unverified") {
 		f.Fatalf("the consent page: %d %s", page.status, page.body)
 	}
 	form := hiddenFields(page.body)
@@ -248,14 +259,15 @@ func (f *flow) authorize(client, resource string) string {
 	r := f.do(http.MethodPost, f.at("authorization_endpoint"), form.Encode(),
 		"Content-Type", "application/x-www-form-urlencoded", "Origin", f.server.URL, "Sec-Fetch-Site", "same-origin")
 	to, err := url.Parse(r.header.Get("Location"))
-	if err != nil || r.status != http.StatusSeeOther || !strings.HasPrefix(to.String(), flowRedirect+"?") || to.Query().Get("state") != "xyz" || to.Query().Get("iss") != f.server.URL {
+	if err != nil || r.status != http.StatusSeeOther || !strings.HasPrefix(to.String(), flowRedirect+"?") ||
+		to.Query().Get("state") != "xyz" || to.Query().Get("iss") != f.server.URL {
 		f.Fatalf("after consent: %d %s %s", r.status, to, r.body)
 	}
 	f.secrets = append(f.secrets, to.Query().Get("code"))
 	return to.Query().Get("code")
 }
 
-// signIn fills in the sign-in page and returns where that leads.
+// signIn submits the sign-in page and returns the response.
 func (f *flow) signIn(sent flowReply) flowReply {
 	f.Helper()
 	if sent.status != http.StatusSeeOther {
@@ -303,7 +315,7 @@ func (f *flow) tokens(form url.Values) flowTokens {
 	return got
 }
 
-// wantNoSecretsIn greps the server's log for everything secret that went over the wire.
+// wantNoSecretsIn searches the server's log for every secret of the flow.
 func (f *flow) wantNoSecretsIn(log string) {
 	f.Helper()
 	if !strings.Contains(log, "/api/auth/mcp/token") {

@@ -15,11 +15,12 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestRefusalsComeInOneOrder sends every operation of the contract requests that are wrong in several ways at once, and
-// wants the refusal that comes first: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap), 400.
-func TestRefusalsComeInOneOrder(t *testing.T) {
+// TestErrorsHaveAFixedPrecedence sends requests with several errors at once to every operation of the contract, and
+// expects the error that takes precedence: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap),
+// 400.
+func TestErrorsHaveAFixedPrecedence(t *testing.T) {
 	t.Parallel()
-	w := newOrderWorld(t)
+	w := newOrderInstallation(t)
 	for _, id := range slices.Sorted(maps.Keys(w.operations)) {
 		op := w.operations[id]
 		rule, known := core.Operation(id).Rule()
@@ -28,7 +29,7 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			continue
 		}
 		if rule.Access == core.AccessPublic || rule.Access == core.AccessUser {
-			continue // the protocols of these have errors of their own
+			continue // these protocols have their own errors
 		}
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -37,13 +38,13 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 	}
 }
 
-// orderWorld is a server with an agent, and credentials that may do too little.
-type orderWorld struct {
-	*world
+// orderInstallation is a server with an agent, and credentials with too little access.
+type orderInstallation struct {
+	*installation
 	operations map[string]wrongRequest
-	// reader, account and minted are keys for agents alone, for the account alone, and of a connected program.
+	// reader, account and minted are keys for agents only, for the account only, and of a connected program.
 	reader, account, minted string
-	// planless is a key of somebody who has an agent, and no subscription; member is one of somebody who runs nothing.
+	// planless is a key of a user with an agent and no subscription; member is a key of a user who is no administrator.
 	planless, planlessAgent, member string
 }
 
@@ -53,12 +54,15 @@ type wrongRequest struct {
 	body             bool
 }
 
-func newOrderWorld(t *testing.T) *orderWorld {
+func newOrderInstallation(t *testing.T) *orderInstallation {
 	t.Helper()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
-	w := &orderWorld{world: &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}}
+	w := &orderInstallation{
+		installation: &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}},
+	}
 	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {
-		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword, "--plan", plan)
+		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
+			"--password", matrixPassword, "--plan", plan)
 	}
 	w.admin(t, "user", "create", "--email", "mia@example.org", "--name", "mia", "--password", matrixPassword)
 	key := func(user, scopes string) string {
@@ -76,7 +80,7 @@ func newOrderWorld(t *testing.T) *orderWorld {
 	return w
 }
 
-// wrongRequests makes a request for every operation of the contract.
+// wrongRequests returns a request for every operation of the contract.
 func wrongRequests(t *testing.T) map[string]wrongRequest {
 	t.Helper()
 	var doc struct {
@@ -107,7 +111,7 @@ func wrongRequests(t *testing.T) map[string]wrongRequest {
 	return out
 }
 
-// at is the request for an agent, with ids of other things that exist nowhere.
+// at returns the request for an agent; the other ids do not exist.
 func (r wrongRequest) at(agentID, key string) call {
 	var parts []string
 	for _, part := range strings.Split(r.path, "/") {
@@ -126,8 +130,8 @@ func (r wrongRequest) at(agentID, key string) call {
 	return c
 }
 
-// refusals wants every refusal that an operation has, each with a body that is wrong as well.
-func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
+// refusals checks every error of an operation, each with a body that is invalid as well.
+func (w *orderInstallation) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	want := func(c call, status int, code string) {
 		t.Helper()
 		got, body, _, err := w.exchange(t.Context(), c)
@@ -142,7 +146,8 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	want(op.at(unknown, ""), 401, "missing_credential")
 	want(op.at(unknown, "no credential at all"), 401, "invalid_credential")
 	narrow := map[core.Access][]string{
-		core.AccessRead: {w.account}, core.AccessUse: {w.account}, core.AccessManage: {w.account, w.reader}, core.AccessOwn: {w.account, w.reader},
+		core.AccessRead: {w.account}, core.AccessUse: {w.account}, core.AccessManage: {w.account, w.reader},
+		core.AccessOwn:     {w.account, w.reader},
 		core.AccessAccount: {w.minted, w.reader}, core.AccessAdmin: {w.minted, w.reader, w.account, w.member},
 	}[rule.Access]
 	if len(narrow) == 0 {
@@ -156,7 +161,7 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 	}
 	if rule.OnAgent {
 		want(op.at(unknown, w.planless), 404, "not_found")
-		want(op.at(w.agent, w.planless), 404, "not_found") // somebody else's
+		want(op.at(w.agent, w.planless), 404, "not_found") // the agent of another account
 	}
 	if rule.Metered {
 		want(op.at(w.planlessAgent, w.planless), 402, "no_subscription")
@@ -169,11 +174,11 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 // notJSON are the operations whose bodies are not JSON.
 var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
 
-// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt sends requests again with their Idempotency-Key and a credential
-// of the same user that may do less: what the first one got must not be repeated to it.
-func TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt(t *testing.T) {
+// TestStoredReplyIsNotRepeatedToACredentialWithLessAccess repeats requests with their Idempotency-Key and a credential
+// of the same user with less access, which must not get the stored reply.
+func TestStoredReplyIsNotRepeatedToACredentialWithLessAccess(t *testing.T) {
 	t.Parallel()
-	w := newOrderWorld(t)
+	w := newOrderInstallation(t)
 	other := w.do(t, "POST", "/api/agents", `{"name": "Other"}`).text("agent", "id")
 	limited := w.admin(t, "key", "create", "--user", "olga@example.org", "--name", "limited", "--agent", other).text("key")
 	for _, c := range []struct {

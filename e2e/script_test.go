@@ -18,19 +18,19 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// TestScripts drives the built program as a person at a terminal would: testdata/script holds one story a file.
+// TestScripts runs the built program as in a terminal: testdata/script holds one script per subject.
 //
-// Beside testscript's own commands there are: "await" waits until $BASE serves; "api METHOD PATH [BODY]" sends a
-// request with the credential in $KEY and prints the status and the body; "capture NAME REGEXP" puts the first match
-// in what was printed last into a variable; "eventually REGEXP COMMAND …" repeats an api call or a program until what it
-// prints matches; "flip GLOB" damages the first file of that name; "notes FILE COUNT" writes so many small documents.
+// Commands in addition to those of testscript: "await" waits until $BASE serves; "api METHOD PATH [BODY]" sends a
+// request with the credential in $KEY and prints the status and the body; "capture NAME REGEXP" sets a variable to the
+// first match in the last output; "eventually REGEXP COMMAND …" repeats an api call or a program until its output
+// matches; "flip GLOB" damages the first file that matches; "notes FILE COUNT" writes small documents.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, "testdata/script", nil)
 }
 
-// TestScriptsOnBothDatabases drives the stories of testdata/both twice. A line for one database alone begins with
-// [sqlite] or [postgres].
+// TestScriptsOnBothDatabases runs the scripts of testdata/both on SQLite and on PostgreSQL. A line for one database
+// only begins with [sqlite] or [postgres].
 func TestScriptsOnBothDatabases(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestScriptsOnBothDatabases(t *testing.T) {
 	})
 }
 
-// runScripts drives the stories of a folder, each on one of the databases: SQLite if there are none.
+// runScripts runs the scripts of a folder, each on one of the databases, or on SQLite if there are none.
 func runScripts(t *testing.T, dir string, databases <-chan string) {
 	t.Helper()
 	binary := testkit.Binary(t)
@@ -106,7 +106,7 @@ func api(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// request sends what the arguments of api say, and returns the status and the body.
+// request sends the request of an api command and returns the status and the body.
 func request(ts *testscript.TestScript, args []string) string {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: api METHOD PATH [BODY]")
@@ -142,7 +142,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 		if args[1] == "api" {
 			printed = request(ts, args[2:])
 		} else {
-			_ = ts.Exec(args[1], args[2:]...) // what it prints decides
+			_ = ts.Exec(args[1], args[2:]...) // its output decides
 			printed = ts.ReadFile("stdout")
 		}
 		if wanted.MatchString(printed) {
@@ -152,7 +152,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%v does not print %s in 30 s, but\n%s", args[1:], args[0], printed)
 }
 
-// flip changes one byte in the middle of a file, as a disk that goes bad would: in place.
+// flip changes one byte in the middle of a file, in place, like a failing disk.
 func flip(ts *testscript.TestScript, _ bool, args []string) {
 	names, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -172,13 +172,14 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// notes writes small documents, which have a few words in common and one of their own each: "token17".
+// notes writes small documents with some common words and one unique word each: "token17".
 func notes(ts *testscript.TestScript, _ bool, args []string) {
 	count, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	var b strings.Builder
 	for i := range count {
-		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n", i, i, i, 1800+i%200)
+		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n",
+			i, i, i, 1800+i%200)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }

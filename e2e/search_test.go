@@ -16,25 +16,28 @@ import (
 	"carrel/internal/testkit/contract"
 )
 
-// newLibrary is a world with one reader and one agent, without documents. Every reply is held against the contract.
-func newLibrary(t *testing.T, opts testkit.ServerOptions) *world {
+// newLibrary returns a installation with one account and one agent without documents. Every reply is checked against
+// the contract.
+func newLibrary(t *testing.T, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
-	w := &world{
+	w := &installation{
 		server: testkit.StartServer(t, opts), checker: checker,
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
-	w.user = w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery").text("user", "id")
+	w.user = w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+		"--password", "correct horse battery").text("user", "id")
 	w.agent = w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Papers").text("agent", "id")
 	w.key = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "test").text("key")
 	return w
 }
 
-// add imports documents, one a line, and returns the id of their source. It must say that they can be found.
-func (w *world) add(t *testing.T, name, lines string, more ...string) string {
+// add imports documents, one per line, and returns the id of their source. The command must report that they are
+// indexed.
+func (w *installation) add(t *testing.T, name, lines string, more ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
@@ -48,13 +51,13 @@ func (w *world) add(t *testing.T, name, lines string, more ...string) string {
 	return r.text("source", "id")
 }
 
-// find searches with the fields of a request beside the query, such as `, "numResults": 1`.
-func (w *world) find(t *testing.T, query, fields string) reply {
+// find searches with additional members of the request, such as `, "numResults": 1`.
+func (w *installation) find(t *testing.T, query, fields string) reply {
 	t.Helper()
 	return w.do(t, "POST", w.below("/search"), fmt.Sprintf(`{"query": %q%s}`, query, fields))
 }
 
-// ids are those that the results came with, in order.
+// ids returns the external ids of the results, in order.
 func (r reply) ids() []string {
 	list, _ := r.at("results").([]any)
 	ids := make([]string, len(list))
@@ -64,7 +67,7 @@ func (r reply) ids() []string {
 	return ids
 }
 
-// lit are the words that a result's highlights show.
+// lit returns the highlighted words of a result.
 func (r reply) lit(result int) []string {
 	snippet := []rune(r.text("results", result, "snippet"))
 	spans, _ := r.at("results", result, "highlights").([]any)
@@ -93,7 +96,7 @@ const germanWorks = `{"id": "gutenberg", "title": "Die Geschichte der Büchereie
 {"id": "zuse", "title": "Rechnender Raum", "text": "Der Rechner steht in einem Haus an der Strasse.", "year": 1969}
 `
 
-func TestTheQueryLanguageIsServed(t *testing.T) {
+func TestSearchSupportsTheQueryLanguage(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Works", englishWorks, "--default", "--language", "en")
@@ -154,21 +157,24 @@ func TestTheQueryLanguageIsServed(t *testing.T) {
 	}
 }
 
-func TestCountsAndYearsAreServed(t *testing.T) {
+func TestSearchReturnsCountsAndYears(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	source := w.add(t, "Works", englishWorks, "--default", "--language", "en")
 
 	all := w.find(t, "flowers", "") // one of the two has no year
-	if fmt.Sprint(all.at("years")) != "[map[count:1 year:1843]]" || all.at("total") != 2.0 || all.at("undatedExcluded") != 0.0 || all.text("sourceId") != source {
+	if fmt.Sprint(all.at("years")) != "[map[count:1 year:1843]]" || all.at("total") != 2.0 ||
+		all.at("undatedExcluded") != 0.0 || all.text("sourceId") != source {
 		t.Errorf("all: %v", all.body)
 	}
 	one := w.find(t, "loud", `, "numResults": 1`)
-	if len(one.ids()) != 1 || one.at("total") != 2.0 || fmt.Sprint(one.at("years")) != "[map[count:1 year:1964] map[count:1 year:1970]]" {
+	if len(one.ids()) != 1 || one.at("total") != 2.0 ||
+		fmt.Sprint(one.at("years")) != "[map[count:1 year:1964] map[count:1 year:1970]]" {
 		t.Errorf("counts are those of the page: %v", one.body)
 	}
 	old := w.find(t, "flowers", `, "toYear": 1900`)
-	if old.at("total") != 1.0 || old.at("undatedExcluded") != 1.0 || fmt.Sprint(old.at("years")) != "[map[count:1 year:1843]]" {
+	if old.at("total") != 1.0 || old.at("undatedExcluded") != 1.0 ||
+		fmt.Sprint(old.at("years")) != "[map[count:1 year:1843]]" {
 		t.Errorf("with a bound: %v", old.body)
 	}
 	plain := w.find(t, "flowers", `, "facets": false`)
@@ -187,13 +193,14 @@ func TestCountsAndYearsAreServed(t *testing.T) {
 		"with a field":    {"author:lovelase", "author:lovelace"},
 	} {
 		got := w.find(t, c.query, "")
-		if got.text("query", "corrected") != c.corrected || !slices.Equal(got.ids()[:min(1, len(got.ids()))], []string{"lovelace"}) {
+		if got.text("query", "corrected") != c.corrected ||
+			!slices.Equal(got.ids()[:min(1, len(got.ids()))], []string{"lovelace"}) {
 			t.Errorf("%s: %q was taken for %q and finds %v", name, c.query, got.text("query", "corrected"), got.ids())
 		}
 	}
 }
 
-func TestSearchesAreCountedAndPaidFor(t *testing.T) {
+func TestSearchesAreCountedAndCharged(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Works", englishWorks, "--default")
@@ -202,12 +209,13 @@ func TestSearchesAreCountedAndPaidFor(t *testing.T) {
 		w.find(t, "engine", "")
 	}
 	search := call{method: "POST", path: w.below("/search"), body: `{"query": "engine"}`, key: w.key}
-	w.problem(t, call{method: "POST", path: w.below("/search"), body: `{"query": " "}`, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: w.below("/search"), body: `{"query": " "}`, key: w.key}, 400,
+		"invalid_request")
 	w.admin(t, "plan", "set", "--user", "ada@example.org", "--plan", "none")
 	w.problem(t, search, 402, "no_subscription")
 	w.admin(t, "plan", "set", "--user", "ada@example.org", "--plan", "open")
 	w.send(t, search, 200)
-	w.server.Stop() // what is counted in memory is written down now at the latest
+	w.server.Stop() // writes the counters that are kept in memory
 
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(w.server.Data, "carrel.db")})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// person is somebody at a browser.
+// person is a user with a browser.
 type person struct {
 	t      *testing.T
 	base   string
@@ -31,14 +31,14 @@ func newPerson(t *testing.T, base string) person {
 	return p
 }
 
-// see opens a page and returns what is on it and where it is, after redirects.
+// see opens a page and returns its content and its path after redirects.
 func (p person) see(path string) (body, at string) {
 	p.t.Helper()
 	resp, err := p.client.Get(p.base + path)
 	return p.read(resp, err)
 }
 
-// send posts a form as a browser does.
+// send submits a form like a browser.
 func (p person) send(path string, pairs ...string) (body, at string) {
 	p.t.Helper()
 	fields := url.Values{}
@@ -68,9 +68,9 @@ func (p person) read(resp *http.Response, err error) (body, at string) {
 	return string(b), resp.Request.URL.Path
 }
 
-// TestPeopleSignIn goes from the first start to a disabled account, on both databases, with the program's own commands,
-// and then looks for secrets in all that the server wrote.
-func TestPeopleSignIn(t *testing.T) {
+// TestSignInFromFirstStartToDisabledAccount covers accounts from the first start to a disabled account, on both
+// databases, with the admin commands, and then searches the server's output for secrets.
+func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func() string{
 		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },
@@ -82,7 +82,7 @@ func TestPeopleSignIn(t *testing.T) {
 			if code == nil {
 				t.Fatalf("no code is printed: %s", s.Log())
 			}
-			const home = "/chat" // where the app is, for those who are signed in
+			const home = "/chat" // the page of the app after sign-in
 			const email, password = "ada@example.org", "correct horse battery"
 			ada := newPerson(t, s.URL)
 			if _, at := ada.see("/sign-in"); at != "/setup" {
@@ -92,7 +92,8 @@ func TestPeopleSignIn(t *testing.T) {
 				t.Fatalf("after the set-up, at %s: %s", at, body)
 			}
 			elsewhere := newPerson(t, s.URL)
-			if body, _ := elsewhere.send("/sign-in", "email", email, "password", "a wrong password"); !strings.Contains(body, "Wrong e-mail address or password") {
+			if body, _ := elsewhere.send("/sign-in", "email", email, "password",
+				"a wrong password"); !strings.Contains(body, "Wrong e-mail address or password") {
 				t.Errorf("with a wrong password: %s", body)
 			}
 			if body, at := elsewhere.send("/sign-in", "email", email, "password", password, "return", "/docs"); at != "/docs" {
@@ -128,7 +129,7 @@ func TestPeopleSignIn(t *testing.T) {
 	}
 }
 
-// admin runs an admin command that must work, and returns what it prints.
+// admin runs an admin command that must succeed and returns its output.
 func admin(t *testing.T, s *testkit.Server, args ...string) string {
 	t.Helper()
 	r := s.Admin(args...)
@@ -138,7 +139,7 @@ func admin(t *testing.T, s *testkit.Server, args ...string) string {
 	return r.Stdout
 }
 
-// checkAudit reads the log of what happened, and checks it against an end that was noted before.
+// checkAudit reads the audit log and verifies it against an earlier head.
 func checkAudit(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	var log struct {
@@ -160,7 +161,8 @@ func checkAudit(t *testing.T, s *testkit.Server) {
 	}
 	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(admin(t, s, "audit", "verify"))
 	admin(t, s, "audit", "verify", "--noted", noted)
-	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 || !strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
+	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 ||
+		!strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
 		t.Errorf("another end: %d %s", r.Code, r.Stderr)
 	}
 }

@@ -17,7 +17,7 @@ type streamKind struct {
 }
 
 // streamKinds are all kinds of event streams that a server has.
-func (w *mcpWorld) streamKinds(t *testing.T) []streamKind {
+func (w *mcpInstallation) streamKinds(t *testing.T) []streamKind {
 	t.Helper()
 	thread := w.do(t, "POST", w.below("/threads"), `{}`).text("thread", "id")
 	source := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
@@ -55,7 +55,7 @@ func (w *mcpWorld) streamKinds(t *testing.T) []streamKind {
 
 func TestACredentialHoldsAHundredEventStreamsOpen(t *testing.T) {
 	t.Parallel()
-	w := newMCPWorld(t, testkit.ServerOptions{})
+	w := newMCPInstallation(t, testkit.ServerOptions{})
 	kinds := w.streamKinds(t)
 	var open []*http.Response
 	for i := range 100 {
@@ -77,7 +77,7 @@ func TestACredentialHoldsAHundredEventStreamsOpen(t *testing.T) {
 		if err != nil || res.Header.Get("Retry-After") == "" || !strings.Contains(string(body), `"code":"rate_limited"`) {
 			t.Errorf("one more, %s: %v %s %v", kind.name, res.Header, body, err)
 		}
-		// The limit is of a credential: another key of the same user still opens streams.
+		// The limit applies to a credential: another key of the same user can still open streams.
 		other := kind.open(t, w.limited)
 		_ = other.Body.Close()
 		if other.StatusCode != http.StatusOK {
@@ -89,8 +89,8 @@ func TestACredentialHoldsAHundredEventStreamsOpen(t *testing.T) {
 	for _, res := range open {
 		_ = res.Body.Close()
 	}
-	// Slots are released on close. The server notices a closed connection in its own time, so a refusal is tried again; a
-	// leak would refuse for ever.
+	// Slots are released on close. The server notices a closed connection with a delay, so a refusal is retried; a leak
+	// would refuse for ever.
 	deadline := time.Now().Add(2 * time.Minute)
 	for i := range 300 {
 		kind := kinds[i%len(kinds)]

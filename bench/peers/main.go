@@ -1,4 +1,4 @@
-// Command peers is a server that does with another engine what Carrel does with a message: it stores the message as
+// Command peers serves messages with another durable engine, for the comparison with Carrel: it stores the message as
 // durable work of one step, waits for its end, and replies with the result. bench starts it. It is a separate module,
 // because the engines need a newer SQLite driver than PocketBase.
 package main
@@ -114,7 +114,8 @@ func isPostgres(database string) bool { return strings.HasPrefix(database, "post
 
 // sqliteDSN has the settings of Carrel: a commit is on disk.
 func sqliteDSN(path string) string {
-	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)" +
+		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
 }
 
 // printVersions prints the versions of the linked engines.

@@ -19,7 +19,7 @@ var ended = map[string]string{
 	"dbos":     "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'",
 }
 
-func TestAReplyComesWhenTheEndOfItsTurnIsStored(t *testing.T) {
+func TestReplyIsSentWhenTheEndOfItsTurnIsStored(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestAReplyComesWhenTheEndOfItsTurnIsStored(t *testing.T) {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/turns", strings.NewReader(`{"text":"note 1"}`)))
 					var reply map[string]string
-					if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || reply["status"] != "complete" || reply["text"] != "You wrote: note 1" {
+					if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || reply["status"] != "complete" ||
+						reply["text"] != "You wrote: note 1" {
 						t.Errorf("%d %s", w.Code, w.Body)
 					}
 				})

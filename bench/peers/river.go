@@ -70,7 +70,7 @@ func (w *waiters) add() (string, chan string) {
 	return id, told
 }
 
-// tell passes a reply to its waiter, if it still waits.
+// tell passes a reply to its waiter, unless the waiter has given up.
 func (w *waiters) tell(id, reply string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,7 +173,9 @@ func openRiverSQLite(ctx context.Context, path string, how ending) (engine, erro
 }
 
 // startRiver creates the tables, starts a client and passes the ends of jobs to their waiters.
-func startRiver[T any](ctx context.Context, driver riverdriver.Driver[T], poll time.Duration, worker *turnWorker, pool func()) (engine, error) {
+func startRiver[T any](
+	ctx context.Context, driver riverdriver.Driver[T], poll time.Duration, worker *turnWorker, pool func(),
+) (engine, error) {
 	e := &riverEngine[T]{waiters: &waiters{by: map[string]chan string{}}, done: make(chan struct{}), pool: pool}
 	worker.waiters = e.waiters
 	quiet := slog.New(slog.DiscardHandler)

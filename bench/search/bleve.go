@@ -49,7 +49,8 @@ var severalFields = bleveFields{
 		return map[string]any{"title": p.Title, "text": p.Text, "authors": strings.Join(p.Authors, "; ")}
 	},
 	match: func(text string) query.Query {
-		return bleve.NewDisjunctionQuery(bleveMatch("title", text, bleveTitleBoost), bleveMatch("text", text, 1), bleveMatch("authors", text, 1))
+		return bleve.NewDisjunctionQuery(bleveMatch("title", text, bleveTitleBoost),
+			bleveMatch("text", text, 1), bleveMatch("authors", text, 1))
 	},
 }
 
@@ -97,7 +98,8 @@ func (f bleveFields) mapping() mapping.IndexMapping {
 	document := bleve.NewDocumentStaticMapping()
 	for _, name := range f.texts {
 		text := bleve.NewTextFieldMapping()
-		text.Analyzer, text.Store, text.IncludeInAll, text.IncludeTermVectors, text.DocValues = "en", false, false, false, false
+		text.Analyzer = "en"
+		text.Store, text.IncludeInAll, text.IncludeTermVectors, text.DocValues = false, false, false, false
 		document.AddFieldMappingsAt(name, text)
 	}
 	year := bleve.NewNumericFieldMapping()

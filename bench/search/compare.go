@@ -102,7 +102,8 @@ func parseCompare(args []string, stderr io.Writer) (s settings, err error) {
 	}
 	var ok bool
 	if s.documents, ok = documentsFile(filepath.Join(s.data, s.corpus)); !ok {
-		return s, missingDataError{fmt.Sprintf("no documents to measure with: %s holds neither docs.jsonl nor docs.jsonl.gz", filepath.Join(s.data, s.corpus))}
+		return s, missingDataError{fmt.Sprintf(
+			"no documents to measure with: %s holds neither docs.jsonl nor docs.jsonl.gz", filepath.Join(s.data, s.corpus))}
 	}
 	s.documents, err = filepath.Abs(s.documents)
 	return s, err
@@ -205,7 +206,9 @@ func (c *comparison) measure(ctx context.Context, dir string, stderr io.Writer) 
 
 // measureOne builds an index in one process, serves it from another, and removes it, because the disk may not have
 // space for all.
-func (c *comparison) measureOne(ctx context.Context, k kind, size int, parent string, stderr io.Writer) (r result, err error) {
+func (c *comparison) measureOne(
+	ctx context.Context, k kind, size int, parent string, stderr io.Writer,
+) (r result, err error) {
 	dir, err := os.MkdirTemp(parent, k.key+"-")
 	if err != nil {
 		return r, err

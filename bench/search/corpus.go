@@ -71,7 +71,7 @@ func papers(path string) iter.Seq2[paper, error] {
 	}
 }
 
-// grown streams exactly size documents: those of the file, then modified copies. Each copy has its own seed, so every
+// grown streams exactly size documents: the documents of the file, then modified copies. Each copy has its own seed, so every
 // engine and every run gets the same documents.
 func grown(path string, size int) iter.Seq2[paper, error] {
 	return func(yield func(paper, error) bool) {

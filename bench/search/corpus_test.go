@@ -81,7 +81,7 @@ func collect(t *testing.T, documents iter.Seq2[paper, error]) []paper {
 	return out
 }
 
-func TestPapersAreReadPlainAndPacked(t *testing.T) {
+func TestPapersAreReadPlainAndCompressed(t *testing.T) {
 	t.Parallel()
 	want := tinyPapers(5)
 	for _, name := range []string{"docs.jsonl", "docs.jsonl.gz"} {
@@ -256,7 +256,8 @@ func TestQuestionsNeedTexts(t *testing.T) {
 
 func TestContentWords(t *testing.T) {
 	t.Parallel()
-	if got, want := contentWords("What is the Parsing of parsing, e.g. by GPT-4?", true), []string{"parsing", "e", "g", "gpt", "4"}; !reflect.DeepEqual(got, want) {
+	if got, want := contentWords("What is the Parsing of parsing, e.g. by GPT-4?",
+		true), []string{"parsing", "e", "g", "gpt", "4"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := contentWords("parsing Parsing", false); len(got) != 2 {

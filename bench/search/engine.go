@@ -43,7 +43,14 @@ const ours = "carrel"
 var kinds = []kind{
 	{key: ours, title: "Carrel", make: makeCarrel, open: openCarrel, counts: "total, years and sources"},
 	{key: "bleve", title: "Bleve", make: makeBleve(oneField), open: openBleve(oneField), counts: "total, facet of years"},
-	{key: "bleve-fields", title: "Bleve, several fields", make: makeBleve(severalFields), open: openBleve(severalFields), counts: "total, facet of years", ranksOnly: true},
+	{
+		key:       "bleve-fields",
+		title:     "Bleve, several fields",
+		make:      makeBleve(severalFields),
+		open:      openBleve(severalFields),
+		counts:    "total, facet of years",
+		ranksOnly: true,
+	},
 	{key: "fts5", title: "SQLite FTS5", make: makeFTS5, open: openFTS5, counts: "a second statement: count by year"},
 }
 

@@ -34,7 +34,8 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
 			t.Parallel()
 			path := writePapers(t, t.TempDir(), "docs.jsonl", tinyPapers(50))
 			dir := t.TempDir()
-			if _, err := build(t.Context(), k, task{Dir: dir, Documents: path, Size: batchSize + 100}, &progress{w: t.Output()}); err != nil {
+			if _, err := build(t.Context(), k, task{Dir: dir, Documents: path, Size: batchSize + 100},
+				&progress{w: t.Output()}); err != nil {
 				t.Fatal(err)
 			}
 			e, err := k.open(dir)
@@ -51,7 +52,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
 	}
 }
 
-func TestEveryEngineFindsAgainWhatItIndexed(t *testing.T) {
+func TestEveryEngineFindsIndexedDocuments(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engine) {
 		search := func(r request) []string {
@@ -91,10 +92,14 @@ func TestEveryEngineFindsAgainWhatItIndexed(t *testing.T) {
 func TestEvalPrintsEveryCollectionAndTheMean(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if err := run(t.Context(), []string{"eval", "-data", tinyData(t), "-peers", "-per-query", "-k", "5"}, nil, &out, t.Output()); err != nil {
+	if err := run(t.Context(), []string{"eval", "-data", tinyData(t), "-peers", "-per-query", "-k", "5"},
+		nil, &out, t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"nDCG@5", "recall@100", "Carrel", "Bleve, several fields", "SQLite FTS5", "judged, by question", "what does method m3 cost", "mean", "Passed over: acl,", "Passed over: notes,"} {
+	for _, want := range []string{
+		"nDCG@5", "recall@100", "Carrel", "Bleve, several fields", "SQLite FTS5", "judged, by question",
+		"what does method m3 cost", "mean", "Passed over: acl,", "Passed over: notes,",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, out.String())
 		}
@@ -125,11 +130,15 @@ func TestAQuickRunPrintsEverything(t *testing.T) {
 	dir := t.TempDir()
 	markdown, svg := filepath.Join(dir, "report.md"), filepath.Join(dir, "report.svg")
 	var out strings.Builder
-	args := []string{"-data", tinyData(t), "-quick", "-sizes", "60,200", "-queries", "6", "-dir", dir, "-markdown", markdown, "-svg", svg}
+	args := []string{
+		"-data", tinyData(t), "-quick", "-sizes", "60,200", "-queries", "6", "-dir", dir, "-markdown", markdown, "-svg", svg,
+	}
 	if err := run(t.Context(), args, nil, &out, t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"of 2015–2020", "with counts", "documents/s", "resident memory", "nDCG@10", "v2.6.1", "200 ", "has 2s for a workload"} {
+	for _, want := range []string{
+		"of 2015–2020", "with counts", "documents/s", "resident memory", "nDCG@10", "v2.6.1", "200 ", "has 2s for a workload",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, out.String())
 		}
@@ -174,11 +183,12 @@ func (*slowEngine) add(context.Context, []paper) error { return nil }
 func (*slowEngine) finish(context.Context) error       { return nil }
 func (*slowEngine) close() error                       { return nil }
 
-func TestASlowEngineIsAskedFewerQuestions(t *testing.T) {
+func TestSlowEngineGetsFewerQueries(t *testing.T) {
 	t.Parallel()
 	e := &slowEngine{}
 	questions := make([]string, maxQuestions)
-	times, err := askAll(t.Context(), e, workloads[0], task{Questions: questions, Budget: 4 * time.Millisecond}, &progress{w: t.Output()})
+	times, err := askAll(t.Context(), e, workloads[0],
+		task{Questions: questions, Budget: 4 * time.Millisecond}, &progress{w: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,18 +213,24 @@ func TestSizesAreReadWithTheirUnits(t *testing.T) {
 	}
 }
 
-func TestTargetsAreJudgedAtTheirSizeAlone(t *testing.T) {
+func TestTargetsApplyAtTheirSizeOnly(t *testing.T) {
 	t.Parallel()
 	carrel, _ := kindOf(ours)
 	bleve, _ := kindOf("bleve")
 	at := func(k kind, size int, p50 time.Duration) result {
 		return result{
 			kind: k, size: size,
-			built:  built{Took: time.Duration(size) * 50 * time.Microsecond, Bytes: 1 << 30},
-			served: served{Runs: []asked{{"plain", []time.Duration{p50}}, {"years", []time.Duration{2 * p50}}}, Memory: memory{Resident: 1 << 29}},
+			built: built{Took: time.Duration(size) * 50 * time.Microsecond, Bytes: 1 << 30},
+			served: served{
+				Runs:   []asked{{"plain", []time.Duration{p50}}, {"years", []time.Duration{2 * p50}}},
+				Memory: memory{Resident: 1 << 29},
+			},
 		}
 	}
-	c := comparison{settings: settings{sizes: []int{1000, targetSize}}, results: []result{at(carrel, 1000, time.Second), at(bleve, 1000, 12*time.Second)}}
+	c := comparison{
+		settings: settings{sizes: []int{1000, targetSize}},
+		results:  []result{at(carrel, 1000, time.Second), at(bleve, 1000, 12*time.Second)},
+	}
 	if rows := c.targetTable().rows; len(rows) > 0 {
 		t.Errorf("judged with 1,000 documents: %q", rows)
 	}
@@ -226,7 +242,9 @@ func TestTargetsAreJudgedAtTheirSizeAlone(t *testing.T) {
 	if want := []string{"met", "met", "NOT met", "met", "met"}; !slices.Equal(verdicts, want) {
 		t.Errorf("%q, want %q", verdicts, want)
 	}
-	if got, want := c.latencyTable().rows[1], []string{"1,000", "plain", "Bleve", "1", "12000 ms", "12000 ms", "12000 ms", "12×"}; !slices.Equal(got, want) {
+	if got, want := c.latencyTable().rows[1], []string{
+		"1,000", "plain", "Bleve", "1", "12000 ms", "12000 ms", "12000 ms", "12×",
+	}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -15,15 +15,19 @@ import (
 const (
 	ftsSchema = `
 		CREATE TABLE document (number INTEGER PRIMARY KEY, id TEXT NOT NULL, year INTEGER NOT NULL);
-		CREATE VIRTUAL TABLE word USING fts5(title, authors, text, content='', tokenize='porter unicode61 remove_diacritics 2');`
+		CREATE VIRTUAL TABLE word USING fts5(title, authors, text, content='',
+			tokenize='porter unicode61 remove_diacritics 2');`
 	ftsBest = `SELECT d.id FROM (
-			SELECT rowid AS number, rank AS score FROM word WHERE word MATCH ? AND rank MATCH 'bm25(2.0, 1.0, 1.0)' ORDER BY rank LIMIT ?
+			SELECT rowid AS number, rank AS score FROM word
+			WHERE word MATCH ? AND rank MATCH 'bm25(2.0, 1.0, 1.0)' ORDER BY rank LIMIT ?
 		) best JOIN document d ON d.number = best.number ORDER BY best.score`
 	ftsBestOfYears = `SELECT d.id FROM word JOIN document d ON d.number = word.rowid
 		WHERE word MATCH ? AND rank MATCH 'bm25(2.0, 1.0, 1.0)' AND d.year BETWEEN ? AND ? ORDER BY rank LIMIT ?`
-	ftsCounts = `SELECT d.year, count(*) FROM word JOIN document d ON d.number = word.rowid WHERE word MATCH ? GROUP BY d.year`
+	ftsCounts = `SELECT d.year, count(*) FROM word JOIN document d ON d.number = word.rowid
+		WHERE word MATCH ? GROUP BY d.year`
 	// Writes do not wait for the disk, and the cache has half a gigabyte; both are in its favour.
-	ftsSettings = "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-512000)&_pragma=mmap_size(8000000000)"
+	ftsSettings = "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-512000)" +
+		"&_pragma=mmap_size(8000000000)"
 )
 
 // ftsEngine is SQLite's FTS5 in one file, with one connection.

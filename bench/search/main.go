@@ -75,7 +75,8 @@ func inFolder(parent string, f func(dir string) error) (err error) {
 func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("eval", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	data := f.String("data", "", "`folder` of collections, each a folder with docs.jsonl (or .gz), queries.jsonl and qrels.tsv")
+	data := f.String("data", "",
+		"`folder` of collections, each a folder with docs.jsonl (or .gz), queries.jsonl and qrels.tsv")
 	depth := f.Int("k", 10, "how many results nDCG looks at")
 	perQuery := f.Bool("per-query", false, "print every question, too")
 	peers := f.Bool("peers", false, "judge Bleve and SQLite FTS5, too")

@@ -39,8 +39,8 @@ var workloads = []workload{
 	{key: "counts", title: "with counts", request: request{limit: pageOfHits, counts: true}},
 }
 
-// task is the work of a child process. Building and serving are separate tasks, because the memory after building
-// does not show that of a server that only opens the index.
+// task is the work of a child process. Building and serving are separate tasks, because a process
+// that built the index uses more memory than a server that only opens it.
 type task struct {
 	Build     bool // build, or serve an existing index
 	Engine    string
@@ -66,7 +66,7 @@ type served struct {
 	Memory memory
 }
 
-// asked has the sorted latencies of one workload.
+// asked holds the sorted latencies of one workload.
 type asked struct {
 	Workload string
 	Times    []time.Duration
@@ -87,7 +87,7 @@ func inChild(ctx context.Context, t task, stderr io.Writer, result any) error {
 	cmd := exec.CommandContext(ctx, self, childCommand, string(raw))
 	cmd.Env = cleanEnv(os.Environ())
 	cmd.Stderr = stderr
-	// Closing the pipe tells the child that this process is gone.
+	// Closing the pipe signals the child that this process is gone.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -151,7 +151,9 @@ func build(ctx context.Context, k kind, t task, p *progress) (b built, err error
 
 // index adds all documents and returns their number and the time of the engine. Generating documents is not included:
 // it is the same for every engine and would affect the fastest most.
-func index(ctx context.Context, e engine, documents iter.Seq2[paper, error], p *progress) (added int, took time.Duration, err error) {
+func index(
+	ctx context.Context, e engine, documents iter.Seq2[paper, error], p *progress,
+) (added int, took time.Duration, err error) {
 	timed := func(f func() error) error {
 		began := time.Now()
 		err := f()
@@ -245,7 +247,9 @@ func askAll(ctx context.Context, e engine, w workload, t task, p *progress) ([]t
 }
 
 // askFor runs queries until the time is over, but at least some.
-func askFor(ctx context.Context, e engine, w workload, questions []string, limit time.Duration, atLeast int, p *progress) ([]time.Duration, error) {
+func askFor(
+	ctx context.Context, e engine, w workload, questions []string, limit time.Duration, atLeast int, p *progress,
+) ([]time.Duration, error) {
 	start := time.Now()
 	var times []time.Duration
 	for i, text := range questions {

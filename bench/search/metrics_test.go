@@ -15,9 +15,11 @@ func TestNDCG(t *testing.T) {
 		k       int
 		want    float64
 	}{
-		"the best order":                {[]string{"a", "b"}, map[string]int{"a": 2, "b": 1}, 10, 1},
-		"a good one in second place":    {[]string{"x", "a"}, map[string]int{"a": 1}, 10, second},
-		"grades count exponentially":    {[]string{"b", "a"}, map[string]int{"a": 2, "b": 1}, 10, (1 + 3*second) / (3 + second)},
+		"the best order":             {[]string{"a", "b"}, map[string]int{"a": 2, "b": 1}, 10, 1},
+		"a good one in second place": {[]string{"x", "a"}, map[string]int{"a": 1}, 10, second},
+		"grades count exponentially": {
+			[]string{"b", "a"}, map[string]int{"a": 2, "b": 1}, 10, (1 + 3*second) / (3 + second),
+		},
 		"one that is missing":           {[]string{"a"}, map[string]int{"a": 1, "b": 1}, 10, 1 / (1 + second)},
 		"nothing behind k counts":       {[]string{"x", "a"}, map[string]int{"a": 1}, 1, 0},
 		"the ideal is cut at k as well": {[]string{"a"}, map[string]int{"a": 1, "b": 1, "c": 1}, 1, 1},
@@ -95,7 +97,8 @@ func TestMeanOfNothingIsNothing(t *testing.T) {
 
 func TestMemoryIsReadFromTheProcessStatus(t *testing.T) {
 	t.Parallel()
-	status := "Name:\tsearch\nVmPeak:\t 9000 kB\nVmHWM:\t    3072 kB\nVmRSS:\t    2048 kB\nRssAnon:\t 1024 kB\nRssFile:\t 1024 kB\nThreads:\t7\n"
+	status := "Name:\tsearch\nVmPeak:\t 9000 kB\nVmHWM:\t    3072 kB\nVmRSS:\t    2048 kB\nRssAnon:\t 1024 " +
+		"kB\nRssFile:\t 1024 kB\nThreads:\t7\n"
 	if got, want := parseMemory([]byte(status)), (memory{Resident: 2 << 20, Mapped: 1 << 20, Peak: 3 << 20}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

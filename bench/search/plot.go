@@ -44,7 +44,8 @@ func (c *comparison) plot() plot {
 				continue
 			}
 			all := r.times("plain")
-			g.lines = append(g.lines, plotLine{r.kind.title, r.kind.key == ours, percentile(all, 50), percentile(all, 90), percentile(all, 99)})
+			g.lines = append(g.lines,
+				plotLine{r.kind.title, r.kind.key == ours, percentile(all, 50), percentile(all, 90), percentile(all, 99)})
 		}
 		p.latencies = append(p.latencies, g)
 	}
@@ -63,8 +64,8 @@ const (
 	barHeight = 14
 )
 
-// plotStyle has colours for light and dark pages. The chart has its own background, because an embedded image does
-// not know the colours of its page.
+// plotStyle has colours for light and dark pages. The chart has its own background, because an embedded image
+// cannot use the colours of its page.
 const plotStyle = `<style>
   svg { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --grid: #d8dee4; --own: #0a6ebd; --peer: #8c959f; }
   @media (prefers-color-scheme: dark) {
@@ -97,7 +98,8 @@ func (p plot) write(w io.Writer) error {
 	d.bars(p.bars)
 	height := d.y + 24
 
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" width="%d" height="%.0f" role="img">
+	_, err := fmt.Fprintf(w,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" width="%d" height="%.0f" role="img">
 <title>Carrel's search beside its peers: latency and quality</title>
 %s<rect class="paper" width="100%%" height="100%%"/>
 %s</svg>
@@ -139,10 +141,14 @@ func (d *drawing) latency(l plotLine, axis logAxis) {
 	mark, line, name := classes(l.own)
 	d.text(name, plotLeft-14, d.y+4, "end", l.engine)
 	from, to := axis.x(l.p50), axis.x(l.p99)
-	fmt.Fprintf(&d.body, `<line class="%s" stroke-width="3" stroke-linecap="round" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line, from, d.y, to, d.y)
+	fmt.Fprintf(&d.body,
+		`<line class="%s" stroke-width="3" stroke-linecap="round" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line, from,
+		d.y, to, d.y)
 	fmt.Fprintf(&d.body, `<circle class="%s" cx="%.1f" cy="%.1f" r="6"/>`+"\n", mark, from, d.y)
-	fmt.Fprintf(&d.body, `<line class="%s" stroke-width="3" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line, axis.x(l.p90), d.y-5, axis.x(l.p90), d.y+5)
-	fmt.Fprintf(&d.body, `<line class="%s" stroke-width="3" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line, to, d.y-7, to, d.y+7)
+	fmt.Fprintf(&d.body, `<line class="%s" stroke-width="3" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line,
+		axis.x(l.p90), d.y-5, axis.x(l.p90), d.y+5)
+	fmt.Fprintf(&d.body, `<line class="%s" stroke-width="3" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", line, to,
+		d.y-7, to, d.y+7)
 	d.text(name, plotRight+20, d.y+4, "start", shortTime(l.p50)+" – "+shortTime(l.p99))
 }
 

@@ -13,10 +13,23 @@ func examplePlot() plot {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 	return plot{
 		latencies: []plotGroup{
-			{"110,000 documents", []plotLine{{"Carrel", true, ms(1.5), ms(4), ms(10.9)}, {"Bleve", false, ms(16), ms(40), ms(64)}, {"SQLite FTS5", false, ms(226), ms(400), ms(514)}}},
-			{"1,000,000 documents", []plotLine{{"Carrel", true, ms(7.7), ms(20), ms(43)}, {"Bleve", false, ms(139), ms(300), ms(489)}, {"<Other> & Co", false, ms(1750), ms(3000), ms(4900)}}},
+			{"110,000 documents", []plotLine{
+				{"Carrel", true, ms(1.5), ms(4), ms(10.9)},
+				{"Bleve", false, ms(16), ms(40), ms(64)},
+				{"SQLite FTS5", false, ms(226), ms(400), ms(514)},
+			}},
+			{"1,000,000 documents", []plotLine{
+				{"Carrel", true, ms(7.7), ms(20), ms(43)},
+				{"Bleve", false, ms(139), ms(300), ms(489)},
+				{"<Other> & Co", false, ms(1750), ms(3000), ms(4900)},
+			}},
 		},
-		bars: []plotBar{{"Carrel", true, 0.486}, {"Bleve", false, 0.437}, {"Bleve, several fields", false, 0.425}, {"SQLite FTS5", false, 0.459}},
+		bars: []plotBar{
+			{"Carrel", true, 0.486},
+			{"Bleve", false, 0.437},
+			{"Bleve, several fields", false, 0.425},
+			{"SQLite FTS5", false, 0.459},
+		},
 	}
 }
 
@@ -32,9 +45,11 @@ func drawn(t *testing.T, p plot) string {
 func TestPlotIsWellFormed(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]plot{
-		"full":    examplePlot(),
-		"empty":   {},
-		"no time": {latencies: []plotGroup{{"1 document", []plotLine{{"Carrel", true, 0, 0, 0}}}}, bars: []plotBar{{"Carrel", true, 0}}},
+		"full":  examplePlot(),
+		"empty": {},
+		"no time": {
+			latencies: []plotGroup{{"1 document", []plotLine{{"Carrel", true, 0, 0, 0}}}}, bars: []plotBar{{"Carrel", true, 0}},
+		},
 	} {
 		decoder := xml.NewDecoder(strings.NewReader(drawn(t, p)))
 		for {
@@ -50,7 +65,10 @@ func TestPlotIsWellFormed(t *testing.T) {
 func TestPlotNamesEveryEngineAndNumber(t *testing.T) {
 	t.Parallel()
 	svg := drawn(t, examplePlot())
-	for _, want := range []string{"1,000,000 documents", "&lt;Other&gt; &amp; Co", "7.7 ms – 43 ms", "1.8 s – 4.9 s", "0.486", ">1 ms<", ">10 s<", "prefers-color-scheme: dark"} {
+	for _, want := range []string{
+		"1,000,000 documents", "&lt;Other&gt; &amp; Co", "7.7 ms – 43 ms", "1.8 s – 4.9 s", "0.486", ">1 ms<",
+		">10 s<", "prefers-color-scheme: dark",
+	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing lacks %q", want)
 		}

@@ -35,7 +35,9 @@ func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *
 		return q, err
 	}
 	if len(q.collections) == 0 {
-		return q, missingDataError{fmt.Sprintf("no judged collection in %s: none of its folders holds docs.jsonl (or docs.jsonl.gz), queries.jsonl and qrels.tsv", data)}
+		return q, missingDataError{fmt.Sprintf(
+			"no judged collection in %s: none of its folders holds docs.jsonl (or docs.jsonl.gz), queries.jsonl and qrels.tsv",
+			data)}
 	}
 	for _, c := range q.collections {
 		p.say("judging answers: %s…", c.name)
@@ -52,7 +54,9 @@ func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *
 }
 
 // answer runs the queries of a collection on one engine.
-func answer(ctx context.Context, k kind, c collection, parent string, depth int, p *progress) (documents int, out []judgment, err error) {
+func answer(
+	ctx context.Context, k kind, c collection, parent string, depth int, p *progress,
+) (documents int, out []judgment, err error) {
 	dir, err := os.MkdirTemp(parent, k.key+"-")
 	if err != nil {
 		return 0, nil, err
@@ -178,7 +182,8 @@ func shortened(text string, limit int) string {
 // notes explains the numbers.
 func (q quality) notes() []string {
 	notes := []string{
-		fmt.Sprintf("nDCG@%d with gain 2^grade−1, of the questions that have a relevant document; the mean counts every collection the same.", q.depth),
+		fmt.Sprintf("nDCG@%d with gain 2^grade−1, of the questions that have a relevant document; the mean counts every "+
+			"collection the same.", q.depth),
 	}
 	for _, c := range q.collections {
 		if c.skipped > 0 {
@@ -186,7 +191,8 @@ func (q quality) notes() []string {
 		}
 	}
 	for _, name := range q.passedOver {
-		notes = append(notes, fmt.Sprintf("Passed over: %s, which is no judged collection (docs.jsonl or docs.jsonl.gz, queries.jsonl, qrels.tsv).", name))
+		notes = append(notes, fmt.Sprintf(
+			"Passed over: %s, which is no judged collection (docs.jsonl or docs.jsonl.gz, queries.jsonl, qrels.tsv).", name))
 	}
 	return notes
 }

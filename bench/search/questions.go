@@ -20,7 +20,9 @@ const (
 )
 
 // openings turn a title into a question.
-var openings = []string{"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for "}
+var openings = []string{
+	"What is known about ", "How does research address ", "What evidence exists for ", "Which methods work best for ",
+}
 
 // drawQuestions draws the queries for latency: a title as a question, two or three words of a title, a sentence of an
 // abstract, alternating, so that any prefix is balanced.
@@ -69,9 +71,9 @@ func oneSentence(text string, random *rand.Rand) string {
 
 // stopWords are removed from the queries of the peers. Bleve's English analyser removes fewer and FTS5 none; without
 // them both rank better and are faster.
-var stopWords = wordSet("a an and are as at be but by for if in into is it no not of on or such that the their then there " +
-	"these they this to was will with what which how who does do did has have had from can we our its were been i me about " +
-	"between than also where when why would could should may any some")
+var stopWords = wordSet("a an and are as at be but by for if in into is it no not of on or such that the their then " +
+	"there these they this to was will with what which how who does do did has have had from can we our its were been i me " +
+	"about between than also where when why would could should may any some")
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

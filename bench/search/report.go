@@ -59,16 +59,25 @@ func (c *comparison) targetTable() table {
 	t.rows = [][]string{
 		{"p50", milliseconds(p50), "≤ " + milliseconds(targetP50), verdict(p50 <= targetP50)},
 		{"p99", milliseconds(p99), "≤ " + milliseconds(targetP99), verdict(p99 <= targetP99)},
-		{"p50 of 2015–2020 / plain", fmt.Sprintf("%.2f", slower), fmt.Sprintf("≤ %.2f", targetFilter), verdict(slower <= targetFilter)},
+		{
+			"p50 of 2015–2020 / plain", fmt.Sprintf("%.2f", slower),
+			fmt.Sprintf("≤ %.2f", targetFilter), verdict(slower <= targetFilter),
+		},
 		{"documents/s indexed", count(int(rate)), "≥ " + count(targetRate), verdict(rate >= targetRate)},
-		{"resident memory", megabytes(own.served.Memory.Resident), "≤ " + megabytes(targetMemory), verdict(own.served.Memory.Resident <= targetMemory)},
+		{
+			"resident memory", megabytes(own.served.Memory.Resident), "≤ " + megabytes(targetMemory),
+			verdict(own.served.Memory.Resident <= targetMemory),
+		},
 	}
 	return t
 }
 
 // latencyTable has a row per size, workload and engine.
 func (c *comparison) latencyTable() table {
-	t := table{title: "Latency, one question at a time", head: []string{"documents", "workload", "engine", "queries", "p50", "p90", "p99", "p50 / Carrel's"}}
+	t := table{
+		title: "Latency, one question at a time",
+		head:  []string{"documents", "workload", "engine", "queries", "p50", "p90", "p99", "p50 / Carrel's"},
+	}
 	for _, size := range c.settings.sizes {
 		for _, w := range workloads {
 			for _, r := range c.results {
@@ -89,7 +98,10 @@ func (c *comparison) latencyTable() table {
 
 // indexTable shows the cost of building an index.
 func (c *comparison) indexTable() table {
-	t := table{title: "Indexing", head: []string{"documents", "engine", "documents/s", "/ Carrel's", "index size", "/ Carrel's", "most memory"}}
+	t := table{
+		title: "Indexing",
+		head:  []string{"documents", "engine", "documents/s", "/ Carrel's", "index size", "/ Carrel's", "most memory"},
+	}
 	for _, r := range c.results {
 		t.rows = append(t.rows, []string{
 			count(r.size), r.kind.title,
@@ -103,7 +115,10 @@ func (c *comparison) indexTable() table {
 
 // memoryTable shows the memory of a process that opens an index and runs queries.
 func (c *comparison) memoryTable() table {
-	t := table{title: "Serving", head: []string{"documents", "engine", "open", "first answer", "resident memory", "of it mapped files", "/ Carrel's"}}
+	t := table{
+		title: "Serving",
+		head:  []string{"documents", "engine", "open", "first answer", "resident memory", "of it mapped files", "/ Carrel's"},
+	}
 	for _, r := range c.results {
 		t.rows = append(t.rows, []string{
 			count(r.size), r.kind.title, milliseconds(r.served.Open), milliseconds(r.served.First),
@@ -114,29 +129,41 @@ func (c *comparison) memoryTable() table {
 	return t
 }
 
-// notes lists what a reader needs to compare this run with another.
+// notes lists the conditions under which this run can be compared with another.
 func (c *comparison) notes() []string {
 	s := c.settings
 	notes := []string{
 		fmt.Sprintf("%s, %s; %s, %s/%s, %d processors, %s.",
-			c.when.UTC().Format("2006-01-02 15:04 UTC"), c.took.Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel()),
-		fmt.Sprintf("Documents: %s, and beyond its own number copies that lack %.0f %% of the words and are up to %d years older.", s.corpus, dropped*100, yearShift-1),
-		fmt.Sprintf("Questions: %d drawn from the original documents: titles as questions, two or three words of a title, sentences of abstracts. %d hits each, one question at a time, after a round to warm up.", len(c.questions), pageOfHits),
-		fmt.Sprintf("An engine has %s for a workload; one that needs more is asked fewer questions (column asked), and below 100 of them p99 is the slowest.", s.budget),
+			c.when.UTC().Format("2006-01-02 15:04 UTC"), c.took.Round(time.Second), runtime.Version(), runtime.GOOS,
+			runtime.GOARCH, runtime.NumCPU(), cpuModel()),
+		fmt.Sprintf(
+			"Documents: %s, and beyond its own number copies that lack %.0f %% of the words and are up to %d years older.",
+			s.corpus, dropped*100, yearShift-1),
+		fmt.Sprintf("Questions: %d drawn from the original documents: titles as questions, two or three words of a title, "+
+			"sentences of abstracts. %d hits each, one question at a time, after a round to warm up.", len(c.questions),
+			pageOfHits),
+		fmt.Sprintf("An engine has %s for a workload; one that needs more is asked fewer questions (column asked), and "+
+			"below 100 of them p99 is the slowest.", s.budget),
 	}
 	for _, k := range s.engines {
 		notes = append(notes, fmt.Sprintf("%s%s; with counts: %s.", k.title, version(k.key), k.counts))
 	}
-	notes = append(notes, "Every engine builds in one process and serves from another. Files are in the system's cache, as after a restart of the server. No index stores texts.")
+	notes = append(notes, "Every engine builds in one process and serves from another. Files are in the system's cache, "+
+		"as after a restart of the server. No index stores texts.")
 	if c.busy != "" {
-		notes = append(notes, "Load average before the run: "+c.busy+". Far above 0, and others had the processors too: trust the ratios, not the rates.")
+		notes = append(notes, "Load average before the run: "+c.busy+". Far above 0, and others had the processors too: "+
+			"trust the ratios, not the rates.")
 	}
 	return append(notes, c.quality.notes()...)
 }
 
 // version returns the version of a linked module.
 func version(key string) string {
-	module, ok := map[string]string{"bleve": "github.com/blevesearch/bleve/v2", "bleve-fields": "github.com/blevesearch/bleve/v2", "fts5": "modernc.org/sqlite"}[key]
+	module, ok := map[string]string{
+		"bleve":        "github.com/blevesearch/bleve/v2",
+		"bleve-fields": "github.com/blevesearch/bleve/v2",
+		"fts5":         "modernc.org/sqlite",
+	}[key]
 	info, known := debug.ReadBuildInfo()
 	if !ok || !known {
 		return ""

@@ -1,9 +1,9 @@
-// Package chaos kills, pauses and starves real servers under load, and then looks whether anything that was
-// acknowledged is missing, was done twice, or never ended.
+// Package chaos kills, pauses and starves real servers under load, and then checks that no acknowledged work is
+// missing, was done twice, or never ended.
 //
-// The short form runs with all other tests. CHAOS=long (make chaos) is the long one; CHAOS_ROUNDS sets the number of
-// rounds of either. Every run draws a seed and tells it; CHAOS_SEED sets it, for the same kills and the same load,
-// as far as the machine plays along.
+// The short form runs with all other tests. CHAOS=long (make chaos) selects the long form; CHAOS_ROUNDS sets the number
+// of rounds. Every run logs its random seed; CHAOS_SEED repeats the kills and the load of a run, as far as timing
+// allows.
 package chaos
 
 import (
@@ -23,23 +23,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The tests wait for leases more than they work, so that more of them than there are cores go well together.
-	// Given as a flag, -parallel still counts.
+	// The tests mostly wait for leases, so more of them than there are cores run in parallel. The flag -parallel takes
+	// precedence.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	testkit.Main(cleaning{m})
 }
 
-// cleaning removes the program that the tests have built.
+// cleaning removes the program that the tests built.
 type cleaning struct{ *testing.M }
 
 func (c cleaning) Run() int {
-	defer func() { _ = os.RemoveAll(built.dir) }() // a courtesy
+	defer func() { _ = os.RemoveAll(built.dir) }() // best effort
 	return c.M.Run()
 }
 
-// built is the server under test, built by the first test that asks.
+// built is the server under test. The first test that needs it builds it.
 var built struct {
 	once sync.Once
 	dir  string
@@ -50,10 +50,12 @@ var built struct {
 func program(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "carrel-chaos-*"); built.err != nil { //nolint:usetesting // it outlives the test
+		built.dir, built.err = os.MkdirTemp("", "carrel-chaos-*") //nolint:usetesting // it outlives the test
+		if built.err != nil {
 			return
 		}
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path(), "carrel/e2e/chaos/server")
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false",
+			"-o", path(), "carrel/e2e/chaos/server")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build carrel/e2e/chaos/server: %w\n%s", err, out)
 		}
@@ -66,10 +68,9 @@ func program(t *testing.T) string {
 
 func path() string { return filepath.Join(built.dir, "carrel") }
 
-// long says that this is the long form.
 func long() bool { return os.Getenv("CHAOS") == "long" }
 
-// pick returns the size of something in the short or the long form.
+// pick returns the value for the short or the long form.
 func pick(short, lasting int) int {
 	if long() {
 		return lasting
@@ -77,7 +78,7 @@ func pick(short, lasting int) int {
 	return short
 }
 
-// rounds returns how many rounds a test goes.
+// rounds returns the number of rounds of a test.
 func rounds(t *testing.T, short, lasting int) int {
 	t.Helper()
 	if set := os.Getenv("CHAOS_ROUNDS"); set != "" {
@@ -90,10 +91,10 @@ func rounds(t *testing.T, short, lasting int) int {
 	return pick(short, lasting)
 }
 
-// dice are random numbers for one goroutine.
+// dice is a random number generator for one goroutine.
 type dice struct{ *rand.Rand }
 
-// seeds returns a source of dice. What it draws depends on the seed and the names alone.
+// seeds returns a source of dice. The numbers depend only on the seed and the names.
 func seeds(t *testing.T) func(name string) dice {
 	t.Helper()
 	seed := rand.Uint64()
@@ -113,15 +114,14 @@ func seeds(t *testing.T) func(name string) dice {
 	}
 }
 
-// between draws a duration.
 func (d dice) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(d.Int64N(int64(most-least)+1))
 }
 
-// chance says yes so many times of a hundred.
+// chance returns true with a probability in percent.
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }
 
-// pause waits, or returns early when the test is over.
+// pause sleeps, or returns early when the test ends.
 func pause(t *testing.T, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -131,7 +131,7 @@ func pause(t *testing.T, d time.Duration) {
 	}
 }
 
-// await polls until something is so. The bound is generous: it is there to end the test, not to measure.
+// await polls until a condition holds. The timeout is generous: it ends a hanging test and measures nothing.
 func await(t *testing.T, what string, bound time.Duration, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(bound); !is(); pause(t, 10*time.Millisecond) {

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// model is the fake model, in the test's own process: nothing that happens to the servers happens to what it has seen.
-// It is slow, strict, and counts.
+// model is a slow fake model. It runs in the test's process, so its records survive the servers, and it counts every
+// call.
 type model struct {
 	*httptest.Server
 	mu    sync.Mutex
 	dice  dice
 	turns map[string]*turn
-	// wrong is what must not happen, stale what an outdated run asked: one that had been taken from its node while the
-	// call was on its way. Such a call can't be kept from being made, only from counting.
+	// wrong holds violations. stale holds calls of outdated runs: the turn was taken from its node while the call was on
+	// its way. Such calls cannot be prevented, only ignored.
 	wrong []string
 	stale int
 	calls int
-	again int // calls for steps that had been asked for before
+	again int // calls for steps that were called before
 
 	asleep  int64
 	memory  uint64
@@ -33,7 +33,7 @@ type model struct {
 	wake    bool
 }
 
-// turn is what the model knows of a turn.
+// turn is the model's record of a turn.
 type turn struct {
 	steps   map[int][]*call
 	highest int // step
@@ -46,7 +46,7 @@ type call struct {
 	node    string
 	at      time.Time
 	text    string
-	// answered says that the whole reply was handed to the network, and gone that whoever asked went away before.
+	// answered is set when the whole reply was written, gone when the caller disconnected before that.
 	answered, gone bool
 }
 
@@ -54,7 +54,7 @@ func newModel(t *testing.T, d dice) *model {
 	m := &model{dice: d, turns: map[string]*turn{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{$}", m.say)
-	mux.HandleFunc("POST /asleep", m.tuckIn)
+	mux.HandleFunc("POST /asleep", m.serveReports)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, "%s %s is none of its paths", r.Method, r.URL.Path)
 	})
@@ -63,7 +63,7 @@ func newModel(t *testing.T, d dice) *model {
 	return m
 }
 
-// refuse answers 400 and remembers it: no call of ours may be wrong.
+// refuse replies with 400 and records a violation: the server must not send malformed calls.
 func (m *model) refuse(w http.ResponseWriter, format string, a ...any) {
 	why := fmt.Sprintf(format, a...)
 	m.mu.Lock()
@@ -72,14 +72,14 @@ func (m *model) refuse(w http.ResponseWriter, format string, a ...any) {
 	http.Error(w, why, http.StatusBadRequest)
 }
 
-// decode reads a body that may hold nothing unknown.
+// decode reads a body and rejects unknown members.
 func decode(r *http.Request, into any) error {
 	dec := json.NewDecoder(r.Body)
 	dec.DisallowUnknownFields()
 	return dec.Decode(into)
 }
 
-// say answers a call for a step, slowly and in pieces.
+// say replies to the call of a step, slowly and in chunks.
 func (m *model) say(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Turn    string `json:"turn"`
@@ -102,7 +102,7 @@ func (m *model) say(w http.ResponseWriter, r *http.Request) {
 	m.mu.Unlock()
 }
 
-// stream writes the reply and reports whether it came to its end.
+// stream writes the reply and reports whether it was written completely.
 func (c *call) stream(w http.ResponseWriter, r *http.Request, slow time.Duration) bool {
 	pieces := strings.SplitAfter(c.text, " ")
 	for piece := range slices.Chunk(pieces, max(1, len(pieces)/3)) {
@@ -114,13 +114,13 @@ func (c *call) stream(w http.ResponseWriter, r *http.Request, slow time.Duration
 		if _, err := w.Write([]byte(strings.Join(piece, ""))); err != nil {
 			return false
 		}
-		_ = http.NewResponseController(w).Flush() // the next write tells
+		_ = http.NewResponseController(w).Flush() // the next write returns the error
 	}
 	return true
 }
 
-// begin notes a call and holds it against the rules: a step is asked for at most once in an attempt, and never after
-// the next one was, because the next one begins only when its end is in the journal.
+// begin records a call and checks it: a step is called at most once per attempt, and never after the next step, which
+// begins only when the end of this one is in the journal.
 func (m *model) begin(id string, step, attempt int, node string) (*call, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,7 +143,8 @@ func (m *model) begin(id string, step, attempt int, node string) (*call, time.Du
 		return c, slow
 	}
 	if step < t.highest {
-		m.wrong = append(m.wrong, fmt.Sprintf("%s: step %d was asked for in attempt %d although step %d had begun", id, step, attempt, t.highest))
+		m.wrong = append(m.wrong,
+			fmt.Sprintf("%s: step %d was asked for in attempt %d although step %d had begun", id, step, attempt, t.highest))
 	}
 	if step > t.highest+1 {
 		m.wrong = append(m.wrong, fmt.Sprintf("%s: step %d was asked for, and step %d never", id, step, t.highest+1))
@@ -159,7 +160,7 @@ func (m *model) begin(id string, step, attempt int, node string) (*call, time.Du
 	return c, slow
 }
 
-// said returns what the model said last in each step of a turn.
+// said returns the last reply of each step of a turn.
 func (m *model) said(id string) (texts []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +180,7 @@ func (m *model) said(id string) (texts []string) {
 	return texts
 }
 
-// open returns the turns that a node is in the midst of asking for, with the attempt in which it does.
+// open returns the turns whose calls from a node are unfinished, with their attempts.
 func (m *model) open(node string) map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +194,7 @@ func (m *model) open(node string) map[string]int {
 	return turns
 }
 
-// takenOver returns when each of these turns was first asked for in a later attempt; those that were not are left out.
+// takenOver returns the time of each turn's first call in a later attempt. Turns without one are omitted.
 func (m *model) takenOver(turns map[string]int) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -210,18 +211,19 @@ func (m *model) takenOver(turns map[string]int) map[string]time.Time {
 	return at
 }
 
-// judge fails the test for what was wrong.
-func (m *model) judge(t *testing.T) {
+// checkViolations fails the test if there are violations.
+func (m *model) checkViolations(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, wrong := range m.wrong {
 		t.Error(wrong)
 	}
-	t.Logf("model: %d calls for %d turns, %d of them for a step cut off before, %d of outdated runs", m.calls, len(m.turns), m.again, m.stale)
+	t.Logf("model: %d calls for %d turns, %d of them for a step cut off before, %d of outdated runs",
+		m.calls, len(m.turns), m.again, m.stale)
 }
 
-// tuckIn hears how many turns sleep, and says whether they may wake.
-func (m *model) tuckIn(w http.ResponseWriter, r *http.Request) {
+// serveReports receives the number of sleeping turns and replies whether they may wake up.
+func (m *model) serveReports(w http.ResponseWriter, r *http.Request) {
 	var told struct {
 		Asleep int64  `json:"asleep"`
 		Memory uint64 `json:"memory"`
@@ -236,6 +238,6 @@ func (m *model) tuckIn(w http.ResponseWriter, r *http.Request) {
 	if told.Memory > 0 {
 		m.memory = told.Memory
 	}
-	_ = json.NewEncoder(w).Encode(map[string]bool{"measure": m.measure, "wake": m.wake}) // the server asks again
+	_ = json.NewEncoder(w).Encode(map[string]bool{"measure": m.measure, "wake": m.wake}) // the server retries
 	m.measure = false
 }

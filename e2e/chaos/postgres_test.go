@@ -10,10 +10,10 @@ import (
 	"carrel/internal/testkit"
 )
 
-// takeover is the promise: a lease is 10 s, and another node looks every second.
+// takeover is the documented limit: a lease lasts 10 s, and other nodes check for expired leases every second.
 const takeover = 12 * time.Second
 
-// onPostgres returns a stage of two nodes on a database that keeps what was committed.
+// onPostgres returns a stage with two nodes on a PostgreSQL database with durable commits.
 func onPostgres(t *testing.T, people int) (*stage, *testkit.PostgresServer) {
 	t.Helper()
 	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{Durable: true})
@@ -27,7 +27,7 @@ func TestNothingIsLostWhenOneOfTwoNodesIsKilled(t *testing.T) {
 	d := s.seed("kills")
 	var kills []kill
 	for range rounds(t, 5, 50) {
-		// What a node was at comes back when its lease has ended. The long form lets some come back between the kills.
+		// The turns of a killed node resume when its lease expires. In the long form some resume between the kills.
 		pause(t, d.between(100*time.Millisecond, time.Duration(pick(1500, 8000))*time.Millisecond))
 		victim := d.IntN(2)
 		kills = append(kills, kill{at: time.Now(), orphans: s.model.open(nodeName(victim))})
@@ -50,8 +50,8 @@ func TestNothingIsLostWhenOneOfTwoNodesIsKilled(t *testing.T) {
 func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	t.Parallel()
 	s, pg := onPostgres(t, 3)
-	s.keyed = true // a request that the paused node holds is carried out when it wakes up
-	s.longest = 60 // so that most of what was taken over is still being worked on then
+	s.keyed = true // a request that the paused node holds is carried out when it resumes
+	s.longest = 60 // most turns that were taken over are still running then
 	end := s.begin(3)
 	d := s.seed("pauses")
 	var resumed []time.Duration
@@ -62,7 +62,7 @@ func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 		s.signal(paused, syscall.SIGSTOP)
 		s.paused.Store(int64(paused + 1))
 		wake := sync.OnceFunc(func() { s.signal(paused, syscall.SIGCONT) })
-		t.Cleanup(wake) // a stopped process does not hear that it shall end
+		t.Cleanup(wake) // a stopped process does not receive SIGTERM
 		await(t, "the other node finds the lease ended", 3*takeover, func() bool { return nodes(t, pg.URL("postgres")) == 1 })
 		pause(t, d.between(0, time.Second))
 		wake()
@@ -76,7 +76,7 @@ func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	t.Logf("%d turns of paused nodes went on after %v", len(resumed), spread(resumed))
 }
 
-// nodes counts the nodes that nobody has found dead.
+// nodes counts the nodes that are not marked as dead.
 func nodes(t *testing.T, database string) (n int) {
 	t.Helper()
 	db, err := sql.Open("pgx", database)
@@ -91,7 +91,7 @@ func nodes(t *testing.T, database string) (n int) {
 func TestNothingIsLostWhenPostgresRestarts(t *testing.T) {
 	t.Parallel()
 	s, pg := onPostgres(t, 2)
-	s.keyed = true // a request that waits for the database may be carried out after its client has given up
+	s.keyed = true // a request that waits for the database may be carried out after its client gave up
 	end := s.begin(3)
 	d := s.seed("restarts")
 	for i := range rounds(t, 4, 30) {

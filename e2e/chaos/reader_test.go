@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// reader follows a thread's events from the beginning. It is cut off now and then, by its own doing or the servers',
-// and goes on at any node with the last id that it saw.
+// reader follows a thread's event stream from the beginning. Its connections are cut from time to time, by itself or by
+// the servers; it reconnects to any node with the id of the last event.
 type reader struct {
 	s      *stage
 	p      *person
 	thread string
 	dice   dice
-	// last is the id to go on after, and seen all that came.
+	// last is the id of the last event, seen are all events.
 	last string
 	seen []event
-	// connections counts how often it had to come back.
+	// connections counts the connects.
 	connections int
 
-	// want is the number of the turn with whose end it is done; 0 means that this is not known yet.
+	// want is the number of the last turn to follow; 0 means that it is not known yet.
 	want    atomic.Int64
 	done    chan struct{}
 	stopped sync.Once
 }
 
-// event is an event as a reader sees it, or as the database holds it.
+// event is an event as read from a stream or from the database.
 type event struct {
 	number, seq int64
 	kind, data  string
@@ -41,10 +41,10 @@ func (e event) id() string { return fmt.Sprintf("%d.%d", e.number, e.seq) }
 
 func (e event) String() string { return e.id() + " " + e.kind + " " + e.data }
 
-// stop ends the reader where it is.
+// stop ends the reader immediately.
 func (r *reader) stop() { r.stopped.Do(func() { close(r.done) }) }
 
-// finish lets the reader go as soon as it has seen the end of this turn.
+// finish ends the reader when it has seen the end of this turn.
 func (r *reader) finish(turns int) {
 	if turns == 0 {
 		r.stop()
@@ -53,7 +53,7 @@ func (r *reader) finish(turns int) {
 	r.want.Store(int64(turns))
 }
 
-// atEnd says whether all was seen.
+// atEnd reports whether the reader has seen the end of the last turn.
 func (r *reader) atEnd() bool {
 	n := len(r.seen)
 	return n > 0 && r.seen[n-1].kind == "done" && r.seen[n-1].number == r.want.Load()
@@ -84,7 +84,7 @@ func (r *reader) run() {
 	}
 }
 
-// connect reads for a while, or so many events.
+// connect reads for a random time or a random number of events.
 func (r *reader) connect(life time.Duration, most int) {
 	ctx, cancel := context.WithTimeout(context.Background(), life)
 	defer cancel()
@@ -98,7 +98,7 @@ func (r *reader) connect(life time.Duration, most int) {
 	req.Header.Set("Last-Event-ID", r.last)
 	resp, err := r.s.client.Do(req)
 	if err != nil {
-		return // the node is away
+		return // the node is down
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
@@ -113,7 +113,7 @@ func (r *reader) connect(life time.Duration, most int) {
 	for most > 0 {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return // what was not read to its end is not seen
+			return // an incomplete event is ignored
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch {
@@ -136,7 +136,7 @@ func (r *reader) connect(life time.Duration, most int) {
 	}
 }
 
-// take notes an event. Ids only grow: within a turn by one, because nothing is left out.
+// take records an event. Ids increase; within a turn by one, because no event may be missing.
 func (r *reader) take(e event) {
 	if n := len(r.seen); n > 0 {
 		before := r.seen[n-1]
@@ -150,7 +150,7 @@ func (r *reader) take(e event) {
 	r.last = e.id()
 }
 
-// texts puts the replies of a thread together, by turn, as a client would: what is to be discarded is.
+// texts assembles the replies of a thread by turn, like a client: discarded deltas are dropped.
 func texts(events []event) map[int64]string {
 	type piece struct {
 		seq  int64
@@ -159,13 +159,13 @@ func texts(events []event) map[int64]string {
 	pieces := map[int64][]piece{}
 	for _, e := range events {
 		var data struct{ Text, DiscardAfter string }
-		_ = json.Unmarshal([]byte(e.data), &data) // other kinds have other fields
+		_ = json.Unmarshal([]byte(e.data), &data) // other kinds have other members
 		switch e.kind {
 		case "delta":
 			pieces[e.number] = append(pieces[e.number], piece{e.seq, data.Text})
 		case "restarted":
 			var number, seq int64
-			_, _ = fmt.Sscanf(data.DiscardAfter, "%d.%d", &number, &seq) // then nothing is kept, and the texts differ
+			_, _ = fmt.Sscanf(data.DiscardAfter, "%d.%d", &number, &seq) // without it nothing is kept, and the texts differ
 			kept := pieces[e.number]
 			for len(kept) > 0 && kept[len(kept)-1].seq > seq {
 				kept = kept[:len(kept)-1]

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// perGigabyte is how many sleeping turns are to fit in a gigabyte.
+// perGigabyte is the required number of sleeping turns in a gigabyte.
 const perGigabyte = 30_000
 
-func TestSleepingTurnsAreManyAndWakeUpAfterARestart(t *testing.T) {
+func TestSleepingTurnsFitInMemoryAndResumeAfterARestart(t *testing.T) {
 	t.Parallel()
 	turns := pick(1_000, 10_000)
 	s := newStage(t, 1, 1, "")
-	// One turn makes the server report; what it needs for that is not of a turn.
+	// The first turn makes the server report its memory; that cost is not part of a turn.
 	s.sleep("first", 1)
 	s.awaitAsleep(1)
 	before := s.memory()
@@ -48,7 +48,7 @@ func TestSleepingTurnsAreManyAndWakeUpAfterARestart(t *testing.T) {
 	var r *record
 	await(t, "all turns end", 2*time.Minute, func() bool { return s.nothingWorks() })
 	r = readSQLite(t, s)
-	s.model.judge(t)
+	s.model.checkViolations(t)
 	for _, turn := range r.turns {
 		if turn.state != "complete" || len(r.messages[turn.thread]) != 2 || r.messages[turn.thread][1].text != "awake" {
 			t.Errorf("%+v has the messages %+v", turn, r.messages[turn.thread])
@@ -59,7 +59,7 @@ func TestSleepingTurnsAreManyAndWakeUpAfterARestart(t *testing.T) {
 	}
 }
 
-// sleep begins turns that wait, each in a thread of its own.
+// sleep starts waiting turns, each in its own thread.
 func (s *stage) sleep(name string, n int) {
 	s.t.Helper()
 	var wg sync.WaitGroup
@@ -97,7 +97,7 @@ func (s *stage) awaitAsleep(n int) {
 	})
 }
 
-// memory asks the server what it has in use, after a collection.
+// memory returns the server's memory use after a garbage collection.
 func (s *stage) memory() (bytes uint64) {
 	s.t.Helper()
 	s.model.mu.Lock()
@@ -112,7 +112,7 @@ func (s *stage) memory() (bytes uint64) {
 	return bytes
 }
 
-// nothingWorks asks for the tasks that have not ended.
+// nothingWorks fails if a task has not ended.
 func (s *stage) nothingWorks() bool {
 	s.t.Helper()
 	var list struct{ Tasks []json.RawMessage }

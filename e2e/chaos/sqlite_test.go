@@ -31,19 +31,19 @@ func TestNothingIsLostWhenTheServerIsKilled(t *testing.T) {
 		}
 	}
 	t.Logf("after a kill the server answered in %v and went on with a turn in %v", spread(back), spread(resumed))
-	// The promise is a second; on a machine that is busy with other tests only the order of magnitude can be held.
+	// The documented limit is a second. On a machine that runs other tests, only the order of magnitude can be checked.
 	if len(resumed) == 0 || spread(resumed).median > 5*time.Second {
 		t.Errorf("%d restarts went on with a turn, in %v", len(resumed), spread(resumed))
 	}
 }
 
-// kill is the end of a node, and the turns that it was in the midst of, with their attempts.
+// kill is the kill of a node, with the turns that it was running and their attempts.
 type kill struct {
 	at      time.Time
 	orphans map[string]int
 }
 
-// resumed returns how long after the kill the orphans went on. Those that were cancelled never did.
+// resumed returns the times from the kill until the orphaned turns continued. Cancelled turns are omitted.
 func (k kill) resumed(m *model) (times []time.Duration) {
 	for _, at := range m.takenOver(k.orphans) {
 		times = append(times, at.Sub(k.at))
@@ -51,7 +51,7 @@ func (k kill) resumed(m *model) (times []time.Duration) {
 	return times
 }
 
-// quantiles are the middle and the worst of some times.
+// quantiles formats the median and the maximum.
 type quantiles struct{ median, worst time.Duration }
 
 func (q quantiles) String() string {

@@ -16,7 +16,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// stage is an installation under test: its nodes, the model behind them, and the people who use it.
+// stage is an installation under test: its nodes, their model, and its users.
 type stage struct {
 	t      *testing.T
 	seed   func(name string) dice
@@ -24,26 +24,26 @@ type stage struct {
 	nodes  []*testkit.Server
 	client *http.Client
 	people []*person
-	// talks are all conversations there are.
+	// talks are all conversations.
 	talks []*talk
-	// keyed says that every message has an Idempotency-Key.
+	// keyed makes every message carry an Idempotency-Key.
 	keyed bool
-	// longest is how many steps a turn has at most.
+	// longest is the maximum number of steps of a turn.
 	longest int
-	// paused is the number of the node that people have learnt to avoid, most of the time, counted from 1.
+	// paused is the number of the node that clients mostly avoid, counted from 1.
 	paused atomic.Int64
-	// over says that nobody begins anything new.
+	// over is set when no new work may begin.
 	over atomic.Bool
 }
 
 // person is a user with an agent and a key.
 type person struct {
 	key, agent string
-	// noted are the memories that were acknowledged.
+	// noted are the acknowledged memories.
 	noted []string
 }
 
-// newStage starts the nodes, all on one database if there is one, and lets people in.
+// newStage starts the nodes, on one database if one is given, and creates the users.
 func newStage(t *testing.T, nodes, people int, database string) *stage {
 	t.Helper()
 	s := &stage{t: t, seed: seeds(t), longest: 4}
@@ -62,15 +62,15 @@ func newStage(t *testing.T, nodes, people int, database string) *stage {
 		}))
 	}
 	for i := range people {
-		s.admit(fmt.Sprintf("person%d@example.org", i))
+		s.newUser(fmt.Sprintf("person%d@example.org", i))
 	}
 	return s
 }
 
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
-// admit makes an account with a key and an agent.
-func (s *stage) admit(email string) {
+// newUser creates an account with a key and an agent.
+func (s *stage) newUser(email string) {
 	s.t.Helper()
 	var made struct {
 		Key   string
@@ -95,7 +95,6 @@ func (s *stage) admin(into any, args ...string) {
 	}
 }
 
-// signal sends a signal to a node's process.
 func (s *stage) signal(node int, sig syscall.Signal) {
 	s.t.Helper()
 	if err := syscall.Kill(s.nodes[node].PID(), sig); err != nil {
@@ -103,7 +102,7 @@ func (s *stage) signal(node int, sig syscall.Signal) {
 	}
 }
 
-// reply is what a node answered. Status 0 means that it did not: nobody knows what became of the request.
+// reply is the response of a node. Status 0 means that there was none, and the outcome of the request is unknown.
 type reply struct {
 	status int
 	etag   string
@@ -111,13 +110,13 @@ type reply struct {
 	err    error
 }
 
-// unknown says that the request may or may not have been carried out.
+// unknown reports whether the request may or may not have been carried out.
 func (r reply) unknown() bool { return r.status == 0 || r.status == http.StatusServiceUnavailable }
 
-// code returns the code of a problem.
+// code returns the error code of a problem.
 func (r reply) code() string {
 	var problem struct{ Code string }
-	_ = json.Unmarshal(r.body, &problem) // no problem has no code
+	_ = json.Unmarshal(r.body, &problem) // other replies have no code
 	return problem.Code
 }
 
@@ -128,10 +127,10 @@ func (r reply) String() string {
 	return fmt.Sprintf("%d %s", r.status, r.body)
 }
 
-// patience is how long a client waits for an answer: longer than any node makes it wait, shorter than a pause.
-const patience = 9 * time.Second
+// clientTimeout is the client's timeout: longer than any node delays a reply, shorter than a pause.
+const clientTimeout = 9 * time.Second
 
-// any returns some node.
+// any returns a random node.
 func (s *stage) any(d dice) *testkit.Server {
 	i := d.IntN(len(s.nodes))
 	if int64(i+1) == s.paused.Load() && d.chance(98) {
@@ -140,12 +139,13 @@ func (s *stage) any(d dice) *testkit.Server {
 	return s.nodes[i]
 }
 
-// ask sends a request to any node, as somebody. Headers come in pairs.
+// ask sends a request of a user to a random node. Headers are pairs of name and value.
 func (s *stage) ask(d dice, p *person, method, path, body string, headers ...string) reply {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
 	defer cancel()
 	node := s.any(d)
-	req, err := http.NewRequestWithContext(ctx, method, node.URL+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
+	req, err := http.NewRequestWithContext(ctx, method,
+		node.URL+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return reply{err: err}
 	}
@@ -165,11 +165,11 @@ func (s *stage) ask(d dice, p *person, method, path, body string, headers ...str
 	return reply{status: resp.StatusCode, etag: resp.Header.Get("ETag"), body: got}
 }
 
-// insist asks until a node answers. A creation has an Idempotency-Key, so that it may be asked for again.
-func (s *stage) insist(d dice, p *person, method, path, body string, headers ...string) reply {
+// repeat repeats a request until a node replies. Creations carry an Idempotency-Key, so that they can be repeated.
+func (s *stage) repeat(d dice, p *person, method, path, body string, headers ...string) reply {
 	for deadline := time.Now().Add(time.Minute); ; {
 		r := s.ask(d, p, method, path, body, headers...)
-		// A creation that a crash cut off holds its key for a minute.
+		// A creation that a crash interrupted holds its key for a minute.
 		waits := r.status == http.StatusConflict && r.code() == "idempotency_in_progress"
 		if !r.unknown() && !waits {
 			return r

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// talk is one conversation: somebody who sends messages to a thread, one after the other.
+// talk is a conversation: a user who sends messages to a thread, one after the other.
 type talk struct {
 	s      *stage
 	p      *person
@@ -19,24 +19,24 @@ type talk struct {
 	reader *reader
 }
 
-// message is what its sender knows of a message.
+// message is a message as its sender knows it.
 type message struct {
 	text  string
 	steps int
-	key   string // the Idempotency-Key, if it has one
-	// acknowledged says that a node answered 200 or 202, and the turn which it named.
+	key   string // the Idempotency-Key, or empty
+	// acknowledged is set after a 200 or 202, with the turn in that reply.
 	acknowledged bool
 	turn         string
-	// reply is what the sender was told as the reply.
+	// reply is the text that the sender received.
 	reply string
-	// failed says that the sender was told of a failure.
+	// failed is set when the sender received an error.
 	failed bool
-	// cancelAsked and cancelled say that the turn's end was asked for, and that it was promised.
+	// cancelAsked is set when the sender requested the cancellation of the turn, cancelled when it was confirmed.
 	cancelAsked, cancelled bool
 }
 
-// begin opens conversations for everybody, with a reader beside each, and lets them go on until the load ends. The
-// function that it returns ends the load and waits for all of it.
+// begin opens the conversations of all users, each with a reader, and runs them until the load ends. The returned
+// function ends the load and waits for all of them.
 func (s *stage) begin(talksEach int) (end func()) {
 	s.t.Helper()
 	var talking, reading sync.WaitGroup
@@ -63,7 +63,7 @@ func (s *stage) begin(talksEach int) (end func()) {
 			reading.Wait()
 		})
 	}
-	// Nobody is left behind when a test fails halfway.
+	// Also ends the goroutines when a test fails halfway.
 	s.t.Cleanup(func() {
 		s.over.Store(true)
 		for _, c := range s.talks {
@@ -75,10 +75,10 @@ func (s *stage) begin(talksEach int) (end func()) {
 	return end
 }
 
-// open makes the thread, as a client that wants it once.
+// open creates the thread, exactly once.
 func (c *talk) open() {
 	c.s.t.Helper()
-	r := c.s.insist(c.dice, c.p, http.MethodPost, "/threads", `{}`, "Idempotency-Key", "thread-"+c.name)
+	r := c.s.repeat(c.dice, c.p, http.MethodPost, "/threads", `{}`, "Idempotency-Key", "thread-"+c.name)
 	var made struct{ Thread struct{ ID string } }
 	if err := json.Unmarshal(r.body, &made); err != nil || r.status != http.StatusOK {
 		c.s.t.Errorf("a thread: %v", r)
@@ -89,7 +89,7 @@ func (c *talk) open() {
 
 func (c *talk) path(of string) string { return "/threads/" + c.thread + of }
 
-// run sends messages until the load ends. The last one is brought to an end: it is acknowledged, or nobody knows.
+// run sends messages until the load ends. The last message is acknowledged, or its outcome is unknown.
 func (c *talk) run() {
 	for i := 1; !c.s.over.Load() && c.s.t.Context().Err() == nil; i++ {
 		m := &message{steps: 1 + c.dice.IntN(c.s.longest)}
@@ -104,8 +104,8 @@ func (c *talk) run() {
 	}
 }
 
-// send sends a message until it is known what became of it, and reports whether it was acknowledged. Without a key a
-// sender whose request got no answer must not send it again: it would be another message.
+// send sends a message until its outcome is known, and reports whether it was acknowledged. Without a key, a request
+// without a reply must not be repeated: it would be another message.
 func (c *talk) send(m *message) bool {
 	var headers []string
 	if m.key != "" {
@@ -133,7 +133,7 @@ func (c *talk) send(m *message) bool {
 			m.acknowledged, m.turn, m.reply = true, told.TurnID, told.Text
 			return true
 		case r.status == http.StatusInternalServerError:
-			// A turn may have been interrupted too often; whether it was is seen in the end.
+			// A turn may have been interrupted too often; verify checks whether it was.
 			m.failed = true
 			return false
 		default:
@@ -148,7 +148,7 @@ func (c *talk) send(m *message) bool {
 	return false
 }
 
-// after does what people do while a turn works: wait for the reply, cancel it, or neither.
+// after acts like users while a turn runs: it waits for the reply, cancels the turn, or does neither.
 func (c *talk) after(m *message) {
 	switch n := c.dice.IntN(100); {
 	case n < 10:
@@ -156,7 +156,7 @@ func (c *talk) after(m *message) {
 		m.cancelAsked = true
 		r := c.s.ask(c.dice, c.p, http.MethodPost, c.path("/cancel"), "")
 		var told struct{ Cancelled bool }
-		_ = json.Unmarshal(r.body, &told) // an answer that is not there promises nothing
+		_ = json.Unmarshal(r.body, &told) // a missing reply confirms nothing
 		m.cancelled = r.status == http.StatusOK && told.Cancelled
 	case n < 55:
 		c.poll(m, false)
@@ -165,14 +165,14 @@ func (c *talk) after(m *message) {
 	}
 }
 
-// messageList is what a client reads of a thread.
+// messageList is the list of a thread's messages.
 type messageList struct {
 	Status     string
 	Messages   []struct{ ID, Role, Text, Status, TurnID string }
 	NextCursor string
 }
 
-// poll reads the thread until the reply of a turn is there, again and again or by waiting for news.
+// poll reads the thread until the turn has a reply, by repeated requests or by long polls.
 func (c *talk) poll(m *message, long bool) {
 	var headers []string
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && c.s.t.Context().Err() == nil; {
@@ -203,7 +203,7 @@ func (c *talk) poll(m *message, long bool) {
 	c.s.t.Errorf("%s: no reply of %s in a minute", c.name, m.turn)
 }
 
-// settle waits until nothing works in the thread, and tells the reader how many turns it has to see.
+// settle waits until no turn of the thread runs, and sets the number of turns that the reader has to see.
 func (c *talk) settle() {
 	if c.s.t.Failed() {
 		c.reader.stop()
@@ -217,14 +217,14 @@ func (c *talk) settle() {
 	c.reader.finish(c.turns())
 }
 
-// turns counts the turns of the thread by its replies, page by page.
+// turns counts the replies of the thread, page by page.
 func (c *talk) turns() (n int) {
 	for cursor := ""; ; {
 		query := "?limit=200"
 		if cursor != "" {
 			query += "&cursor=" + cursor
 		}
-		r := c.s.insist(c.dice, c.p, http.MethodGet, c.path("/messages")+query, "")
+		r := c.s.repeat(c.dice, c.p, http.MethodGet, c.path("/messages")+query, "")
 		var list messageList
 		if err := json.Unmarshal(r.body, &list); err != nil || r.status != http.StatusOK {
 			c.s.t.Fatalf("messages of %s: %v", c.name, r)
@@ -240,7 +240,7 @@ func (c *talk) turns() (n int) {
 	}
 }
 
-// remember writes memories beside the conversations, until the load ends.
+// remember adds memories until the load ends.
 func (s *stage) remember(p *person, d dice, who int) {
 	for i := 1; !s.over.Load() && s.t.Context().Err() == nil; i++ {
 		text := fmt.Sprintf("note %d of %d", i, who)

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the engine "pgx" of database/sql
-	_ "modernc.org/sqlite"             // the engine "sqlite"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx" of database/sql
+	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// record is all that the database holds in the end.
+// record is the content of the database at the end.
 type record struct {
-	// turns are by id, messages by thread in order, events by thread in order.
+	// turns are by id; messages and events are by thread, in order.
 	turns    map[string]*storedTurn
 	messages map[string][]storedMessage
 	events   map[string][]event
@@ -29,7 +29,7 @@ type storedTurn struct {
 	number                  int64
 	attempt, crashes        int
 	steps                   []storedStep
-	// attempts are of the events, in order.
+	// attempts are the attempts of the events, in order.
 	attempts []int
 }
 
@@ -43,7 +43,7 @@ type storedMessage struct {
 	role, text, status, turn, code string
 }
 
-// read reads the whole database, past the program.
+// read reads the database directly, without the program.
 func read(t *testing.T, driver, source string) *record {
 	t.Helper()
 	db, err := sql.Open(driver, source)
@@ -55,11 +55,12 @@ func read(t *testing.T, driver, source string) *record {
 		turns: map[string]*storedTurn{}, messages: map[string][]storedMessage{}, events: map[string][]event{},
 		notes: map[string]bool{}, threads: map[string]string{},
 	}
-	each(t, db, `SELECT id, key, number, state, attempt, crashes, error_code FROM task WHERE kind = 'turn'`, func(scan func(...any)) {
-		var s storedTurn
-		scan(&s.id, &s.thread, &s.number, &s.state, &s.attempt, &s.crashes, &s.code)
-		r.turns[s.id] = &s
-	})
+	each(t, db, `SELECT id, key, number, state, attempt, crashes, error_code FROM task WHERE kind = 'turn'`,
+		func(scan func(...any)) {
+			var s storedTurn
+			scan(&s.id, &s.thread, &s.number, &s.state, &s.attempt, &s.crashes, &s.code)
+			r.turns[s.id] = &s
+		})
 	each(t, db, `SELECT task_id, n, state, output FROM task_step ORDER BY task_id, n`, func(scan func(...any)) {
 		var id string
 		var s storedStep
@@ -68,23 +69,27 @@ func read(t *testing.T, driver, source string) *record {
 		s.output = string(output)
 		r.turns[id].steps = append(r.turns[id].steps, s)
 	})
-	each(t, db, `SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id ORDER BY key, number, seq`, func(scan func(...any)) {
-		var id string
-		var e event
-		var attempt int
-		var payload []byte
-		scan(&id, &e.number, &e.seq, &attempt, &e.kind, &payload)
-		e.data = string(payload)
-		turn := r.turns[id]
-		turn.attempts = append(turn.attempts, attempt)
-		r.events[turn.thread] = append(r.events[turn.thread], e)
-	})
-	each(t, db, `SELECT thread_id, seq, role, text, status, turn_id, error_code FROM message ORDER BY thread_id, seq`, func(scan func(...any)) {
-		var thread string
-		var m storedMessage
-		scan(&thread, &m.seq, &m.role, &m.text, &m.status, &m.turn, &m.code)
-		r.messages[thread] = append(r.messages[thread], m)
-	})
+	each(t, db,
+		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id
+		ORDER BY key, number, seq`,
+		func(scan func(...any)) {
+			var id string
+			var e event
+			var attempt int
+			var payload []byte
+			scan(&id, &e.number, &e.seq, &attempt, &e.kind, &payload)
+			e.data = string(payload)
+			turn := r.turns[id]
+			turn.attempts = append(turn.attempts, attempt)
+			r.events[turn.thread] = append(r.events[turn.thread], e)
+		})
+	each(t, db, `SELECT thread_id, seq, role, text, status, turn_id, error_code FROM message ORDER BY thread_id, seq`,
+		func(scan func(...any)) {
+			var thread string
+			var m storedMessage
+			scan(&thread, &m.seq, &m.role, &m.text, &m.status, &m.turn, &m.code)
+			r.messages[thread] = append(r.messages[thread], m)
+		})
 	each(t, db, `SELECT text FROM memory`, func(scan func(...any)) {
 		var text string
 		scan(&text)
@@ -118,17 +123,17 @@ func each(t *testing.T, db *sql.DB, query string, fn func(scan func(...any))) {
 	}
 }
 
-// readSQLite reads the database of a node that has been stopped.
+// readSQLite reads the database of a stopped node.
 func readSQLite(t *testing.T, s *stage) *record {
 	t.Helper()
 	s.nodes[0].Stop()
 	return read(t, "sqlite", filepath.Join(s.nodes[0].Data, "carrel.db"))
 }
 
-// verify holds what the database has against what people were told and what the model said.
+// verify compares the database with the replies that clients received and with the calls of the model.
 func (s *stage) verify(r *record) {
 	s.t.Helper()
-	s.model.judge(s.t)
+	s.model.checkViolations(s.t)
 	ends := map[string]int{}
 	for _, turn := range r.turns {
 		ends[strings.TrimSpace(turn.state+" "+turn.code)]++
@@ -148,13 +153,13 @@ func (s *stage) verify(r *record) {
 		}
 	}
 	s.t.Logf("%d messages acknowledged; turns ended %v; readers connected %d times", acknowledged, ends, connections)
-	// Some may have been interrupted too often. That it was most of them would be another matter.
+	// A few turns may have been interrupted too often, but not most of them.
 	if ends["complete"] <= len(r.turns)/4 {
 		s.t.Errorf("only %d of %d turns completed: that is not what people come for", ends["complete"], len(r.turns))
 	}
 }
 
-// verifyTurn looks at one turn: it has ended, its journal is whole, and it said what the model said.
+// verifyTurn checks one turn: it has ended, its journal is complete, and its reply is the model's.
 func (s *stage) verifyTurn(turn *storedTurn) {
 	var said string
 	for i, step := range turn.steps {
@@ -181,7 +186,7 @@ func (s *stage) verifyTurn(turn *storedTurn) {
 	}
 }
 
-// verifyTalk looks at one thread: every message that was acknowledged is there once, in order, with one reply.
+// verifyTalk checks one thread: it holds every acknowledged message once, in order, with one reply.
 func (s *stage) verifyTalk(r *record, c *talk) (acknowledged int) {
 	s.t.Helper()
 	if got := r.threads[c.thread]; got != "idle" {
@@ -216,8 +221,8 @@ func (s *stage) verifyTalk(r *record, c *talk) (acknowledged int) {
 	return acknowledged
 }
 
-// pairs returns the replies of a thread by what they answer: messages are numbered without gaps, and each is followed
-// by its reply.
+// pairs returns the replies of a thread by message. Messages are numbered without gaps, and each is followed by its
+// reply.
 func (c *talk) pairs(messages []storedMessage) map[string][]storedMessage {
 	replies := map[string][]storedMessage{}
 	for i, m := range messages {
@@ -235,7 +240,7 @@ func (c *talk) pairs(messages []storedMessage) map[string][]storedMessage {
 	return replies
 }
 
-// verifyReply holds a stored reply against what its sender was told.
+// verifyReply compares a stored reply with the one that the sender received.
 func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 	t := c.s.t
 	turn := r.turns[reply.turn]
@@ -253,7 +258,8 @@ func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 			t.Errorf("%q: the reply is\n%q, and in %d steps the model said\n%q", m.text, reply.text, len(said), said)
 		}
 		if m.cancelled || m.failed {
-			t.Errorf("%q completed although its sender was told otherwise (cancelled %v, failed %v)", m.text, m.cancelled, m.failed)
+			t.Errorf("%q completed although its sender was told otherwise (cancelled %v, failed %v)", m.text, m.cancelled,
+				m.failed)
 		}
 	case "cancelled":
 		if !m.cancelAsked {
@@ -262,7 +268,7 @@ func (c *talk) verifyReply(r *record, m *message, reply storedMessage) {
 	}
 }
 
-// verifyReader holds what a reader saw, over all its connections, against what is stored.
+// verifyReader compares the events that a reader received over all its connections with the stored ones.
 func (s *stage) verifyReader(r *record, c *talk) {
 	s.t.Helper()
 	stored := r.events[c.thread]

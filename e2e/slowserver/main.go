@@ -1,15 +1,15 @@
-// Command slowserver is carrel for tests of the API: everything is the program's own, but a message can say what is to
-// happen in its turn. Its commands stand between semicolons and are carried out one after the other:
+// Command slowserver is carrel with turns that a message scripts, for tests of the API. The commands of a message are
+// separated by semicolons and carried out in order:
 //
-//	slow 3s          a step that takes so long
-//	steps 4          so many quick steps
-//	stumble          a step that fails, without consequences
+//	slow 3s          a step of this duration
+//	steps 4          this number of quick steps
+//	stumble          a step that fails and is ignored
 //	stream a b c     a step that writes these words, one by one
-//	fail             the model's failure; "fail timeout" is one for lack of time
-//	panic            a failure of ours
-//	cite             a reply with everything that a reply can have
+//	fail             an error of the model; "fail timeout" is a time-out
+//	panic            a panic of the server
+//	cite             a reply with all optional members
 //
-// Any other message is answered as the program does.
+// The reply to any other message repeats it.
 package main
 
 import (
@@ -34,10 +34,10 @@ func main() {
 	os.Exit(cli.Main(os.Args[1:], env))
 }
 
-// scripted answers as the message says.
+// scripted runs the commands of a message.
 type scripted struct{ echo.Answerer }
 
-// commands are what a message can say, beside "stream", which alone adds to the reply.
+// commands are the commands except "stream", which adds to the reply.
 var commands = map[string]func(ctx context.Context, r *task.Run, argument string) error{
 	"slow": slow, "steps": steps, "stumble": stumble, "fail": fail,
 	"panic": func(context.Context, *task.Run, string) error { panic("as the message says") },
@@ -70,12 +70,15 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (t
 	return thread.Answer{Text: reply.String()}, nil
 }
 
-// cited is a reply with everything that a reply can have.
+// cited is a reply with all optional members.
 var cited = thread.Answer{
-	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true, Query: "codd relational model", FollowUps: []string{"When?"},
+	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true,
+	Query: "codd relational model", FollowUps: []string{"When?"},
 	Citations: []thread.Citation{{
-		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model", Authors: []string{"Edgar F. Codd"}, Year: 1970,
-		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Quote: "A relational model is proposed.", End: 31, Page: 1,
+		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model",
+		Authors: []string{"Edgar F. Codd"}, Year: 1970,
+		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685",
+		Quote: "A relational model is proposed.", End: 31, Page: 1,
 	}},
 	Checks: []thread.Check{
 		{End: 21, State: thread.Supported},
@@ -107,7 +110,8 @@ func steps(ctx context.Context, r *task.Run, argument string) error {
 		return err
 	}
 	for i := range n {
-		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1), func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
+		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1),
+			func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
 		if err != nil {
 			return err
 		}
@@ -117,7 +121,8 @@ func steps(ctx context.Context, r *task.Run, argument string) error {
 
 func stumble(ctx context.Context, r *task.Run, _ string) error {
 	stumbled := errors.New("as the message says")
-	_, err := r.Step(ctx, "stumble", "Stumbling", func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
+	_, err := r.Step(ctx, "stumble", "Stumbling",
+		func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
 	if errors.Is(err, stumbled) {
 		return nil
 	}

@@ -126,7 +126,8 @@ func (a *archive) writeReadme(parts Parts, agents []agent.Agent) error {
 	var b bytes.Buffer
 	b.WriteString(readme)
 	if !parts.Agents {
-		b.WriteString("This archive does not include them, because the key that requested it has access to the account only.\n")
+		b.WriteString("This archive does not include them, because the key that requested it has access " +
+			"to the account only.\n")
 	}
 	for _, g := range agents {
 		note := ""

@@ -44,7 +44,8 @@ func (a *archive) profile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := object{"id": u.ID, "email": u.Email, "name": u.Name, "role": u.Role, "plan": u.Plan}.with("createdAt", u.CreatedAt)
+	out := object{"id": u.ID, "email": u.Email, "name": u.Name, "role": u.Role, "plan": u.Plan}.
+		with("createdAt", u.CreatedAt)
 	if u.SpendCap != nil {
 		out["spendCapMicros"] = *u.SpendCap
 	}
@@ -69,7 +70,14 @@ func (a *archive) connections(ctx context.Context) error {
 		return a.Credentials.Connections(ctx, a.actor, p)
 	})
 	return lines(a, "connections.jsonl", list, func(c credential.Connection) any {
-		return object{"id": c.ID, "kind": c.Kind, "name": c.Name, "clientName": c.ClientName, "scopes": c.Scopes, "agents": c.Agents}.
+		return object{
+			"id":         c.ID,
+			"kind":       c.Kind,
+			"name":       c.Name,
+			"clientName": c.ClientName,
+			"scopes":     c.Scopes,
+			"agents":     c.Agents,
+		}.
 			with("createdAt", c.CreatedAt).with("expiresAt", c.ExpiresAt).with("lastUsedAt", c.LastUsedAt).
 			with("lastAddress", c.LastAddress).with("lastProgram", c.LastProgram)
 	})
@@ -107,7 +115,8 @@ func (a *archive) webhooks(ctx context.Context) error {
 	}
 	out := make([]object, len(list))
 	for i, h := range list {
-		out[i] = object{"id": h.ID, "url": h.URL, "events": h.Events}.with("createdAt", h.CreatedAt).with("disabledAt", h.DisabledAt)
+		out[i] = object{"id": h.ID, "url": h.URL, "events": h.Events}.with("createdAt", h.CreatedAt).
+			with("disabledAt", h.DisabledAt)
 	}
 	return a.json("webhooks.json", out)
 }
@@ -124,7 +133,8 @@ func (a *archive) usage(ctx context.Context) error {
 	}
 	for year := from.Year(); year <= a.now.UTC().Year(); year++ {
 		q := billing.UsageQuery{From: fmt.Sprintf("%04d-01-01", year), To: fmt.Sprintf("%04d-12-31", year)}
-		err := a.text(fmt.Sprintf("usage/%04d.csv", year), func(w io.Writer) error { return a.Billing.Usage.WriteOwnCSV(ctx, a.actor, q, w) })
+		err := a.text(fmt.Sprintf("usage/%04d.csv", year),
+			func(w io.Writer) error { return a.Billing.Usage.WriteOwnCSV(ctx, a.actor, q, w) })
 		if err != nil {
 			return err
 		}
@@ -135,6 +145,7 @@ func (a *archive) usage(ctx context.Context) error {
 func (a *archive) events(ctx context.Context) error {
 	list := pages(func(p core.Page) ([]audit.Entry, string, error) { return a.Audit.Own(ctx, a.actor, p) })
 	return lines(a, "audit.jsonl", list, func(e audit.Entry) any {
-		return object{"event": e.Event, "actor": e.Actor, "detail": json.RawMessage(e.Detail)}.with("at", e.At).with("address", e.Address)
+		return object{"event": e.Event, "actor": e.Actor, "detail": json.RawMessage(e.Detail)}.with("at", e.At).
+			with("address", e.Address)
 	})
 }

@@ -19,7 +19,8 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	about := object{"id": g.ID, "name": g.Name}.with("access", g.Grant.String()).with("description", g.Description)
 	own := g.Grant == core.GrantOwner
 	if own {
-		about.with("instructions", g.Instructions).with("model", g.Model).with("createdAt", g.CreatedAt).with("updatedAt", g.UpdatedAt)
+		about.with("instructions", g.Instructions).with("model", g.Model).with("createdAt", g.CreatedAt).
+			with("updatedAt", g.UpdatedAt)
 	}
 	if err := a.json(dir+"agent.json", about); err != nil {
 		return err
@@ -50,7 +51,8 @@ func (a *archive) sources(ctx context.Context, dir, agentID string) error {
 	out := make([]object, len(list))
 	for i, s := range list {
 		out[i] = object{"id": s.ID, "name": s.Name, "kind": s.Kind, "default": s.Default, "documents": s.Documents}.
-			with("language", s.Language).with("createdAt", s.CreatedAt).with("updatedAt", s.UpdatedAt).with("syncedAt", s.SyncedAt)
+			with("language", s.Language).with("createdAt", s.CreatedAt).with("updatedAt", s.UpdatedAt).
+			with("syncedAt", s.SyncedAt)
 		if s.Settings != "" {
 			out[i]["settings"] = json.RawMessage(s.Settings)
 		}
@@ -108,7 +110,8 @@ func (a *archive) memories(ctx context.Context, dir, agentID string) error {
 	return lines(a, dir+"memories.jsonl", iter.Seq2[memory.Memory, error](both), func(m memory.Memory) any {
 		a.wrote()
 		return object{"id": m.ID, "text": m.Text, "status": m.Status, "pinned": m.Pinned, "origin": m.Origin}.
-			with("threadId", m.ThreadID).with("messageId", m.MessageID).with("createdAt", m.CreatedAt).with("updatedAt", m.UpdatedAt)
+			with("threadId", m.ThreadID).with("messageId", m.MessageID).with("createdAt", m.CreatedAt).
+			with("updatedAt", m.UpdatedAt)
 	})
 }
 
@@ -120,7 +123,8 @@ func (a *archive) favourites(ctx context.Context, dir, agentID string) error {
 	err := lines(a, dir+"favourites.jsonl", list, func(f favourite.Favourite) any {
 		a.wrote()
 		cards = append(cards, favourite.Card{ID: f.CardID, JSON: f.Card})
-		return object{"cardId": f.CardID, "card": f.Card}.with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).with("updatedAt", f.UpdatedAt)
+		return object{"cardId": f.CardID, "card": f.Card}.with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).
+			with("updatedAt", f.UpdatedAt)
 	})
 	if err != nil {
 		return err

@@ -92,7 +92,8 @@ func (a *archive) messages(ctx context.Context, t thread.Thread) ([]thread.Messa
 
 // message returns a message with all its details.
 func message(m thread.Message) object {
-	out := object{"id": m.ID, "role": m.Role, "text": m.Text, "status": m.Status, "turnId": m.TurnID}.with("createdAt", m.CreatedAt)
+	out := object{"id": m.ID, "role": m.Role, "text": m.Text, "status": m.Status, "turnId": m.TurnID}.
+		with("createdAt", m.CreatedAt)
 	if m.Role == thread.RoleAssistant {
 		out["answer"] = m.Answer // citations, checks, memories
 	}

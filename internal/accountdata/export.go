@@ -200,7 +200,8 @@ func (x *Exports) checkFreeSpace() error {
 	if free < minFreeSpace {
 		return &core.Error{
 			Kind: core.KindConflict, Code: "no_space",
-			Detail: "There is not enough disk space for the archive. Contact the operator of this installation, then export again.",
+			Detail: "There is not enough disk space for the archive. Contact the operator of this installation, " +
+				"then export again.",
 		}
 	}
 	return nil

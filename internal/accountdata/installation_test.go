@@ -88,7 +88,13 @@ func onBoth(t *testing.T, test func(t *testing.T, w *installation)) {
 
 func newInstallation(t *testing.T, o store.Options) *installation {
 	t.Helper()
-	w := &installation{t: t, clock: testkit.NewClock(), log: slog.New(slog.DiscardHandler), postgres: o.URL != "", answers: &scripted{}}
+	w := &installation{
+		t:        t,
+		clock:    testkit.NewClock(),
+		log:      slog.New(slog.DiscardHandler),
+		postgres: o.URL != "",
+		answers:  &scripted{},
+	}
 	o.Log = w.log
 	var err error
 	w.db, err = store.Open(t.Context(), o)
@@ -102,7 +108,14 @@ func newInstallation(t *testing.T, o store.Options) *installation {
 
 func (w *installation) user(name string, role core.Role) account.User {
 	w.t.Helper()
-	u := account.User{ID: core.NewID(core.PrefixUser), Email: name + "@example.org", Name: name, Role: role, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	u := account.User{
+		ID:        core.NewID(core.PrefixUser),
+		Email:     name + "@example.org",
+		Name:      name,
+		Role:      role,
+		Plan:      core.PlanOpen,
+		CreatedAt: w.clock.Now(),
+	}
 	w.must(w.db.InsertUser(w.t.Context(), u, "hash"))
 	return u
 }
@@ -119,7 +132,8 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 	db, secret := w.db, make([]byte, 32)
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
-	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll})}
+	options := task.Options{SingleNode: !w.postgres, Poll: poll}
+	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, options)}
 	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	threads := thread.NewService(thread.Deps{
 		Store: db, Agents: agents, Clock: w.clock, Tasks: n.tasks, Answerer: w.answers,

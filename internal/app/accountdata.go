@@ -9,8 +9,8 @@ import (
 	"carrel/internal/config"
 )
 
-// Scrub erases remnants of deleted accounts from free pages of the database files. It needs disk space for a second copy
-// of the database; a failed attempt is repeated by the next housekeeping round.
+// Scrub erases remnants of deleted accounts from free pages of the database files. It needs disk space for a second
+// copy of the database; a failed attempt is repeated by the next housekeeping round.
 func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 	due, err := in.Store.ScrubDue(ctx)
 	if err != nil || !due {
@@ -29,7 +29,8 @@ func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 	in.Archives = accountdata.NewArchives(accountdata.Contents{
 		Accounts: in.Accounts, Billing: in.Billing, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
-		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials, Sessions: in.sessions, Webhooks: in.webhooks,
+		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials,
+		Sessions: in.sessions, Webhooks: in.webhooks,
 		Audit: in.Audit, Store: in.Store,
 	}, in.Clock)
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
@@ -41,6 +42,11 @@ func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 		Store: in.Store, Archives: in.Archives, Tasks: in.Tasks, Clock: in.Clock, Audit: in.Audit,
 	}, o)
 	in.Tasks.Register(in.exports.Kind())
-	in.Deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: in.Store, Tasks: in.Tasks, Clock: in.Clock, Log: log})
+	in.Deletions = accountdata.NewDeletions(accountdata.DeletionDeps{
+		Store: in.Store,
+		Tasks: in.Tasks,
+		Clock: in.Clock,
+		Log:   log,
+	})
 	in.Tasks.Register(in.Deletions.Kind())
 }

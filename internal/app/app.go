@@ -1,4 +1,4 @@
-// Package app creates the services, connects them and runs the server. It holds no rules of its own.
+// Package app creates the services, connects them and runs the server. It contains no business rules.
 package app
 
 import (
@@ -169,7 +169,8 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	})
 	in.Tasks.Register(in.threads.Kind())
 	in.wireImporter(cfg, log)
-	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock}, webhook.Options{Private: cfg.OutboundPrivate})
+	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock},
+		webhook.Options{Private: cfg.OutboundPrivate})
 	in.Tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(favourite.Deps{
 		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,

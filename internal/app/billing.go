@@ -38,7 +38,8 @@ func (in *App) declarePlans(ctx context.Context) error {
 	for i, p := range in.Config.Plans {
 		plans[i] = billing.Plan{
 			Name: p.Name, Capabilities: Capabilities(p.Capabilities), Models: p.Models, SpendCap: p.SpendCap, TurnCap: p.TurnCap,
-			RateLimit: p.RateLimit, RateBurst: p.RateBurst, StorageLimit: p.StorageLimit, Price: p.Price, StripePrice: p.StripePrice,
+			RateLimit: p.RateLimit, RateBurst: p.RateBurst, StorageLimit: p.StorageLimit,
+			Price: p.Price, StripePrice: p.StripePrice,
 		}
 	}
 	return in.Billing.Plans.Declare(ctx, core.Operator(""), plans)

@@ -20,7 +20,8 @@ func ImportLimits(c config.Imports) format.Limits {
 	memory := int64(c.MemoryMiB) << 20
 	return format.Limits{
 		Limits: budget.Limits{
-			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth, Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
+			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth,
+			Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
 		},
 		Pool: budget.NewPool(memory),
 	}

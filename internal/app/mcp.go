@@ -12,7 +12,8 @@ import (
 
 // newMCP creates the MCP endpoint.
 func (in *App) newMCP(
-	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{},
+	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems,
+	streams *streamwatch.Slots, draining <-chan struct{},
 ) (*mcp.Server, error) {
 	return mcp.New(mcp.Deps{
 		BaseURL: cfg.BaseURL, API: api, Threads: in.threads,

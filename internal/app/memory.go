@@ -53,7 +53,7 @@ func (m *memoryReturner) check() {
 	m.allocated = s[allocated].Value.Uint64()
 	garbage := max(s[objects].Value.Uint64(), s[live].Value.Uint64()) - s[live].Value.Uint64()
 	if since < maxAllocated && garbage+s[free].Value.Uint64() > minReturn {
-		// Each collection halves mostly empty stacks; those of waiting clients were large when they connected.
+		// Each collection halves mostly empty stacks; the stacks of waiting clients grew when they connected.
 		for range 2 {
 			runtime.GC()
 		}

@@ -42,7 +42,9 @@ func newTaskMetrics(tasks *task.Engine, log *slog.Logger) *taskMetrics {
 
 // Describe lists the metrics.
 func (m *taskMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.queued, m.running, m.oldest, m.here, m.started, m.resumed, m.finished, m.failed} {
+	for _, d := range []*prometheus.Desc{
+		m.queued, m.running, m.oldest, m.here, m.started, m.resumed, m.finished, m.failed,
+	} {
 		ch <- d
 	}
 }

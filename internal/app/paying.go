@@ -20,7 +20,9 @@ type payer struct {
 }
 
 // HoldVectors reserves the maximum cost of computing vectors.
-func (p payer) HoldVectors(ctx context.Context, owner embedding.Owner, model string, price float64, micros int64) (string, error) {
+func (p payer) HoldVectors(
+	ctx context.Context, owner embedding.Owner, model string, price float64, micros int64,
+) (string, error) {
 	return p.spending.Hold(ctx, billing.Purchase{
 		UserID: owner.UserID, AgentID: owner.AgentID, Kind: billing.MeteredEmbedding, Model: model,
 		PriceVersion: strconv.FormatFloat(price, 'f', -1, 64), Micros: micros,
@@ -40,7 +42,8 @@ func (p payer) HoldSearch(ctx context.Context, buyer source.Buyer, kind string) 
 		price = unknownSearchPrice
 	}
 	id, err := p.spending.Hold(ctx, billing.Purchase{
-		UserID: buyer.UserID, TurnID: buyer.TurnID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID, Kind: billing.MeteredSearch, Model: kind,
+		UserID: buyer.UserID, TurnID: buyer.TurnID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID,
+		Kind: billing.MeteredSearch, Model: kind,
 		PriceVersion: strconv.FormatInt(price, 10), Micros: price,
 	})
 	if err != nil {

@@ -67,11 +67,13 @@ func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 			s.mustRefuse("brave")
 
 			s.checkSums()
-			spent, bought := billing.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, billing.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
+			spent := billing.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}
+			bought := billing.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
 			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Reserved: unknownSearchPrice}, spent)
 			s.clock.Advance(time.Hour + time.Millisecond)
 			s.checkSums() // an expired reservation counts as spent
-			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Spent: unknownSearchPrice, Estimated: unknownSearchPrice}, spent)
+			s.mustHaveRows(bought,
+				billing.Usage{Name: "new", Calls: 1, Spent: unknownSearchPrice, Estimated: unknownSearchPrice}, spent)
 			s.mustHaveUsed(23_000, "when the hold was ended")
 		})
 	}
@@ -93,9 +95,18 @@ func newLedger(t *testing.T, o store.Options, limit int64) *ledger {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := &ledger{t: t, db: db, clock: testkit.NewClock(), buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"}}
-	s.must(db.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen, SpendCap: &limit, CreatedAt: s.clock.Now()}, "none"))
-	s.must(db.InsertAgent(t.Context(), agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
+	s := &ledger{
+		t:     t,
+		db:    db,
+		clock: testkit.NewClock(),
+		buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"},
+	}
+	u := account.User{
+		ID: "usr", Email: "u@example.org", Plan: core.PlanOpen, SpendCap: &limit, CreatedAt: s.clock.Now(),
+	}
+	s.must(db.InsertUser(t.Context(), u, "none"))
+	s.must(db.InsertAgent(t.Context(),
+		agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
 	s.payer = payer{billing.NewService(billing.Deps{
 		Store: db, Clock: s.clock,
 		Audit: audit.New(audit.Deps{Store: db, Clock: s.clock, Log: slog.New(slog.DiscardHandler)}),

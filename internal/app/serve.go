@@ -43,7 +43,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	streams := streamwatch.NewSlots(cfg.EventStreams)
 	api, err := httpapi.New(in.services(), httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{
-			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, Streams: streams, OAuthScopes: oauth.Scopes(),
+			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr,
+			Streams: streams, OAuthScopes: oauth.Scopes(),
 		}, problems, log)
 	if err != nil {
 		return err
@@ -88,7 +89,8 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return index.Run(ctx) })
-	if err := in.prepare(ctx, func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }, index, metrics, log); err != nil {
+	listening := func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }
+	if err := in.prepare(ctx, listening, index, metrics, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
@@ -105,12 +107,16 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		return in.Tasks.Stop(stopping)
 	})
 	err = g.Wait()
-	// Runs after the last request, so that its counters are included.
-	last, cancel := context.WithTimeout(base, 5*time.Second)
+	return errors.Join(err, in.finish(base, index, log))
+}
+
+// finish saves the state in memory after the last request.
+func (in *App) finish(ctx context.Context, index *local.Node, log *slog.Logger) error {
+	last, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err = errors.Join(err, in.flush(last))
-	index.Finish(base, cfg.ShutdownTimeout)
-	return errors.Join(err, in.closeIndex(index), in.Scrub(base, log))
+	err := in.flush(last)
+	index.Finish(ctx, in.Config.ShutdownTimeout)
+	return errors.Join(err, in.closeIndex(index), in.Scrub(ctx, log))
 }
 
 // prepare starts everything that the first request needs.
@@ -172,7 +178,8 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx), in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
+				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx),
+				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
 				in.exports.Prune(ctx), in.Deletions.RunHousekeeping(ctx), in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {

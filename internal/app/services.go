@@ -8,9 +8,13 @@ import (
 // services returns the services behind the REST API.
 func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
-		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
-		Credentials: in.Credentials, Sessions: in.sessions, Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,
-		Exports: in.exports, Deletions: in.Deletions, Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth, System: system{in, in.Clock.Now()},
+		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports,
+		Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
+		Credentials: in.Credentials, Sessions: in.sessions,
+		Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,
+		Exports: in.exports, Deletions: in.Deletions,
+		Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth,
+		System:      system{in, in.Clock.Now()},
 		Idempotency: in.Store, Sealer: in.replies, Clock: in.Clock,
 	}
 	if in.payments != nil { // a nil *stripe.Service would make a non-nil interface

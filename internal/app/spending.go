@@ -8,8 +8,8 @@ import (
 	"carrel/internal/billing"
 )
 
-// newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input and
-// output.
+// newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input
+// and output.
 func (in *App) newBilling() *billing.Service {
 	known := prices(in.Config.Model)
 	return billing.NewService(billing.Deps{
@@ -26,7 +26,8 @@ func (in *App) reconcileSpend(ctx context.Context, log *slog.Logger) error {
 	differences, err := in.Billing.Spending.Reconcile(ctx)
 	for _, d := range differences {
 		log.ErrorContext(ctx, "spend total differs from the ledger; see: carrel admin spend check",
-			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent, "reserved", d.Reserved, "rowsReserved", d.RowsReserved)
+			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent,
+			"reserved", d.Reserved, "rowsReserved", d.RowsReserved)
 	}
 	return err
 }

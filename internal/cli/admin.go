@@ -63,7 +63,8 @@ func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(ad
 	}
 	if cfg.Database == "" && !create {
 		if _, err := os.Stat(app.DatabasePath(cfg)); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("there is no installation in %s; set its folder with --data, or create the first account with: carrel admin --data %s user create",
+			return fmt.Errorf("there is no installation in %s; set its folder with --data, or create the first account with: "+
+				"carrel admin --data %s user create",
 				cfg.Data, shellQuote(cfg.Data))
 		}
 	}
@@ -136,7 +137,9 @@ type userFlag struct {
 }
 
 // runForUser is run for a command about one account.
-func (c *adminCommand) runForUser(ctx context.Context, env *Env, email string, f func(admin, account.User) error) error {
+func (c *adminCommand) runForUser(
+	ctx context.Context, env *Env, email string, f func(admin, account.User) error,
+) error {
 	return c.run(ctx, env, false, func(a admin) error {
 		u, err := a.user(ctx, email)
 		if err != nil {

@@ -61,7 +61,8 @@ func (c agentList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 					documents += s.Documents
 				}
 				objects = append(objects, agentJSON(x))
-				rows = append(rows, []string{x.ID, x.Name, strconv.Itoa(len(x.Sources)), strconv.Itoa(documents), date(x.CreatedAt)})
+				rows = append(rows,
+					[]string{x.ID, x.Name, strconv.Itoa(len(x.Sources)), strconv.Itoa(documents), date(x.CreatedAt)})
 			}
 			if page.Cursor = next; next == "" {
 				break

@@ -41,11 +41,13 @@ func (c auditList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "entries", entries, auditJSON, "SEQ\tAT\tEVENT\tACCOUNT\tBY\tFROM\tDETAIL", func(e audit.Entry) []string {
-			return []string{
-				strconv.FormatInt(e.Seq, 10), date(e.At), string(e.Event), orDash(e.UserID), orDash(e.Actor), orDash(e.Address), e.Detail,
-			}
-		})
+		return printList(a, c.JSON, "entries", entries, auditJSON,
+			"SEQ\tAT\tEVENT\tACCOUNT\tBY\tFROM\tDETAIL", func(e audit.Entry) []string {
+				return []string{
+					strconv.FormatInt(e.Seq, 10), date(e.At), string(e.Event), orDash(e.UserID),
+					orDash(e.Actor), orDash(e.Address), e.Detail,
+				}
+			})
 	})
 }
 
@@ -74,7 +76,8 @@ func (c auditVerify) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		}
 		hash := hex.EncodeToString(end.Hash)
 		return a.print(c.JSON, map[string]any{"seq": end.Seq, "hash": hash},
-			"The audit log is intact: %d entries.\nStore this line elsewhere and pass it to the next check as --noted; it reveals a log that was rewritten as a whole:\n%d:%s",
+			"The audit log is intact: %d entries.\nStore this line elsewhere and pass it to the next check as --noted; it "+
+				"reveals a log that was rewritten as a whole:\n%d:%s",
 			end.Seq, end.Seq, hash)
 	})
 }

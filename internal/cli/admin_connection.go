@@ -40,7 +40,15 @@ func (a admin) connections(ctx context.Context, u account.User) ([]connection, e
 		if k.Kind != core.CredentialMinted {
 			continue // API keys are no connections
 		}
-		c := connection{id: k.ID, kind: k.Kind, name: k.Name, created: k.CreatedAt, used: k.LastUsedAt, end: k.ExpiresAt, revoked: k.RevokedAt}
+		c := connection{
+			id:      k.ID,
+			kind:    k.Kind,
+			name:    k.Name,
+			created: k.CreatedAt,
+			used:    k.LastUsedAt,
+			end:     k.ExpiresAt,
+			revoked: k.RevokedAt,
+		}
 		for _, s := range k.Scopes {
 			c.scopes = append(c.scopes, string(s))
 		}
@@ -48,7 +56,8 @@ func (a admin) connections(ctx context.Context, u account.User) ([]connection, e
 	}
 	for _, g := range grants {
 		list = append(list, connection{
-			id: g.ID, kind: core.CredentialOAuth, name: g.ClientName, scopes: g.Scopes, created: g.CreatedAt, used: g.LastUsedAt, end: &g.ExpiresAt, revoked: g.RevokedAt,
+			id: g.ID, kind: core.CredentialOAuth, name: g.ClientName, scopes: g.Scopes, created: g.CreatedAt, used: g.LastUsedAt,
+			end: &g.ExpiresAt, revoked: g.RevokedAt,
 		})
 	}
 	slices.SortStableFunc(list, func(x, y connection) int { return y.created.Compare(x.created) })
@@ -57,7 +66,8 @@ func (a admin) connections(ctx context.Context, u account.User) ([]connection, e
 
 func (c connection) json() map[string]any {
 	out := map[string]any{
-		"id": c.id, "kind": c.kind, "name": c.name, "scopes": c.scopes, "createdAt": date(c.created), "revoked": c.revoked != nil,
+		"id": c.id, "kind": c.kind, "name": c.name, "scopes": c.scopes,
+		"createdAt": date(c.created), "revoked": c.revoked != nil,
 	}
 	for name, t := range map[string]*time.Time{"lastUsedAt": c.used, "expiresAt": c.end, "revokedAt": c.revoked} {
 		if t != nil {
@@ -83,7 +93,8 @@ func (c connectionList) Run(ctx context.Context, env *Env, parent *adminCommand)
 		for i, k := range list {
 			objects[i] = k.json()
 			rows[i] = []string{
-				k.id, string(k.kind), k.name, strings.Join(k.scopes, " "), date(k.created), dateOr(k.used, "never"), dateOr(k.end, "never"), dateOr(k.revoked, "-"),
+				k.id, string(k.kind), k.name, strings.Join(k.scopes, " "), date(k.created), dateOr(k.used, "never"),
+				dateOr(k.end, "never"), dateOr(k.revoked, "-"),
 			}
 		}
 		if c.JSON {
@@ -117,7 +128,8 @@ func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminComman
 		if err := revoke(ctx, core.Operator(u.ID), c.ID); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"connection": map[string]any{"id": c.ID, "revoked": true}}, "Revoked %s (%s).", list[i].name, c.ID)
+		return a.print(c.JSON, map[string]any{"connection": map[string]any{"id": c.ID, "revoked": true}},
+			"Revoked %s (%s).", list[i].name, c.ID)
 	})
 }
 

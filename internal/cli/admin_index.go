@@ -21,7 +21,7 @@ type indexCheck struct {
 	JSON bool `help:"Print one JSON object: {\"ok\":true,…}."`
 }
 
-// Run checks the index. It changes nothing and may run beside a server.
+// Run checks the index. It changes nothing and can run while a server uses the index.
 func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
 		report, err := a.checkIndex(ctx)
@@ -43,7 +43,8 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			err = c.show(a, report, head, missing)
 		}
 		if err == nil && !ok {
-			err = errors.New("the search index is damaged; a running server repairs it when it reads the damaged part; repair it now with: carrel admin index rebuild")
+			err = errors.New("the search index is damaged; a running server repairs it when it reads the damaged part; repair " +
+				"it now with: carrel admin index rebuild")
 		}
 		return err
 	})

@@ -60,12 +60,13 @@ func (c keyList) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "keys", keys, keyJSON, "ID\tKIND\tNAME\tENDS IN\tCREATED\tLAST USED\tEXPIRES\tREVOKED", func(k credential.Key) []string {
-			return []string{
-				k.ID, string(k.Kind), k.Name, "…" + k.Hint, date(k.CreatedAt),
-				dateOr(k.LastUsedAt, "never"), dateOr(k.ExpiresAt, "never"), dateOr(k.RevokedAt, "-"),
-			}
-		})
+		return printList(a, c.JSON, "keys", keys, keyJSON,
+			"ID\tKIND\tNAME\tENDS IN\tCREATED\tLAST USED\tEXPIRES\tREVOKED", func(k credential.Key) []string {
+				return []string{
+					k.ID, string(k.Kind), k.Name, "…" + k.Hint, date(k.CreatedAt),
+					dateOr(k.LastUsedAt, "never"), dateOr(k.ExpiresAt, "never"), dateOr(k.RevokedAt, "-"),
+				}
+			})
 	})
 }
 
@@ -74,7 +75,11 @@ func keyJSON(k credential.Key) map[string]any {
 		"id": k.ID, "kind": k.Kind, "name": k.Name, "hint": k.Hint, "scopes": k.Scopes, "agents": k.Agents,
 		"createdAt": date(k.CreatedAt), "revoked": k.RevokedAt != nil,
 	}
-	for name, t := range map[string]*time.Time{"lastUsedAt": k.LastUsedAt, "expiresAt": k.ExpiresAt, "revokedAt": k.RevokedAt} {
+	for name, t := range map[string]*time.Time{
+		"lastUsedAt": k.LastUsedAt,
+		"expiresAt":  k.ExpiresAt,
+		"revokedAt":  k.RevokedAt,
+	} {
 		if t != nil {
 			out[name] = date(*t)
 		}
@@ -109,7 +114,8 @@ func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err := a.Credentials.RevokeKey(ctx, core.Operator(u.ID), k.ID); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"key": map[string]any{"id": k.ID, "revoked": true}}, "Revoked %s (%s).", k.Name, k.ID)
+		return a.print(c.JSON, map[string]any{"key": map[string]any{"id": k.ID, "revoked": true}}, "Revoked %s (%s).", k.Name,
+			k.ID)
 	})
 }
 

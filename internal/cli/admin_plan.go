@@ -30,19 +30,21 @@ func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "plans", plans, planJSON, "NAME\tCAPABILITIES\tMODELS\tMONTHLY CAP\tTURN CAP\tREQUESTS/S\tSTORAGE\tPRICE", func(p billing.Plan) []string {
-			return []string{
-				p.Name, orDash(joined(p.Capabilities)), orDash(strings.Join(p.Models, ",")), usdOr(p.SpendCap), usdOr(p.TurnCap),
-				numberOr(p.RateLimit), numberOr(p.StorageLimit), core.USD(p.Price),
-			}
-		})
+		return printList(a, c.JSON, "plans", plans, planJSON,
+			"NAME\tCAPABILITIES\tMODELS\tMONTHLY CAP\tTURN CAP\tREQUESTS/S\tSTORAGE\tPRICE", func(p billing.Plan) []string {
+				return []string{
+					p.Name, orDash(joined(p.Capabilities)), orDash(strings.Join(p.Models, ",")), usdOr(p.SpendCap), usdOr(p.TurnCap),
+					numberOr(p.RateLimit), numberOr(p.StorageLimit), core.USD(p.Price),
+				}
+			})
 	})
 }
 
 func planJSON(p billing.Plan) map[string]any {
 	out := map[string]any{"name": p.Name, "capabilities": p.Capabilities, "models": p.Models, "priceMicros": p.Price}
 	for name, n := range map[string]*int64{
-		"spendCapMicros": p.SpendCap, "turnCapMicros": p.TurnCap, "rateLimit": p.RateLimit, "rateBurst": p.RateBurst, "storageLimitBytes": p.StorageLimit,
+		"spendCapMicros": p.SpendCap, "turnCapMicros": p.TurnCap, "rateLimit": p.RateLimit, "rateBurst": p.RateBurst,
+		"storageLimitBytes": p.StorageLimit,
 	} {
 		if n != nil {
 			out[name] = *n
@@ -96,7 +98,8 @@ type planPut struct {
 // Run creates or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	p := billing.Plan{
-		Name: c.Name, Capabilities: app.Capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
+		Name: c.Name, Capabilities: app.Capabilities(c.Capabilities), Models: c.Models,
+		RateLimit: c.RateLimit, RateBurst: c.RateBurst,
 		StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
 	}
 	var err error
@@ -114,7 +117,8 @@ func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"plan": planJSON(p)}, "Plan %s includes %s.", p.Name, orDash(joined(p.Capabilities)))
+		return a.print(c.JSON, map[string]any{"plan": planJSON(p)}, "Plan %s includes %s.",
+			p.Name, orDash(joined(p.Capabilities)))
 	})
 }
 
@@ -145,7 +149,8 @@ func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err := a.Billing.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
+		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}},
+			"%s is now on the plan %s.", u.Email, c.Plan)
 	})
 }
 
@@ -172,11 +177,13 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 			plan = p.Name
 		}
 		if e.Subscription == nil {
-			return a.print(c.JSON, map[string]any{"plan": plan}, "%s has the default plan %s and no subscription.", u.Email, plan)
+			return a.print(c.JSON, map[string]any{"plan": plan},
+				"%s has the default plan %s and no subscription.", u.Email, plan)
 		}
 		s := *e.Subscription
 		return a.print(c.JSON, map[string]any{"plan": plan, "subscription": subscriptionJSON(s)},
-			"%s has the plan %s. Its subscription to %s is %s, from %s to %s.", u.Email, plan, s.Plan, s.Status, date(s.StartsAt), dateOr(s.EndsAt, "cancellation"))
+			"%s has the plan %s. Its subscription to %s is %s, from %s to %s.", u.Email, plan, s.Plan, s.Status,
+			date(s.StartsAt), dateOr(s.EndsAt, "cancellation"))
 	})
 }
 
@@ -209,7 +216,8 @@ type subscriptionSet struct {
 func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		n := billing.NewSubscription{
-			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour, Trial: c.Trial, CancelAtEnd: c.Last,
+			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour,
+			Trial: c.Trial, CancelAtEnd: c.Last,
 		}
 		if c.Months > 0 {
 			from := a.Clock.Now()
@@ -241,6 +249,7 @@ func (c subscriptionCancel) Run(ctx context.Context, env *Env, parent *adminComm
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"subscription": subscriptionJSON(s)}, "Cancelled the subscription of %s.", u.Email)
+		return a.print(c.JSON, map[string]any{"subscription": subscriptionJSON(s)},
+			"Cancelled the subscription of %s.", u.Email)
 	})
 }

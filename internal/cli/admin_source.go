@@ -58,7 +58,8 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		actor := core.Operator(owner)
-		src, err := a.Sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
+		src, err := a.Sources.AddOrFind(ctx, actor, c.Agent,
+			source.New{Name: c.Name, Language: c.Language, Default: c.Default})
 		if err != nil {
 			return err
 		}
@@ -79,9 +80,14 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		return a.print(c.JSON, map[string]any{
-			"indexed":   indexed,
-			"source":    map[string]any{"id": src.ID, "name": src.Name, "agentId": src.AgentID, "default": src.Default},
-			"documents": map[string]any{"added": done.Added, "updated": done.Updated, "unchanged": done.Unchanged, "skipped": skipped},
+			"indexed": indexed,
+			"source":  map[string]any{"id": src.ID, "name": src.Name, "agentId": src.AgentID, "default": src.Default},
+			"documents": map[string]any{
+				"added":     done.Added,
+				"updated":   done.Updated,
+				"unchanged": done.Unchanged,
+				"skipped":   skipped,
+			},
 		}, "Source %s (%s): %d documents added, %d updated, %d unchanged, %d skipped.%s",
 			src.Name, src.ID, done.Added, done.Updated, done.Unchanged, skipped, map[bool]string{
 				false: " No server is running; the documents can be found after the next start.",
@@ -121,7 +127,8 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library)
 		}
 	}
 	if bad > 0 && !c.SkipInvalid {
-		return bad, fmt.Errorf("%d records are invalid, so nothing was imported; fix them, or skip them with --skip-invalid", bad)
+		return bad, fmt.Errorf(
+			"%d records are invalid, so nothing was imported; fix them, or skip them with --skip-invalid", bad)
 	}
 	return bad, nil
 }

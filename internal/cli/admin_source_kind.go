@@ -78,7 +78,13 @@ func (c sourceAdd) addKind(ctx context.Context, env *Env, parent *adminCommand) 
 		if err != nil {
 			return err
 		}
-		said := map[string]any{"source": map[string]any{"id": src.ID, "name": src.Name, "kind": src.Kind, "agentId": src.AgentID, "default": src.Default}}
+		said := map[string]any{"source": map[string]any{
+			"id":      src.ID,
+			"name":    src.Name,
+			"kind":    src.Kind,
+			"agentId": src.AgentID,
+			"default": src.Default,
+		}}
 		if !slices.Contains(syncedKinds(), c.Of) {
 			return a.print(c.JSON, said, "Source %s (%s) is part of the next search.", src.Name, src.ID)
 		}
@@ -86,6 +92,7 @@ func (c sourceAdd) addKind(ctx context.Context, env *Env, parent *adminCommand) 
 			return err
 		}
 		return a.print(c.JSON, said,
-			"Source %s (%s) is imported by the running server, or at its next start. See: carrel admin source status --agent %s --id %s", src.Name, src.ID, c.Agent, src.ID)
+			"Source %s (%s) is imported by the running server, or at its next start. See: carrel admin source status --agent "+
+				"%s --id %s", src.Name, src.ID, c.Agent, src.ID)
 	})
 }

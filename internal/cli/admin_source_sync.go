@@ -55,8 +55,16 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 				return err
 			}
 			i, _ := importer.MostRelevant(imports)
-			objects = append(objects, map[string]any{"id": src.ID, "name": src.Name, "kind": src.Kind, "documents": src.Documents, "import": i.Report, "state": i.State})
-			rows = append(rows, []string{src.ID, src.Name, src.Kind, strconv.Itoa(src.Documents), string(i.State), progressOf(i)})
+			objects = append(objects, map[string]any{
+				"id":        src.ID,
+				"name":      src.Name,
+				"kind":      src.Kind,
+				"documents": src.Documents,
+				"import":    i.Report,
+				"state":     i.State,
+			})
+			rows = append(rows,
+				[]string{src.ID, src.Name, src.Kind, strconv.Itoa(src.Documents), string(i.State), progressOf(i)})
 		}
 		if c.JSON {
 			return a.print(true, map[string]any{"sources": objects}, "")

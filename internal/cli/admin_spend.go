@@ -67,11 +67,13 @@ func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 				"rowsReservedMicros": d.RowsReserved, "rowsSpentMicros": d.RowsSpent,
 			}
 		}
-		if err := a.print(c.JSON, map[string]any{"differences": list}, "%d sums differ from the ledger.", len(list)); err != nil || len(list) == 0 {
+		if err := a.print(c.JSON, map[string]any{"differences": list}, "%d sums differ from the ledger.",
+			len(list)); err != nil || len(list) == 0 {
 			return err
 		}
 		if !c.JSON {
-			if err := a.table("OF\tID\tMONTH\tRESERVED\tSPENT\tROWS RESERVED\tROWS SPENT", differenceRows(differences)); err != nil {
+			if err := a.table("OF\tID\tMONTH\tRESERVED\tSPENT\tROWS RESERVED\tROWS SPENT",
+				differenceRows(differences)); err != nil {
 				return err
 			}
 		}
@@ -113,7 +115,8 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		r, err := a.Billing.Usage.Of(ctx, core.Operator(""), userID, billing.UsageQuery{From: c.From, To: c.To, By: billing.UsageBy(c.By)})
+		r, err := a.Billing.Usage.Of(ctx, core.Operator(""), userID,
+			billing.UsageQuery{From: c.From, To: c.To, By: billing.UsageBy(c.By)})
 		if err != nil {
 			return err
 		}
@@ -121,12 +124,16 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		rows := make([][]string, len(r.Rows))
 		for i, u := range r.Rows {
 			list[i] = map[string]any{
-				"name": u.Name, "calls": u.Calls, "spentMicros": u.Spent, "estimatedMicros": u.Estimated, "reservedMicros": u.Reserved,
+				"name": u.Name, "calls": u.Calls, "spentMicros": u.Spent,
+				"estimatedMicros": u.Estimated, "reservedMicros": u.Reserved,
 			}
-			rows[i] = []string{orDash(u.Name), strconv.FormatInt(u.Calls, 10), core.USD(u.Spent), core.USD(u.Estimated), core.USD(u.Reserved)}
+			rows[i] = []string{
+				orDash(u.Name), strconv.FormatInt(u.Calls, 10), core.USD(u.Spent), core.USD(u.Estimated), core.USD(u.Reserved),
+			}
 		}
 		if c.JSON {
-			return a.print(true, map[string]any{"from": r.From, "to": r.To, "by": r.By, "usage": list, "searches": r.Searches}, "")
+			return a.print(true,
+				map[string]any{"from": r.From, "to": r.To, "by": r.By, "usage": list, "searches": r.Searches}, "")
 		}
 		return a.table(strings.ToUpper(c.By)+"\tCALLS\tSPENT\tESTIMATED\tRESERVED", rows)
 	})
@@ -146,7 +153,8 @@ const maxCap = 1e9
 
 // parseUSD converts an amount of dollars to micro-dollars without rounding.
 func parseUSD(s string) (int64, error) {
-	bad := core.InvalidField("/cap", "Must be an amount of US dollars from 0 to 1000000000 with at most 6 decimals, or none.")
+	bad := core.InvalidField("/cap",
+		"Must be an amount of US dollars from 0 to 1000000000 with at most 6 decimals, or none.")
 	if strings.Trim(s, "0123456789.") != "" {
 		return 0, bad // big.Rat would accept signs, exponents and fractions
 	}

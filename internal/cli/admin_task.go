@@ -33,9 +33,13 @@ func (c taskList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "tasks", tasks, taskJSON, "ID\tKIND\tSTATE\tATTEMPT\tCREATED\tENDED\tERROR\tNODE", func(t task.Task) []string {
-			return []string{t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"), orDash(t.ErrorCode), orDash(t.Owner)}
-		})
+		return printList(a, c.JSON, "tasks", tasks, taskJSON,
+			"ID\tKIND\tSTATE\tATTEMPT\tCREATED\tENDED\tERROR\tNODE", func(t task.Task) []string {
+				return []string{
+					t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"),
+					orDash(t.ErrorCode), orDash(t.Owner),
+				}
+			})
 	})
 }
 
@@ -53,12 +57,21 @@ func taskJSON(t task.Task) map[string]any {
 		"id": t.ID, "kind": t.Kind, "key": t.Key, "number": t.Number, "state": t.State, "attempt": t.Attempt,
 		"crashes": t.Crashes, "createdAt": date(t.CreatedAt), "deadlineAt": date(t.DeadlineAt),
 	}
-	for name, value := range map[string]string{"userId": t.UserID, "node": t.Owner, "errorCode": t.ErrorCode, "errorDetail": t.ErrorDetail} {
+	for name, value := range map[string]string{
+		"userId":      t.UserID,
+		"node":        t.Owner,
+		"errorCode":   t.ErrorCode,
+		"errorDetail": t.ErrorDetail,
+	} {
 		if value != "" {
 			out[name] = value
 		}
 	}
-	for name, at := range map[string]*time.Time{"startedAt": t.StartedAt, "finishedAt": t.FinishedAt, "cancelRequestedAt": t.CancelRequestedAt} {
+	for name, at := range map[string]*time.Time{
+		"startedAt":         t.StartedAt,
+		"finishedAt":        t.FinishedAt,
+		"cancelRequestedAt": t.CancelRequestedAt,
+	} {
 		if at != nil {
 			out[name] = date(*at)
 		}
@@ -85,7 +98,13 @@ func (c taskShow) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		list := make([]map[string]any, len(steps))
 		rows := make([][]string, len(steps))
 		for i, s := range steps {
-			list[i] = map[string]any{"n": s.N, "kind": s.Kind, "label": s.Label, "state": s.State, "startedAt": date(s.StartedAt)}
+			list[i] = map[string]any{
+				"n":         s.N,
+				"kind":      s.Kind,
+				"label":     s.Label,
+				"state":     s.State,
+				"startedAt": date(s.StartedAt),
+			}
 			if s.EndedAt != nil {
 				list[i]["endedAt"] = date(*s.EndedAt)
 			}

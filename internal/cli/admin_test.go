@@ -16,14 +16,16 @@ import (
 func TestAmountsAreReadExactly(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		"0": 0, "12.50": 12_500_000, "0.000001": 1, "1000000000": 1e15, "007": 7e6, ".5": 500_000, "3.": 3e6, "0.1": 100_000, "999999999.999999": 999_999_999_999_999,
+		"0": 0, "12.50": 12_500_000, "0.000001": 1, "1000000000": 1e15, "007": 7e6, ".5": 500_000, "3.": 3e6, "0.1": 100_000,
+		"999999999.999999": 999_999_999_999_999,
 	} {
 		if got, err := parseUSD(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{
-		"", " ", ".", "-1", "+1", "1e3", "1/3", "0x10", "1_000", "1,50", "1 000", "0.0000001", "1000000000.000001", "1.2.3", "$5", "5 USD", "NaN", "Inf", "none",
+		"", " ", ".", "-1", "+1", "1e3", "1/3", "0x10", "1_000", "1,50", "1 000", "0.0000001", "1000000000.000001", "1.2.3",
+		"$5", "5 USD", "NaN", "Inf", "none",
 		"٣", "1\x00", strings.Repeat("9", 400),
 	} {
 		if got, err := parseUSD(text); !core.IsKind(err, core.KindInvalid) {
@@ -32,14 +34,15 @@ func TestAmountsAreReadExactly(t *testing.T) {
 	}
 }
 
-func TestAQuotedWordComesBackFromAShell(t *testing.T) {
+func TestShellQuoteSurvivesAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell: ", err)
 	}
 	words := []string{
-		"", "plain", "/var/lib/carrel", "with space", "it's", `"double"`, "$HOME", "`id`", "$(id)", `back\slash`, "a;b&c|d>e<f", "*?[x]", "~", "#", "!", "-n",
+		"", "plain", "/var/lib/carrel", "with space", "it's", `"double"`, "$HOME", "`id`", "$(id)", `back\slash`,
+		"a;b&c|d>e<f", "*?[x]", "~", "#", "!", "-n",
 		"tab\there", "two\nlines", "ü😀", "'", "''", "a=b", "%s", "{a,b}", "(x)",
 	}
 	script := "printf '%s\\0'"
@@ -64,7 +67,7 @@ func TestAQuotedWordComesBackFromAShell(t *testing.T) {
 	}
 }
 
-func TestASecretComesFromTheFlagOrTheInput(t *testing.T) {
+func TestSecretIsReadFromTheFlagOrStandardInput(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ value, input, want string }{
 		"the flag":           {"given", "unread\n", "given"},
@@ -81,12 +84,13 @@ func TestASecretComesFromTheFlagOrTheInput(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken pipe")
-	if _, err := readSecret(&Env{In: iotest.ErrReader(broken), Err: io.Discard}, "-", "Password"); !errors.Is(err, broken) {
+	if _, err := readSecret(&Env{In: iotest.ErrReader(broken), Err: io.Discard}, "-",
+		"Password"); !errors.Is(err, broken) {
 		t.Errorf("an input that fails: %v", err)
 	}
 }
 
-func TestOnlyTheFlagsThatWereGivenCount(t *testing.T) {
+func TestUnsetFlagsDoNotOverrideTheEnvironment(t *testing.T) {
 	t.Parallel()
 	dir, addr := t.TempDir(), "127.0.0.1:9999"
 	env := &Env{Getenv: func(name string) string {
@@ -106,7 +110,7 @@ func TestOnlyTheFlagsThatWereGivenCount(t *testing.T) {
 	}
 }
 
-func TestDatesAreTheSameEverywhere(t *testing.T) {
+func TestDatesArePrintedInUTC(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 3, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 	if got := date(at); got != "2026-11-03T10:00:00Z" {
@@ -117,7 +121,7 @@ func TestDatesAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// run runs a command line and returns what it ends with and what it wrote.
+// run runs a command line and returns its exit code and output.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -125,7 +129,7 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
+func TestCommandsExitWithDocumentedCodes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -143,7 +147,11 @@ func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
 		{[]string{"admin", "user", "create"}, 2, "", "--email"},
 		{[]string{"admin", "--data", "a", "--database", "b", "user", "list"}, 1, "", "--database must be a PostgreSQL URL"},
 		{[]string{"admin", "--data", dir, "user", "list"}, 1, "", "there is no installation in"},
-		{[]string{"admin", "--data", dir, "spend", "set", "--user", "a@b.c", "--cap", "1e3"}, 1, "", "--cap: Must be an amount"},
+		{
+			[]string{"admin", "--data", dir, "spend", "set", "--user", "a@b.c", "--cap", "1e3"},
+			1, "",
+			"--cap: Must be an amount",
+		},
 	} {
 		code, out, errs := run(t, c.args...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) {
@@ -152,7 +160,7 @@ func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
 	}
 }
 
-func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
+func TestAccountsKeysAndAgentsAreCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	admin := func(want int, args ...string) string {
@@ -163,55 +171,44 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 		}
 		return out + errs
 	}
-	first := admin(0, "user", "create", "--email", "Ada@example.org", "--name", "Ada", "--password", "correct horse", "--json")
+	first := admin(0, "user", "create", "--email", "Ada@example.org", "--name", "Ada",
+		"--password", "correct horse", "--json")
 	if !strings.Contains(first, `"role":"owner"`) || !strings.Contains(first, `"user":{`) {
 		t.Errorf("the first account is %s", first)
 	}
-	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A", "--password", "correct horse"); !strings.Contains(out, "already exists") {
-		t.Errorf("the same address again: %s", out)
-	}
-	if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "short"); !strings.Contains(out, "--password: Must have 8 to 256 characters") {
-		t.Errorf("a short password: %s", out)
-	}
+	mustContain(t, admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A",
+		"--password", "correct horse"), "already exists")
+	mustContain(t, admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
+		"--password", "short"), "--password: Must have 8 to 256 characters")
 	for _, weak := range []string{"password", "carrel2026"} {
-		if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B", "--password", weak); !strings.Contains(out, "--password: This password is") {
-			t.Errorf("a guessable password: %s", out)
-		}
-		if out := admin(1, "user", "password", "--user", "ada@example.org", "--password", weak); !strings.Contains(out, "--password: This password is") {
-			t.Errorf("a guessable new password: %s", out)
-		}
+		mustContain(t, admin(1, "user", "create", "--email", "b@example.org", "--name", "B",
+			"--password", weak), "--password: This password is")
+		mustContain(t, admin(1, "user", "password", "--user", "ada@example.org",
+			"--password", weak), "--password: This password is")
 	}
-	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse", "--plan", "none"); !strings.Contains(out, "role member, plan none") {
-		t.Errorf("the second account: %s", out)
-	}
-	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "ada@example.org"); !strings.Contains(out, "already exists") {
-		t.Errorf("an address that is taken: %s", out)
-	}
-	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "nobody"); !strings.Contains(out, "--email: Must be an e-mail address") {
-		t.Errorf("no address: %s", out)
-	}
-	for from, to := range map[string]string{"b@example.org": "bert@example.org", "ada@example.org": "Lovelace@example.org"} {
-		if out := admin(0, "user", "email", "--user", from, "--email", to); !strings.Contains(out, "is now "+strings.ToLower(to)) {
-			t.Errorf("another address: %s", out)
-		}
+	mustContain(t, admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse",
+		"--plan", "none"), "role member, plan none")
+	mustContain(t, admin(1, "user", "email", "--user", "b@example.org",
+		"--email", "ada@example.org"), "already exists")
+	mustContain(t, admin(1, "user", "email", "--user", "b@example.org",
+		"--email", "nobody"), "--email: Must be an e-mail address")
+	for from, to := range map[string]string{
+		"b@example.org": "bert@example.org", "ada@example.org": "Lovelace@example.org",
+	} {
+		mustContain(t, admin(0, "user", "email", "--user", from,
+			"--email", to), "is now "+strings.ToLower(to))
 	}
 	admin(0, "user", "email", "--user", "lovelace@example.org", "--email", "ada@example.org")
-	if out := admin(0, "key", "create", "--user", "ada@example.org", "--name", "laptop"); !strings.HasPrefix(out, "crl_") || strings.Count(out, "\n") != 1 {
+	if out := admin(0, "key", "create", "--user", "ada@example.org",
+		"--name", "laptop"); !strings.HasPrefix(out, "crl_") || strings.Count(out, "\n") != 1 {
 		t.Errorf("a key: %s", out)
 	}
-	if out := admin(0, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks", "--json"); !strings.Contains(out, `"agent":{`) {
-		t.Errorf("an agent: %s", out)
-	}
-	if out := admin(0, "key", "revoke", "--user", "ada@example.org", "laptop"); !strings.Contains(out, "Revoked laptop") {
-		t.Errorf("revoking: %s", out)
-	}
-	if out := admin(1, "key", "revoke", "--user", "ada@example.org", "laptop"); !strings.Contains(out, "no such key") {
-		t.Errorf("revoking again: %s", out)
-	}
-	if out := admin(1, "key", "list", "--user", "nobody@example.org"); !strings.Contains(out, "no account has this e-mail address") {
-		t.Errorf("nobody's keys: %s", out)
-	}
-	if out := admin(0, "spend", "set", "--user", "ada@example.org", "--cap", "12.5"); !strings.Contains(out, "may spend 12.50 USD per month") {
-		t.Errorf("a cap: %s", out)
-	}
+	mustContain(t, admin(0, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks",
+		"--json"), `"agent":{`)
+	mustContain(t, admin(0, "key", "revoke", "--user", "ada@example.org", "laptop"), "Revoked laptop")
+	mustContain(t, admin(1, "key", "revoke", "--user", "ada@example.org", "laptop"), "no such key")
+	mustContain(t, admin(1, "key", "list",
+		"--user", "nobody@example.org"), "no account has this e-mail address")
+	mustContain(t, admin(0, "spend", "set", "--user", "ada@example.org",
+		"--cap", "12.5"), "may spend 12.50 USD per month")
 }

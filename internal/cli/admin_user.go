@@ -68,7 +68,8 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err := a.record(ctx, audit.UserCreated, u); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "Created %s (%s), role %s, plan %s.", u.Email, u.ID, u.Role, u.Plan)
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)},
+			"Created %s (%s), role %s, plan %s.", u.Email, u.ID, u.Role, u.Plan)
 	})
 }
 
@@ -97,13 +98,14 @@ func (c userList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if err != nil {
 			return err
 		}
-		return printList(a, c.JSON, "users", users, userJSON, "EMAIL\tNAME\tROLE\tPLAN\tSPEND CAP\tCREATED\tDISABLED\tID", func(u account.User) []string {
-			spend := "none"
-			if u.SpendCap != nil {
-				spend = core.USD(*u.SpendCap)
-			}
-			return []string{u.Email, u.Name, string(u.Role), u.Plan, spend, date(u.CreatedAt), dateOr(u.DisabledAt, "-"), u.ID}
-		})
+		return printList(a, c.JSON, "users", users, userJSON,
+			"EMAIL\tNAME\tROLE\tPLAN\tSPEND CAP\tCREATED\tDISABLED\tID", func(u account.User) []string {
+				spend := "none"
+				if u.SpendCap != nil {
+					spend = core.USD(*u.SpendCap)
+				}
+				return []string{u.Email, u.Name, string(u.Role), u.Plan, spend, date(u.CreatedAt), dateOr(u.DisabledAt, "-"), u.ID}
+			})
 	})
 }
 
@@ -172,8 +174,8 @@ type userReset struct {
 	JSON         bool `help:"Print one JSON object: {\"reset\":{\"url\":…,\"code\":…}}."`
 }
 
-// Run creates a code for a new password. The user types it into a page. It is not part of a link, because links are kept
-// in browser histories, proxy logs and chats.
+// Run creates a code for a new password. The user types it into a page. It is not part of a link, because links are
+// kept in browser histories, proxy logs and chats.
 func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		reset, code, err := a.SignIn.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
@@ -183,7 +185,8 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		page := a.Config.BaseURL + webapp.ResetPath
 		return a.print(c.JSON,
 			map[string]any{"reset": map[string]any{"url": page, "code": code, "expiresAt": date(reset.ExpiresAt)}},
-			"Ask %s to open\n\n  %s\n\nand to enter\n\n  %s\n\nThe code works once, until %s. The old password works until the code is used.",
+			"Ask %s to open\n\n  %s\n\nand to enter\n\n  %s\n\nThe code works once, until %s. The old password works until "+
+				"the code is used.",
 			u.Email, page, code, date(reset.ExpiresAt))
 	})
 }

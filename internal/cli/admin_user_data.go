@@ -33,7 +33,8 @@ func (c userExport) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err := a.record(ctx, audit.AccountExported, u); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"export": map[string]any{"file": c.Out, "bytes": size}}, "Wrote %s, %d bytes.", c.Out, size)
+		return a.print(c.JSON, map[string]any{"export": map[string]any{"file": c.Out, "bytes": size}},
+			"Wrote %s, %d bytes.", c.Out, size)
 	})
 }
 
@@ -58,7 +59,8 @@ type userDelete struct {
 func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if !c.Yes {
-			return errors.New("nothing was deleted; confirm with --yes that the account and all its data are to be deleted (export first with: carrel admin user export)")
+			return errors.New("nothing was deleted; confirm with --yes that the account and all its data are to be deleted " +
+				"(export first with: carrel admin user export)")
 		}
 		t, err := a.Deletions.DeleteUser(ctx, core.Operator(""), u.ID)
 		if err != nil {
@@ -71,9 +73,10 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"deleted": true, "indexed": indexed}, "Deleted %s and all its data.%s", u.Email, map[bool]string{
-			false: " No server is running; its documents leave the search index at the next start.",
-		}[indexed])
+		return a.print(c.JSON, map[string]any{"deleted": true, "indexed": indexed},
+			"Deleted %s and all its data.%s", u.Email, map[bool]string{
+				false: " No server is running; its documents leave the search index at the next start.",
+			}[indexed])
 	})
 }
 
@@ -82,14 +85,18 @@ func (a admin) deleted(ctx context.Context, id string) error {
 	if a.Config.Database != "" {
 		return a.deleteHere(ctx, id) // the servers may claim the task first
 	}
-	return a.waitOrRun(ctx, func(ctx context.Context) error { return a.awaitTask(ctx, id) }, func(ctx context.Context) error { return a.deleteHere(ctx, id) })
+	return a.waitOrRun(ctx, func(ctx context.Context) error { return a.awaitTask(ctx, id) },
+		func(ctx context.Context) error { return a.deleteHere(ctx, id) })
 }
 
 // deleteHere runs deletions, and no other tasks, in this process.
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
-	engine := task.New(task.Deps{Store: a.Store, Clock: a.Clock, Log: log}, task.Options{Version: app.Version(), SingleNode: a.Config.Database == ""})
-	engine.Register(accountdata.NewDeletions(accountdata.DeletionDeps{Store: a.Store, Tasks: engine, Clock: a.Clock, Log: log}).Kind())
+	engine := task.New(task.Deps{Store: a.Store, Clock: a.Clock, Log: log},
+		task.Options{Version: app.Version(), SingleNode: a.Config.Database == ""})
+	engine.Register(
+		accountdata.NewDeletions(accountdata.DeletionDeps{Store: a.Store, Tasks: engine, Clock: a.Clock, Log: log}).Kind(),
+	)
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
@@ -124,5 +131,6 @@ func deletionError(t task.Task, err error) error {
 	if err != nil || t.State == task.StateComplete {
 		return err
 	}
-	return fmt.Errorf("the account is closed, but its data could not be deleted yet (%s); a server retries within the hour", t.State)
+	return fmt.Errorf(
+		"the account is closed, but its data could not be deleted yet (%s); a server retries within the hour", t.State)
 }

@@ -34,8 +34,7 @@ type Env struct {
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  []string
-	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a slow one that counts
-	// its calls.
+	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a scripted one.
 	Answerer thread.Answerer
 }
 
@@ -133,7 +132,8 @@ func printError(env Env, err error) {
 		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
 	default:
 		for _, f := range e.Fields {
-			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
+			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n",
+				strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryCommandHasHelp walks the command line: every command prints its help, and no help text has an unset variable.
+// TestEveryCommandHasHelp walks the command line: every command prints its help, and no help text has an unset
+// variable.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	commands := 0
@@ -26,7 +27,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			commands++
 			line := append(append([]string{}, path...), name)
 			code, out, errs := run(t, append(line, "--help")...)
-			if code != exitOK || errs != "" || strings.Contains(out, "${") || !strings.Contains(out, field.Tag.Get("help")[:10]) {
+			if code != exitOK || errs != "" || strings.Contains(out, "${") ||
+				!strings.Contains(out, field.Tag.Get("help")[:10]) {
 				t.Errorf("%v --help: exit code %d, %s%s", line, code, out, errs)
 			}
 			walk(line, field.Type)
@@ -111,7 +113,8 @@ func TestConnectionsAreListedAndRevoked(t *testing.T) {
 	id := list[0].(map[string]any)["id"].(string)
 	mustContain(t, in.refused("connection", "revoke", "--user", owner, "--id", "key_other"), "no such connection")
 	mustContain(t, in.admin("connection", "revoke", "--user", owner, "--id", id), "Revoked Claude")
-	if revoked := in.json("connection", "list", "--user", owner)["connections"].([]any); revoked[0].(map[string]any)["revoked"] != true {
+	if revoked := in.json("connection", "list",
+		"--user", owner)["connections"].([]any); revoked[0].(map[string]any)["revoked"] != true {
 		t.Errorf("the connections are %v", revoked)
 	}
 }
@@ -119,18 +122,24 @@ func TestConnectionsAreListedAndRevoked(t *testing.T) {
 func TestPlansAndSubscriptions(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
-	put := []string{"plan", "put", "reader", "--capabilities", "search,favourites", "--spend-cap", "5", "--price", "9.99", "--rate-limit", "7"}
+	put := []string{
+		"plan", "put", "reader", "--capabilities", "search,favourites", "--spend-cap", "5",
+		"--price", "9.99", "--rate-limit", "7",
+	}
 	mustContain(t, in.admin(put...), "Plan reader includes search,favourites.")
 	mustContain(t, in.admin("plan", "list"), "reader", "5.00 USD", "9.99 USD")
 	mustContain(t, in.refused("plan", "put", "reader", "--capabilities", "flying"), "capabilit")
-	mustContain(t, in.refused("plan", "put", "reader", "--capabilities", "all", "--price", "1e3"), "--cap: Must be an amount")
+	mustContain(t, in.refused("plan", "put", "reader", "--capabilities", "all", "--price", "1e3"),
+		"--cap: Must be an amount")
 	mustContain(t, in.admin("subscription", "show", "--user", owner), "has the default plan open and no subscription")
-	subscribed := in.json("subscription", "set", "--user", owner, "--plan", "reader", "--months", "2", "--grace-days", "3", "--trial")
+	subscribed := in.json("subscription", "set", "--user", owner, "--plan", "reader",
+		"--months", "2", "--grace-days", "3", "--trial")
 	s := subscribed["subscription"].(map[string]any)
 	if s["plan"] != "reader" || s["endsAt"] == nil || s["graceUntil"] == nil {
 		t.Errorf("the subscription is %v", s)
 	}
-	mustContain(t, in.admin("subscription", "show", "--user", owner), "has the plan reader.", "Its subscription to reader is")
+	mustContain(t, in.admin("subscription", "show", "--user", owner),
+		"has the plan reader.", "Its subscription to reader is")
 	mustContain(t, in.refused("plan", "delete", "reader"), "plan")
 	mustContain(t, in.admin("subscription", "cancel", "--user", owner, "--now"), "Cancelled the subscription of "+owner)
 	mustContain(t, in.admin("plan", "set", "--user", owner, "--plan", "none"), "is now on the plan none")
@@ -143,14 +152,16 @@ func TestSpendCapsAndUsage(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
 	id := in.json("key", "create", "--user", owner, "--name", "k")["id"].(string)
-	mustContain(t, in.admin("spend", "set", "--user", owner, "--cap", "3", "--credential", id), "The cap of "+id+" is 3.00 USD per month.")
+	mustContain(t, in.admin("spend", "set", "--user", owner, "--cap", "3", "--credential", id),
+		"The cap of "+id+" is 3.00 USD per month.")
 	mustContain(t, in.admin("spend", "set", "--user", owner, "--cap", "none"), "no longer has its own spend cap")
 	mustContain(t, in.admin("spend", "check"), "0 sums differ from the ledger.")
 	if got := in.json("spend", "check")["differences"].([]any); len(got) != 0 {
 		t.Errorf("the differences are %v", got)
 	}
 	mustContain(t, in.admin("usage", "show", "--by", "model"), "MODEL", "CALLS", "ESTIMATED")
-	if got := in.json("usage", "show", "--user", owner, "--from", "2026-01-01", "--to", "2026-01-31"); got["from"] != "2026-01-01" || got["to"] != "2026-01-31" {
+	if got := in.json("usage", "show", "--user", owner, "--from", "2026-01-01",
+		"--to", "2026-01-31"); got["from"] != "2026-01-01" || got["to"] != "2026-01-31" {
 		t.Errorf("the usage is %v", got)
 	}
 	mustContain(t, in.refused("usage", "show", "--from", "yesterday"), "--from")
@@ -169,8 +180,10 @@ func TestAnAccountIsExportedAndDeleted(t *testing.T) {
 	_ = archive.Close()
 	mustContain(t, in.refused("user", "export", "--user", "bob@example.org", "--out", file), "already exists")
 	mustContain(t, in.refused("user", "delete", "--user", "bob@example.org"), "nothing was deleted", "--yes")
-	mustContain(t, in.admin("user", "delete", "--user", "bob@example.org", "--yes"), "Deleted bob@example.org and all its data.")
-	mustContain(t, in.refused("user", "delete", "--user", "bob@example.org", "--yes"), "no account has this e-mail address")
+	mustContain(t, in.admin("user", "delete", "--user", "bob@example.org", "--yes"),
+		"Deleted bob@example.org and all its data.")
+	mustContain(t, in.refused("user", "delete", "--user", "bob@example.org", "--yes"),
+		"no account has this e-mail address")
 }
 
 func TestPasswordsResetsAndDisabling(t *testing.T) {
@@ -182,7 +195,8 @@ func TestPasswordsResetsAndDisabling(t *testing.T) {
 	if strings.Contains(reset["url"].(string), reset["code"].(string)) {
 		t.Errorf("the code is part of the address: %v", reset)
 	}
-	mustContain(t, in.admin("user", "reset", "--user", "bob@example.org"), "Ask bob@example.org to open", "The code works once")
+	mustContain(t, in.admin("user", "reset", "--user", "bob@example.org"),
+		"Ask bob@example.org to open", "The code works once")
 	mustContain(t, in.admin("user", "disable", "--user", "bob@example.org"), "Disabled bob@example.org")
 	entries := in.json("audit", "list", "--user", "bob@example.org")["entries"].([]any)
 	events := map[string]bool{}
@@ -237,7 +251,8 @@ func TestDocumentsAreImportedAndIndexed(t *testing.T) {
 	}
 	mustContain(t, in.admin("index", "rebuild"), "Rebuilt the search index: 1 documents.")
 	mustContain(t, in.admin("index", "check"), "SEGMENT", "1 documents; the index is up to date.")
-	mustContain(t, in.refused("source", "add", "--agent", "agt_none", "--name", "Notes", file, "--skip-invalid"), "no such agent")
+	mustContain(t, in.refused("source", "add", "--agent", "agt_none", "--name", "Notes", file, "--skip-invalid"),
+		"no such agent")
 	mustContain(t, in.admin("source", "status", "--agent", agent), "Notes", "upload")
 }
 
@@ -251,7 +266,8 @@ func TestASourceOfAKindIsImportedByTheNextServer(t *testing.T) {
 	}
 	out := in.admin("source", "add", "--agent", agent, "--name", "Folder", "--path", folder, "folder")
 	mustContain(t, out, "is imported by the running server, or at its next start")
-	id := in.json("source", "add", "--agent", agent, "--name", "Wikipedia", "wikipedia")["source"].(map[string]any)["id"].(string)
+	id := in.json("source", "add", "--agent", agent, "--name", "Wikipedia",
+		"wikipedia")["source"].(map[string]any)["id"].(string)
 	if !strings.HasPrefix(id, "src_") {
 		t.Errorf("the source has the id %s", id)
 	}
@@ -261,7 +277,8 @@ func TestASourceOfAKindIsImportedByTheNextServer(t *testing.T) {
 		if source["name"] != "Folder" {
 			continue
 		}
-		mustContain(t, in.admin("source", "status", "--agent", agent, "--id", source["id"].(string), "--wait"), "complete", "1/1 files, 1 documents")
+		mustContain(t, in.admin("source", "status", "--agent", agent, "--id", source["id"].(string), "--wait"),
+			"complete", "1/1 files, 1 documents")
 	}
 }
 

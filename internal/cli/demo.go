@@ -74,7 +74,8 @@ func demoAgent(ctx context.Context, in *app.App, actor core.Actor) (agent.Agent,
 		}
 	}
 	name, description, instructions := demo.AgentName, demo.AgentDescription, demo.AgentInstructions
-	a, err := in.Agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
+	a, err := in.Agents.Create(ctx, actor,
+		agent.Change{Name: &name, Description: &description, Instructions: &instructions})
 	if err != nil {
 		return agent.Agent{}, err
 	}

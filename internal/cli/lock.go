@@ -6,5 +6,6 @@ import "fmt"
 type lockedError struct{ dir, holder string }
 
 func (e lockedError) Error() string {
-	return fmt.Sprintf("another process (%s) uses the data folder %s; stop it, or set another folder with --data", e.holder, e.dir)
+	return fmt.Sprintf(
+		"another process (%s) uses the data folder %s; stop it, or set another folder with --data", e.holder, e.dir)
 }

@@ -29,7 +29,7 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // informational; the lock is what excludes others
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // informational; only the lock excludes others
 	}
 	return f, nil
 }

@@ -77,7 +77,10 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, signin.PendingPrefix, signin.BrowserPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
+		Prefixes: append([]string{
+			cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, signin.PendingPrefix, signin.BrowserPrefix,
+			webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test",
+		},
 			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }

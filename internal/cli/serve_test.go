@@ -20,7 +20,7 @@ func TestASecondServerCannotUseTheDataFolder(t *testing.T) {
 	mustContain(t, errs, "another process (", "uses the data folder", "--data")
 }
 
-func TestTheServerAnswersAndCommandsWorkBesideIt(t *testing.T) {
+func TestCommandsWorkWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
 	base := in.serve()
@@ -63,7 +63,8 @@ func TestAServerWithoutAccountsPrintsHowToCreateOne(t *testing.T) {
 	if err := welcome(t.Context(), env, cfg, opened); err != nil {
 		t.Fatal(err)
 	}
-	mustContain(t, out.String(), "There is no account yet", opened.SetupCode, "carrel admin --data "+in.data+" user create")
+	mustContain(t, out.String(), "There is no account yet", opened.SetupCode,
+		"carrel admin --data "+in.data+" user create")
 }
 
 func TestTheDemoKeepsItsSecretsAndLibrary(t *testing.T) {

@@ -13,7 +13,8 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(env *Env) error {
-	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 
@@ -34,7 +35,7 @@ func (c configCommand) Run(env *Env) error {
 	}
 	w := tabwriter.NewWriter(env.Out, 0, 4, 2, ' ', 0)
 	for _, s := range settings {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.Value, s.Source, s.Env) // Flush tells
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.Value, s.Source, s.Env) // Flush returns the error
 	}
 	for _, warning := range cfg.Warnings {
 		_, _ = fmt.Fprintln(env.Err, "carrel:", warning)

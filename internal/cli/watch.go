@@ -142,7 +142,8 @@ func (w *watcher) removeDeleted(ctx context.Context, present map[string]bool) er
 			Files      []struct{ ID, Name string }
 			NextCursor string
 		}
-		if err := w.call(ctx, http.MethodGet, "/files?limit=200&cursor="+url.QueryEscape(cursor), "", nil, &list); err != nil {
+		if err := w.call(ctx, http.MethodGet,
+			"/files?limit=200&cursor="+url.QueryEscape(cursor), "", nil, &list); err != nil {
 			return err
 		}
 		for _, f := range list.Files {
@@ -172,7 +173,8 @@ func (r *responseError) Error() string { return r.detail }
 
 // rejectsFile reports whether the server rejected the file itself, so that a retry would fail again.
 func (r *responseError) rejectsFile() bool {
-	return r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge || r.status == http.StatusUnsupportedMediaType
+	return r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge ||
+		r.status == http.StatusUnsupportedMediaType
 }
 
 // maxResponse limits the size of a response.
@@ -181,7 +183,8 @@ const maxResponse = 1 << 20
 // call sends a request about the source and decodes the reply into out unless it is nil.
 func (w *watcher) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	c := w.command
-	address := strings.TrimSuffix(c.Server, "/") + "/api/agents/" + url.PathEscape(c.Agent) + "/sources/" + url.PathEscape(c.Source) + path
+	address := strings.TrimSuffix(c.Server, "/") + "/api/agents/" + url.PathEscape(c.Agent) +
+		"/sources/" + url.PathEscape(c.Source) + path
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (f *watchFixture) remove(name string) {
 	}
 }
 
-// scan runs one scan and returns what it printed.
+// scan runs one scan and returns its output.
 func (f *watchFixture) scan() string {
 	f.t.Helper()
 	before := len(f.out.String())
@@ -135,7 +135,14 @@ func TestWatchFailsOnceAndRetriesOtherwise(t *testing.T) {
 		_, _ = w.Write([]byte(`{"detail":"The server is starting."}`))
 	}))
 	t.Cleanup(srv.Close)
-	command := sourceWatch{Server: srv.URL + "/", Agent: "agt", Source: "src", Folder: t.TempDir(), Every: time.Millisecond, Once: true}
+	command := sourceWatch{
+		Server: srv.URL + "/",
+		Agent:  "agt",
+		Source: "src",
+		Folder: t.TempDir(),
+		Every:  time.Millisecond,
+		Once:   true,
+	}
 	env := &Env{Out: &buffer{}, Err: &buffer{}}
 	if err := command.Run(t.Context(), env); err == nil || err.Error() != "The server is starting." {
 		t.Errorf("with --once it ends with %v", err)

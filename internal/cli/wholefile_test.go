@@ -36,8 +36,8 @@ func words(text string) func(io.Writer) error {
 
 const envKilledWriter = "CARREL_TEST_KILLED_WRITER"
 
-// TestAFileOfAKilledProcessNeverGetsItsName kills a real process in the middle of a file.
-func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
+// TestInterruptedWriteNeverCreatesTheFile kills a real process in the middle of a file.
+func TestInterruptedWriteNeverCreatesTheFile(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(envKilledWriter) != "" {
 		_, _ = writeWhole("out.zip", false, func(w io.Writer) error {
@@ -69,8 +69,9 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	if got := namesIn(t, dir); got != "out.zip.partial" {
 		t.Errorf("while it is written there are %q", got)
 	}
-	// Another process does not take the file from the one that writes it.
-	if _, err := writeWhole(path, false, words("another")); err == nil || !strings.Contains(err.Error(), "another process") {
+	// A second process does not replace the file of a running one.
+	if _, err := writeWhole(path, false, words("another")); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("a second writer: %v", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -88,7 +89,7 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	}
 }
 
-func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
+func TestFailedWriteLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.zip")
@@ -107,7 +108,8 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 	// One that takes the name while this one is written is not replaced.
 	late := filepath.Join(dir, "late.zip")
-	if _, err := writeWhole(late, false, func(io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
+	if _, err := writeWhole(late, false,
+		func(io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file that came meanwhile: %v", err)
 	}
 	if b, err := os.ReadFile(late); err != nil || string(b) != "first" {
@@ -118,13 +120,14 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 	b, err := os.ReadFile(path)
 	info, statErr := os.Stat(path)
-	if err != nil || statErr != nil || string(b) != "three" || info.Mode().Perm() != 0o600 || namesIn(t, dir) != "late.zip out.zip" {
+	if err != nil || statErr != nil || string(b) != "three" || info.Mode().Perm() != 0o600 ||
+		namesIn(t, dir) != "late.zip out.zip" {
 		t.Errorf("%q %v, %v, %q", b, info.Mode(), err, namesIn(t, dir))
 	}
 }
 
-// TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo covers folders that others can write to, such as /tmp.
-func TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo(t *testing.T) {
+// TestPartialFileOfAnotherUserIsNotWritten covers folders that others can write to, such as /tmp.
+func TestPartialFileOfAnotherUserIsNotWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "out.zip")
@@ -145,8 +148,8 @@ func TestAnAbandonedFileOfSomebodyElseIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// TestFilesForPeopleAreWrittenWhole fails for a command that makes files in another way than with writeWhole.
-func TestFilesForPeopleAreWrittenWhole(t *testing.T) {
+// TestFilesAreWrittenCompletely fails for a command that makes files in another way than with writeWhole.
+func TestFilesAreWrittenCompletely(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"wholefile.go": "is the way", "lock_unix.go": "the lock of the data folder holds a number for people to read",

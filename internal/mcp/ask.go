@@ -97,7 +97,8 @@ func (s *Server) createThread(
 	if err := s.threads.AllowSend(ctx, who, agentID, string(args["research"]) == "true"); err != nil {
 		return "", err
 	}
-	reply, err := invoke[*oas.ThreadReply](ctx, s.api, who, core.OpCreateThread, httpapi.Arguments{"agentId": marshal(agentID)})
+	reply, err := invoke[*oas.ThreadReply](ctx, s.api, who, core.OpCreateThread,
+		httpapi.Arguments{"agentId": marshal(agentID)})
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +148,8 @@ func progressNotifier(ctx context.Context, r *sdk.CallToolRequest) func(string) 
 	return func(label string) {
 		steps++
 		// A failure to notify is ignored: ctx ends when the client disconnects.
-		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: steps, Message: label})
+		_ = r.Session.NotifyProgress(ctx,
+			&sdk.ProgressNotificationParams{ProgressToken: token, Progress: steps, Message: label})
 	}
 }
 
@@ -167,9 +169,8 @@ func (s *Server) turnResult(ctx context.Context, t turn, reply *oas.Message) *sd
 // workingResult is the result of a turn that has not ended.
 func workingResult(t turn) *sdk.CallToolResult {
 	return &sdk.CallToolResult{
-		Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(
-			"The agent is still working on it. Do not ask again: read the reply later with get_messages, agentId %s, threadId %s.",
-			t.AgentID, t.ThreadID)}},
+		Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("The agent is still working on it. Do not ask again: "+
+			"read the reply later with get_messages, agentId %s, threadId %s.", t.AgentID, t.ThreadID)}},
 		StructuredContent: struct {
 			Status string `json:"status"`
 			turn

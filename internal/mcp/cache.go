@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// serveCached answers with a cached result, or has the SDK answer and caches its result. Every client that connects
-// asks for the list of tools, which is the longest reply and does not change while the program runs.
+// serveCached answers with a cached result, or lets the SDK answer and caches its result. Every client that connects
+// requests the list of tools, which is the longest reply and does not change while the program runs.
 func (e *endpoint) serveCached(s *stream, r *http.Request, m message, key string, sdk http.Handler) {
 	cached, ok := e.cache.Load(key)
 	if !ok || !isPlainID(m.ID) {

@@ -241,14 +241,16 @@ func isStateful(r *http.Request, m message) bool {
 // checkSender refuses requests from pages of other origins, and unknown host names, with which such a page could get
 // around the origin check (DNS rebinding). IP addresses and names without a dot cannot be used for that.
 func (e *endpoint) checkSender(r *http.Request) error {
-	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], e.origin) {
+	if origins := r.Header.Values("Origin"); len(origins) > 1 ||
+		len(origins) == 1 && !strings.EqualFold(origins[0], e.origin) {
 		return core.Forbidden("forbidden", "Web pages of other sites cannot use this server. Connect with a program instead.")
 	}
 	host := (&url.URL{Host: r.Host}).Hostname()
 	if strings.EqualFold(host, e.host) || !strings.Contains(strings.TrimSuffix(host, "."), ".") || isAddress(host) {
 		return nil
 	}
-	return core.Forbidden("forbidden", "This server is not known by that host name. Use its configured URL; a proxy must pass on the Host header.")
+	return core.Forbidden("forbidden",
+		"This server is not known by that host name. Use its configured URL; a proxy must pass on the Host header.")
 }
 
 // authenticate returns the bearer token of a request and its actor. Cookies are ignored.

@@ -34,8 +34,10 @@ func TestOnlyTextsOfOtherAccountsAreFenced(t *testing.T) {
 	}{
 		{false, `{"agent":{"id":"a","name":"x","shared":false}}`, `{"agent":{"id":"a","name":"x","shared":false}}`},
 		{
-			false, `{"agents":[{"id":"a","name":"x","shared":false},{"id":"b","name":"y","sources":[{"id":"s","name":"z"}],"shared":true,"owner":"o","new":["n"]}],"nextCursor":"c"}`,
-			`{"agents":[{"id":"a","name":"x","shared":false},{` + notice + `,"id":"b","name":"⟦y⟧","sources":[{"id":"s","name":"⟦z⟧"}],"shared":true,"owner":"⟦o⟧","new":["⟦n⟧"]}],"nextCursor":"c"}`,
+			false,
+			`{"agents":[{"id":"a","name":"x","shared":false},{"id":"b","name":"y","sources":[{"id":"s","name":"z"}],"shared":true,"owner":"o","new":["n"]}],"nextCursor":"c"}`,
+			`{"agents":[{"id":"a","name":"x","shared":false},{` + notice +
+				`,"id":"b","name":"⟦y⟧","sources":[{"id":"s","name":"⟦z⟧"}],"shared":true,"owner":"⟦o⟧","new":["⟦n⟧"]}],"nextCursor":"c"}`,
 		},
 		{
 			true, `{"sources":[{"id":"s","kind":"web","name":"z","documents":3,"settings":{"urls":["u"]}}]}`,
@@ -60,7 +62,8 @@ func FuzzFence(f *testing.F) {
 		}
 		inner, ok := strings.CutPrefix(got.Name, fenceOpen)
 		inner, end := strings.CutSuffix(inner, fenceClose)
-		if got.Name != "" && (!ok || !end) || strings.ContainsAny(inner, fenceOpen+fenceClose) || strings.ContainsFunc(inner, unicode.IsControl) ||
+		if got.Name != "" && (!ok || !end) || strings.ContainsAny(inner, fenceOpen+fenceClose) ||
+			strings.ContainsFunc(inner, unicode.IsControl) ||
 			len([]rune(inner)) > maxFenced+1 {
 			t.Errorf("%q became %q", text, got.Name)
 		}

@@ -65,7 +65,8 @@ func fixture(t testing.TB) (address string) {
 	extensions := &sdk.ServerCapabilities{}
 	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
-		stateful: server(sdk.ServerOptions{}), stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
+		stateful:  server(sdk.ServerOptions{}),
+		stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
 		check:       func(core.Actor, message) error { return nil },
 		singleReply: func(message) bool { return false },
 		cacheKey:    func(core.Actor, message) string { return "" },
@@ -100,7 +101,9 @@ func add(s *sdk.Server, name, schema string, do toolFunc) {
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
-	s.AddTool(&sdk.Tool{Name: name, Description: "For the conformance suite: " + name, InputSchema: json.RawMessage(schema)}, sdk.ToolHandler(do))
+	s.AddTool(
+		&sdk.Tool{Name: name, Description: "For the conformance suite: " + name, InputSchema: json.RawMessage(schema)},
+		sdk.ToolHandler(do))
 }
 
 func replyWith(content ...sdk.Content) toolFunc {
@@ -128,7 +131,9 @@ var (
 )
 
 func embedded(uri string) sdk.Content {
-	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "A part of the reply."}}
+	return &sdk.EmbeddedResource{
+		Resource: &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "A part of the reply."},
+	}
 }
 
 func fixtureTools(s *sdk.Server) {
@@ -137,7 +142,8 @@ func fixtureTools(s *sdk.Server) {
 	add(s, "test_image_content", "", replyWith(image))
 	add(s, "test_audio_content", "", replyWith(&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}))
 	add(s, "test_embedded_resource", "", replyWith(embedded("test://embedded-resource")))
-	add(s, "test_multiple_content_types", "", replyWith(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
+	add(s, "test_multiple_content_types", "",
+		replyWith(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
 	add(s, "test_error_handling", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		result := &sdk.CallToolResult{}
 		result.SetError(errors.New("This tool intentionally returns an error for testing"))
@@ -156,7 +162,8 @@ func fixtureTools(s *sdk.Server) {
 	add(s, "test_logging_tool", "", logs)
 	add(s, "test_tool_with_progress", "", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for _, done := range []float64{0, 50, 100} {
-			err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: done, Total: 100})
+			err := r.Session.NotifyProgress(ctx,
+				&sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: done, Total: 100})
 			if err != nil {
 				return nil, err
 			}
@@ -184,17 +191,22 @@ func fixtureTools(s *sdk.Server) {
 		return textResult("changed")
 	})
 	add(s, "test_trigger_prompt_change", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."}, promptOf(&sdk.TextContent{Text: "x"}))
+		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."},
+			promptOf(&sdk.TextContent{Text: "x"}))
 		return textResult("changed")
 	})
-	add(s, "test_x_mcp_header", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
+	add(s, "test_x_mcp_header",
+		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
 		replyWith(&sdk.TextContent{Text: "the header fits"}))
 	add(s, "json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
-		"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
-		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},
+		"$defs":{"address":{"$anchor":"addressDef","type":"object",
+			"properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
+		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},
+			"contactMethod":{"type":"string","enum":["phone","email"]},
 			"phone":{"type":"string"},"email":{"type":"string"}},
 		"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],
-		"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},
+		"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
+			"then":{"required":["phone"]},"else":{"required":["email"]},
 		"additionalProperties":false}`, replyWith(&sdk.TextContent{Text: "called"}))
 	fixtureQuestions(s)
 }
@@ -218,7 +230,8 @@ func fixtureQuestions(s *sdk.Server) {
 		})
 	elicit := func(schema string) toolFunc {
 		return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			reply, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Please say", RequestedSchema: json.RawMessage(schema)})
+			reply, err := r.Session.Elicit(ctx,
+				&sdk.ElicitParams{Message: "Please say", RequestedSchema: json.RawMessage(schema)})
 			if err != nil {
 				return nil, err
 			}
@@ -226,28 +239,36 @@ func fixtureQuestions(s *sdk.Server) {
 		}
 	}
 	add(s, "test_elicitation", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
-		elicit(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
+		elicit(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},
+			"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
 	add(s, "test_elicitation_sep1034_defaults", "", elicit(`{"type":"object","properties":{
-		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
-		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`))
+		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},
+			"score":{"type":"number","default":95.5},
+		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},
+			"verified":{"type":"boolean","default":true}}}`))
 	add(s, "test_elicitation_sep1330_enums", "", elicit(`{"type":"object","properties":{
 		"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
-		"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]},
+		"titledSingle":{"type":"string","oneOf":[
+			{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]},
 		"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["One","Two","Three"]},
 		"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
-		"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]}}}}`))
+		"titledMulti":{"type":"array","items":{"anyOf":[
+			{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]}}}}`))
 }
 
 // elicitField requests one field from the user.
 func elicitField(field, kind string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{
-		Message:         "Please say " + field,
-		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind + `"}},"required":["` + field + `"]}`),
+		Message: "Please say " + field,
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind +
+			`"}},"required":["` + field + `"]}`),
 	}
 }
 
 func sampleText(question string) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{MaxTokens: 50, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: question}}}}
+	return &sdk.CreateMessageParams{
+		MaxTokens: 50, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: question}}},
+	}
 }
 
 // accepted returns a field of the user's response, if the user accepted.
@@ -259,118 +280,143 @@ func accepted(from sdk.InputResponseMap, key, field string) (any, bool) {
 	return reply.Content[field], true
 }
 
+// inputState encrypts the state of tools that request input.
+type inputState struct{ box Sealer }
+
+// requires returns a result that requests input.
+func (i inputState) requires(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
+	if state != "" {
+		state = base64.RawURLEncoding.EncodeToString(i.box.Seal([]byte(state), "state"))
+	}
+	return &sdk.CallToolResult{InputRequests: requests, RequestState: state}, nil
+}
+
+// open decrypts the state of a request and refuses a modified one.
+func (i inputState) open(r *sdk.CallToolRequest) (string, error) {
+	if r.Params.RequestState == "" {
+		return "", nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(r.Params.RequestState)
+	if err == nil {
+		var plain []byte
+		if plain, err = i.box.Open(sealed, "state"); err == nil {
+			return string(plain), nil
+		}
+	}
+	return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
+}
+
 // fixtureInputs adds the tools whose result requests input and which are then called again with it.
 func fixtureInputs(s *sdk.Server, box Sealer) {
-	requires := func(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
-		if state != "" {
-			state = base64.RawURLEncoding.EncodeToString(box.Seal([]byte(state), "state"))
-		}
-		return &sdk.CallToolResult{InputRequests: requests, RequestState: state}, nil
-	}
-	// state decrypts the request state and refuses a modified one.
-	state := func(r *sdk.CallToolRequest) (string, error) {
-		if r.Params.RequestState == "" {
-			return "", nil
-		}
-		sealed, err := base64.RawURLEncoding.DecodeString(r.Params.RequestState)
-		if err == nil {
-			var plain []byte
-			if plain, err = box.Open(sealed, "state"); err == nil {
-				return string(plain), nil
+	state := inputState{box}
+	fixtureInputRounds(s, state)
+	add(s, "test_input_required_result_elicitation", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
+				return textResult("Hello, %v!", name)
 			}
-		}
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
-	}
-	add(s, "test_input_required_result_elicitation", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
-			return textResult("Hello, %v!", name)
-		}
-		return requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
-	})
-	add(s, "test_input_required_result_sampling", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if r.Params.InputResponses["capital_question"] != nil {
-			return textResult("The capital was said.")
-		}
-		return requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
-	})
-	add(s, "test_input_required_result_list_roots", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
-			return textResult("%d roots", len(roots.Roots))
-		}
-		return requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
-	})
+			return state.requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
+		})
+	add(s, "test_input_required_result_sampling", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if r.Params.InputResponses["capital_question"] != nil {
+				return textResult("The capital was said.")
+			}
+			return state.requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
+		})
+	add(s, "test_input_required_result_list_roots", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
+				return textResult("%d roots", len(roots.Roots))
+			}
+			return state.requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
+		})
+	add(s, "test_input_required_result_capabilities", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if len(r.Params.InputResponses) > 0 {
+				return textResult("answered")
+			}
+			requests := sdk.InputRequestMap{}
+			if c := r.ClientCapabilities(); c != nil {
+				if c.Elicitation != nil {
+					requests["user_name"] = elicitField("name", "string")
+				}
+				if c.Sampling != nil {
+					requests["greeting"] = sampleText("Greet")
+				}
+				if c.RootsV2 != nil {
+					requests["client_roots"] = &sdk.ListRootsParams{}
+				}
+			}
+			if len(requests) == 0 {
+				return textResult("no input can be requested")
+			}
+			return state.requires("", requests)
+		})
+}
+
+// fixtureInputRounds adds the tools that keep state between their calls.
+func fixtureInputRounds(s *sdk.Server, state inputState) {
 	confirms := func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		known, err := state(r)
+		known, err := state.open(r)
 		if err != nil {
 			return nil, err
 		}
 		if _, ok := accepted(r.Params.InputResponses, "confirm", "ok"); ok && known == "asked" {
 			return textResult("state-ok")
 		}
-		return requires("asked", sdk.InputRequestMap{"confirm": elicitField("ok", "boolean")})
+		return state.requires("asked", sdk.InputRequestMap{"confirm": elicitField("ok", "boolean")})
 	}
 	add(s, "test_input_required_result_request_state", "", confirms)
 	add(s, "test_input_required_result_tampered_state", "", confirms)
-	add(s, "test_input_required_result_multiple_inputs", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		from := r.Params.InputResponses
-		if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
-			return textResult("All three, %v.", name)
-		}
-		return requires("three", sdk.InputRequestMap{
-			"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
+	add(s, "test_input_required_result_multiple_inputs", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			from := r.Params.InputResponses
+			if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
+				return textResult("All three, %v.", name)
+			}
+			return state.requires("three", sdk.InputRequestMap{
+				"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
+			})
 		})
-	})
-	add(s, "test_input_required_result_multi_round", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		round, err := state(r)
-		if err != nil {
-			return nil, err
-		}
-		name, first := accepted(r.Params.InputResponses, "step1", "name")
-		color, second := accepted(r.Params.InputResponses, "step2", "color")
-		switch {
-		case second && strings.HasPrefix(round, "2 "):
-			return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
-		case first && round == "1":
-			return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
-		}
-		return requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
-	})
-	add(s, "test_input_required_result_capabilities", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if len(r.Params.InputResponses) > 0 {
-			return textResult("answered")
-		}
-		requests := sdk.InputRequestMap{}
-		if c := r.ClientCapabilities(); c != nil {
-			if c.Elicitation != nil {
-				requests["user_name"] = elicitField("name", "string")
+	add(s, "test_input_required_result_multi_round", "",
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			round, err := state.open(r)
+			if err != nil {
+				return nil, err
 			}
-			if c.Sampling != nil {
-				requests["greeting"] = sampleText("Greet")
+			name, first := accepted(r.Params.InputResponses, "step1", "name")
+			color, second := accepted(r.Params.InputResponses, "step2", "color")
+			switch {
+			case second && strings.HasPrefix(round, "2 "):
+				return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
+			case first && round == "1":
+				return state.requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
 			}
-			if c.RootsV2 != nil {
-				requests["client_roots"] = &sdk.ListRootsParams{}
-			}
-		}
-		if len(requests) == 0 {
-			return textResult("no input can be requested")
-		}
-		return requires("", requests)
-	})
+			return state.requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
+		})
 }
 
 func fixtureResources(s *sdk.Server) {
 	reads := func(mime, text string, blob []byte) sdk.ResourceHandler {
 		return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}}}, nil
+			return &sdk.ReadResourceResult{
+				Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}},
+			}, nil
 		}
 	}
-	s.AddResource(&sdk.Resource{Name: "text", URI: "test://static-text", MIMEType: "text/plain"}, reads("text/plain", "This is the content of the static text resource.", nil))
-	s.AddResource(&sdk.Resource{Name: "binary", URI: "test://static-binary", MIMEType: "image/png"}, reads("image/png", "", pixel))
-	s.AddResource(&sdk.Resource{Name: "watched", URI: "test://watched-resource", MIMEType: "text/plain"}, reads("text/plain", "watched", nil))
-	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json"},
+	s.AddResource(&sdk.Resource{Name: "text", URI: "test://static-text", MIMEType: "text/plain"},
+		reads("text/plain", "This is the content of the static text resource.", nil))
+	s.AddResource(&sdk.Resource{Name: "binary", URI: "test://static-binary", MIMEType: "image/png"},
+		reads("image/png", "", pixel))
+	s.AddResource(&sdk.Resource{Name: "watched", URI: "test://watched-resource", MIMEType: "text/plain"},
+		reads("text/plain", "watched", nil))
+	s.AddResourceTemplate(
+		&sdk.ResourceTemplate{Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json"},
 		func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			id := strings.TrimSuffix(strings.TrimPrefix(r.Params.URI, "test://template/"), "/data")
-			return reads("application/json", string(marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})), nil)(ctx, r)
+			return reads("application/json",
+				string(marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})), nil)(ctx, r)
 		})
 }
 
@@ -385,21 +431,36 @@ func promptOf(content ...sdk.Content) sdk.PromptHandler {
 }
 
 func fixturePrompts(s *sdk.Server) {
-	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."}, promptOf(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."}, promptOf(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_arguments", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}}},
+	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."},
+		promptOf(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."},
+		promptOf(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
+	s.AddPrompt(&sdk.Prompt{
+		Name:        "test_prompt_with_arguments",
+		Description: "For the suite.",
+		Arguments:   []*sdk.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}},
+	},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			a := r.Params.Arguments
-			return promptOf(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])})(ctx, r)
+			return promptOf(
+				&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])},
+			)(ctx, r)
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_embedded_resource", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "resourceUri", Required: true}}},
+	s.AddPrompt(&sdk.Prompt{
+		Name:        "test_prompt_with_embedded_resource",
+		Description: "For the suite.",
+		Arguments:   []*sdk.PromptArgument{{Name: "resourceUri", Required: true}},
+	},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			return promptOf(embedded(r.Params.Arguments["resourceUri"]), &sdk.TextContent{Text: "Read it."})(ctx, r)
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "For the suite."}, func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if given, ok := accepted(r.Params.InputResponses, "user_context", "context"); ok {
-			return promptOf(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
-		}
-		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": elicitField("context", "string")}}, nil
-	})
+	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "For the suite."},
+		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if given, ok := accepted(r.Params.InputResponses, "user_context", "context"); ok {
+				return promptOf(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
+			}
+			return &sdk.GetPromptResult{
+				InputRequests: sdk.InputRequestMap{"user_context": elicitField("context", "string")},
+			}, nil
+		})
 }

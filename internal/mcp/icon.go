@@ -42,6 +42,7 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'")
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cache-Control", "public, max-age=86400")
-	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#737d8c" ` + // the client may have disconnected
+	// the client may have disconnected
+	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#737d8c" ` +
 		`stroke-width="2" stroke-linecap="round" stroke-linejoin="round">` + shape + `</svg>`))
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// pollInterval is how often changes are looked for if the version of the database tells cheaply that there are none.
+	// pollInterval is the interval of checks for changes if the version of the database shows cheaply that there are none.
 	// slowPollInterval applies if every poll has to query the database.
 	pollInterval     = time.Second
 	slowPollInterval = 5 * time.Second
@@ -95,7 +95,8 @@ func (l *listener) wait() {
 		return
 	}
 	if l.id != nil {
-		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the stream ends anyway
+		// the stream ends anyway
+		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}})
 	}
 }
 

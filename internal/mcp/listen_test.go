@@ -68,7 +68,8 @@ func TestListenersOfACredentialShareOneSnapshot(t *testing.T) {
 		if n := lib.invoked.Load(); n != 2 {
 			t.Errorf("%d calls after two changes, want 2", n)
 		}
-		const want = ": connected\n\nevent: message\ndata: " + `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n\n"
+		const want = ": connected\n\nevent: message\ndata: " +
+			`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n\n"
 		for _, w := range replies {
 			if w.Body.String() != want {
 				t.Fatalf("a client received %q", w.Body)
@@ -83,9 +84,15 @@ func TestSlowListenerGetsTheLatestSnapshotOnly(t *testing.T) {
 	var state uint64
 	s := &Server{api: &lib, changed: func() (uint64, bool) { return state, true }}
 	r := httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context())
-	out := newStream(httptest.NewRecorder(), r, core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
+	out := newStream(httptest.NewRecorder(), r, core.Actor{}, "token",
+		streamwatch.New(time.Hour, func(string, []*stream) {}))
 	defer out.end()
-	l := &listener{server: s, stream: out, snapshots: make(chan snapshot, 1), wants: sdk.NotificationSubscriptions{ResourcesListChanged: true}}
+	l := &listener{
+		server:    s,
+		stream:    out,
+		snapshots: make(chan snapshot, 1),
+		wants:     sdk.NotificationSubscriptions{ResourcesListChanged: true},
+	}
 	for _, name := range []string{"One", "Two", "Three"} {
 		lib.name.Store(name)
 		state++

@@ -25,7 +25,9 @@ type Threads interface {
 	// AllowSend checks whether a message would be accepted, before a thread is created for it.
 	AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error
 	Position(ctx context.Context, threadID string) (task.Position, error)
-	Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error)
+	Events(
+		ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position,
+	) (iter.Seq2[task.Event, error], error)
 }
 
 // Deps are the dependencies of a server.

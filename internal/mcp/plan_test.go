@@ -22,7 +22,8 @@ func TestPlanWithoutMCPIsRefused(t *testing.T) {
 		e.deps.Admit = func(context.Context, core.Actor) error { return nil }
 		e.deps.Authenticate = func(context.Context, string) (core.Actor, error) {
 			return core.Actor{
-				UserID: "u", Plan: "reader", Lacks: test.lacks, Credential: core.CredentialOAuth, Scopes: []core.Scope{core.ScopeAgents},
+				UserID: "u", Plan: "reader", Lacks: test.lacks, Credential: core.CredentialOAuth,
+				Scopes: []core.Scope{core.ScopeAgents},
 			}, nil
 		}
 		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)

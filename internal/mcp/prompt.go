@@ -15,7 +15,11 @@ type prompt struct {
 	text                     string
 }
 
-var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. When omitted, the best match is chosen."}
+var agentArgument = &sdk.PromptArgument{
+	Name:        "agentId",
+	Title:       "Agent",
+	Description: "The id of the agent to ask. When omitted, the best match is chosen.",
+}
 
 // prompts are the prompts that are offered. A line that mentions an argument in braces is left out if the argument is
 // empty.
@@ -23,7 +27,9 @@ var prompts = []prompt{
 	{
 		name: "research", title: "Research a question",
 		description: "Have an agent research a question and answer with citations.",
-		arguments:   []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
+		arguments: []*sdk.PromptArgument{
+			{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument,
+		},
 		text: `Find out: {question}
 
 Use the agent {agentId}.

@@ -74,7 +74,9 @@ func (s *Server) addResources(server *sdk.Server) {
 			if err != nil {
 				return nil, s.resourceError(ctx, r.Params.URI, err)
 			}
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text}}}, nil
+			return &sdk.ReadResourceResult{
+				Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text}},
+			}, nil
 		})
 	}
 }

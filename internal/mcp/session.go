@@ -76,7 +76,8 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 		return nil
 	}
 	if m.batch && r.Header.Get(headerVersion) >= "2025-06-18" {
-		invalidRequest("This protocol version has no batches: send one message at a time.").write(s, http.StatusBadRequest, nil)
+		invalidRequest("This protocol version has no batches: send one message at a time.").
+			write(s, http.StatusBadRequest, nil)
 		return nil
 	}
 	if e.sdkSessions != nil {
@@ -90,7 +91,8 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 	}
 	version, ok := e.protocol.sessions.version(who, id)
 	if !ok {
-		invalidRequest("This session does not exist or has ended. Start a new one with initialize.").write(s, http.StatusNotFound, m.ID)
+		invalidRequest("This session does not exist or has ended. Start a new one with initialize.").
+			write(s, http.StatusNotFound, m.ID)
 		return nil
 	}
 	if r.Header.Get(headerVersion) == "" {
@@ -114,7 +116,8 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 // clients of old versions never start a session.
 func (e *endpoint) beginSession(s *stream, r *http.Request, who core.Actor, m message) {
 	if r.Method != http.MethodPost {
-		invalidRequest("Start a session with initialize, and send its id in the header Mcp-Session-Id.").write(s, http.StatusBadRequest, nil)
+		invalidRequest("Start a session with initialize, and send its id in the header Mcp-Session-Id.").
+			write(s, http.StatusBadRequest, nil)
 		return
 	}
 	if m.Method == "initialize" {

@@ -36,7 +36,8 @@ func (d *deadlines) Write(b []byte) (int, error) {
 func TestEveryHeartbeatExtendsTheWriteDeadline(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	s := newStream(w, httptest.NewRequest(http.MethodGet, path, nil), core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
+	s := newStream(w, httptest.NewRequest(http.MethodGet, path, nil), core.Actor{}, "token",
+		streamwatch.New(time.Hour, func(string, []*stream) {}))
 	defer s.end()
 	s.Header().Set("Content-Type", "text/event-stream")
 	if err := s.event(": connected\n\n"); err != nil {
@@ -57,7 +58,8 @@ func openStreams(t *testing.T, authenticate func() error, count int) []*stream {
 	e.open = streamwatch.New(recheckInterval, e.recheckStreams)
 	var all []*stream
 	for range count {
-		s := newStream(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context()), core.Actor{}, "token", e.open)
+		s := newStream(httptest.NewRecorder(),
+			httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context()), core.Actor{}, "token", e.open)
 		t.Cleanup(s.end)
 		all = append(all, s)
 	}

@@ -89,9 +89,10 @@ var errNoTask = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There 
 // to custom methods.
 func addTasks(s *sdk.Server, tasks taskStore) error {
 	for _, method := range []string{taskGet, taskUpdate, taskCancel} {
-		err := sdk.AddReceivingCustomMethod(s, method, func(context.Context, *sdk.ServerSession, *taskParams) (*taskAck, error) {
-			return nil, errNoTask
-		})
+		err := sdk.AddReceivingCustomMethod(s, method,
+			func(context.Context, *sdk.ServerSession, *taskParams) (*taskAck, error) {
+				return nil, errNoTask
+			})
 		if err != nil {
 			return err
 		}
@@ -170,7 +171,9 @@ func supportsTasks(c *sdk.ClientCapabilities) bool {
 func missingTasks() error {
 	return &jsonrpc.Error{
 		Code: sdk.CodeMissingRequiredClientCapabilities, Message: "This tool requires a client that supports tasks.",
-		Data: marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}),
+		Data: marshal(map[string]any{
+			"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}},
+		}),
 	}
 }
 

@@ -32,11 +32,12 @@ type memoryTask struct {
 
 func fixtureTasks(s *sdk.Server) *memoryTasks {
 	tasks := &memoryTasks{tasks: map[string]*memoryTask{}}
-	add(s, "greet", `{"type":"object","properties":{"name":{"type":"string"}}}`, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		var in struct{ Name string }
-		_ = json.Unmarshal(r.Params.Arguments, &in)
-		return textResult("Hello, %s!", in.Name)
-	})
+	add(s, "greet", `{"type":"object","properties":{"name":{"type":"string"}}}`,
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			var in struct{ Name string }
+			_ = json.Unmarshal(r.Params.Arguments, &in)
+			return textResult("Hello, %s!", in.Name)
+		})
 	add(s, "slow_compute", "", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in struct{ Seconds float64 }
 		_ = json.Unmarshal(r.Params.Arguments, &in)
@@ -96,7 +97,9 @@ func (k *memoryTasks) wait(ctx context.Context, fields []string) bool {
 	}
 	k.mu.Lock()
 	for _, field := range fields {
-		t.pending[rand.Text()] = marshal(map[string]any{"method": "elicitation/create", "params": elicitField(field, "string")})
+		t.pending[rand.Text()] = marshal(map[string]any{
+			"method": "elicitation/create", "params": elicitField(field, "string"),
+		})
 	}
 	k.updateStatus(t)
 	k.mu.Unlock()
@@ -116,14 +119,23 @@ func (k *memoryTasks) updateStatus(t *memoryTask) {
 	}
 }
 
-func (k *memoryTasks) begin(ctx context.Context, r *sdk.CallToolRequest, next sdk.MethodHandler) (*taskState, sdk.Result, error) {
+func (k *memoryTasks) begin(
+	ctx context.Context, r *sdk.CallToolRequest, next sdk.MethodHandler,
+) (*taskState, sdk.Result, error) {
 	if r.Params.Name == "test_tool_with_task" && len(r.Params.InputResponses) == 0 {
 		result, err := next(ctx, "tools/call", r)
 		return nil, result, err
 	}
 	now, ttl := time.Now().UTC().Format(time.RFC3339Nano), time.Hour.Milliseconds()
 	t := &memoryTask{
-		state:   taskState{TaskID: rand.Text(), Status: taskWorking, CreatedAt: now, LastUpdatedAt: now, TTLMs: &ttl, PollIntervalMs: 100},
+		state: taskState{
+			TaskID:         rand.Text(),
+			Status:         taskWorking,
+			CreatedAt:      now,
+			LastUpdatedAt:  now,
+			TTLMs:          &ttl,
+			PollIntervalMs: 100,
+		},
 		pending: map[string]json.RawMessage{}, answered: make(chan struct{}),
 	}
 	running, stop := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), memoryTaskKey{}, t))

@@ -42,7 +42,8 @@ func TestToolsHaveDescriptionsSchemasAndAnnotations(t *testing.T) {
 			}
 		}
 		traits, _ := made.operation.Traits()
-		if traits.Method == "GET" && !tool.Annotations.ReadOnlyHint || traits.Method == "DELETE" && !*tool.Annotations.DestructiveHint {
+		if traits.Method == "GET" && !tool.Annotations.ReadOnlyHint ||
+			traits.Method == "DELETE" && !*tool.Annotations.DestructiveHint {
 			t.Errorf("%s has the annotations %+v", tool.Name, tool.Annotations)
 		}
 	}
@@ -59,7 +60,12 @@ func TestToolsAreListedByAccessNotByPayment(t *testing.T) {
 	for _, made := range s.tools {
 		s.byName[made.sdk.Name] = made
 	}
-	user := core.Actor{UserID: "u", Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents}}
+	user := core.Actor{
+		UserID:     "u",
+		Plan:       core.PlanOpen,
+		Credential: core.CredentialKey,
+		Scopes:     []core.Scope{core.ScopeAgents},
+	}
 	manager, unpaid := user, user
 	manager.Scopes = []core.Scope{core.ScopeAgents, core.ScopeManage}
 	unpaid.Plan = core.PlanNone
@@ -75,7 +81,8 @@ func TestToolsAreListedByAccessNotByPayment(t *testing.T) {
 	if got := listed(manager); len(got) != len(s.tools) || got[0] != "list_agents" || got[1] != "ask_agent" {
 		t.Errorf("with all scopes: %v", got)
 	}
-	if got := listed(user); slices.Contains(got, "create_agent") || slices.Contains(got, "delete_agent") || !slices.Contains(got, "add_memory") {
+	if got := listed(user); slices.Contains(got, "create_agent") || slices.Contains(got, "delete_agent") ||
+		!slices.Contains(got, "add_memory") {
 		t.Errorf("without the scope manage: %v", got)
 	}
 	if got := listed(unpaid); !slices.Equal(got, listed(user)) {
@@ -87,7 +94,9 @@ func TestToolsAreListedByAccessNotByPayment(t *testing.T) {
 	if e := core.AsError(call(user, "create_agent")); e.Code != "insufficient_scope" || e.Scope != "agents manage" {
 		t.Errorf("a tool beyond the scopes: %+v", e)
 	}
-	for _, err := range []error{call(manager, "create_agent"), call(user, "search"), call(unpaid, "search"), call(user, "no such tool")} {
+	for _, err := range []error{
+		call(manager, "create_agent"), call(user, "search"), call(unpaid, "search"), call(user, "no such tool"),
+	} {
 		if err != nil {
 			t.Errorf("refused: %v", err)
 		}

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/core"
 )
 
-// taskPoll is the interval at which clients are told to poll a task.
+// taskPoll is the interval at which clients should poll a task.
 const taskPoll = 2 * time.Second
 
 // turnTasks serves the turns of agents as tasks. It holds no state: turns are stored in the database and the task id

@@ -38,7 +38,8 @@ func (s *Slots) Take(credentialID string) (release func(), err error) {
 	if s.open[credentialID] >= s.limit {
 		return nil, &core.Error{
 			Kind: core.KindRateLimited, Code: "rate_limited", RetryAfter: retryAfter,
-			Detail: "This credential has " + strconv.Itoa(s.limit) + " event streams open, which is the limit. Close one before opening another.",
+			Detail: "This credential has " + strconv.Itoa(s.limit) + " event streams open, which is the limit. Close one " +
+				"before opening another.",
 		}
 	}
 	s.open[credentialID]++

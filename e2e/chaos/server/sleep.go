@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// sleepers are the turns that wait. One goroutine tells the model how many they are, instead of a connection for
-// each: what is measured is the memory of a turn, not that of a connection.
+// sleepers are the waiting turns. One goroutine reports their number to the model, instead of a connection for each,
+// because the test measures the memory of a turn and not of a connection.
 type sleepers struct {
 	url     string
 	client  *http.Client
@@ -23,7 +23,7 @@ type sleepers struct {
 	wake    chan struct{}
 }
 
-// sleep waits until the model wakes everybody, or the run ends.
+// sleep waits until the model wakes all turns, or the run ends.
 func (s *sleepers) sleep(ctx context.Context) error {
 	// The reports belong to the process: they end with it.
 	s.report.Do(func() { go s.reports(context.WithoutCancel(ctx)) })
@@ -40,13 +40,13 @@ func (s *sleepers) sleep(ctx context.Context) error {
 // reportEvery is the resolution with which a test sees who sleeps.
 const reportEvery = 10 * time.Millisecond
 
-// report is what the model is told. Memory is in bytes, after a collection, and only there when it was asked for.
+// report is sent to the model. Memory is in bytes, after a garbage collection, and only set when requested.
 type report struct {
 	Asleep int64  `json:"asleep"`
 	Memory uint64 `json:"memory,omitempty"`
 }
 
-// orders are what the model answers to a report.
+// orders are the model's reply to a report.
 type orders struct {
 	Measure bool `json:"measure"`
 	Wake    bool `json:"wake"`
@@ -91,7 +91,7 @@ func (s *sleepers) send(ctx context.Context, r report) (o orders, err error) {
 	return o, json.NewDecoder(resp.Body).Decode(&o)
 }
 
-// memory is what the program has in use: its heap and the stacks of its goroutines.
+// memory returns the memory in use: the heap and the goroutine stacks.
 func memory() uint64 {
 	debug.FreeOSMemory()
 	var m runtime.MemStats

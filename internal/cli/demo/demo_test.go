@@ -14,8 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// work is one line of the library. Strict decoding into it makes a misspelt
-// field name a failure instead of a silently missing value.
+// work is one line of the library. Strict decoding reports a misspelt member.
 type work struct {
 	ID      string   `json:"id"`
 	Title   string   `json:"title"`
@@ -33,8 +32,7 @@ var (
 	doiSyntax = regexp.MustCompile(`^10\.\d{4,9}/\S+$`)
 )
 
-// works decodes the whole library and fails the test at the first line that
-// is not exactly one JSON object of the known shape.
+// works decodes the library and fails the test at the first line that is not exactly one JSON object of this form.
 func works(t *testing.T) []work {
 	t.Helper()
 	library := Library()
@@ -93,8 +91,8 @@ func TestEveryWorkIsComplete(t *testing.T) {
 	}
 }
 
-// isTidy reports whether s has content, single spaces between its words, none
-// around them, and no control characters: what a card should show.
+// isTidy reports whether s is not empty, has single spaces between its words and none around them, and no control
+// characters.
 func isTidy(s string) bool {
 	return s != "" && s == strings.Join(strings.Fields(s), " ") && !strings.ContainsFunc(s, unicode.IsControl)
 }
@@ -188,7 +186,7 @@ func TestTheAgentIsDescribed(t *testing.T) {
 	}
 }
 
-func TestACallerCannotChangeTheLibrary(t *testing.T) {
+func TestCallersCannotChangeTheLibrary(t *testing.T) {
 	t.Parallel()
 	first := Library()
 	first[0] = 'x'

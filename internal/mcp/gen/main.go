@@ -85,7 +85,13 @@ func (c *contract) definition(op core.Operation) (definition, error) {
 		return definition{}, err
 	}
 	out, err := json.Marshal(output)
-	return definition{tag: from.tag, description: description, input: string(in), output: string(out), file: from.output == nil}, err
+	return definition{
+		tag:         from.tag,
+		description: description,
+		input:       string(in),
+		output:      string(out),
+		file:        from.output == nil,
+	}, err
 }
 
 // fileSchema is the schema of a result that is a file.
@@ -102,20 +108,26 @@ var fileSchema = map[string]any{
 func describeAsk(from *operation) (description string, input, output map[string]any) {
 	arguments := maps.Clone(from.properties)
 	arguments["threadId"] = map[string]any{
-		"type": "string", "description": "The thread to continue. When omitted, a new thread is created; the result contains its id.",
+		"type":        "string",
+		"description": "The thread to continue. When omitted, a new thread is created; the result contains its id.",
 	}
 	result := maps.Clone(object(from.output["properties"]))
 	result["status"] = map[string]any{
 		"type": "string", "enum": []string{"complete", "working"},
-		"description": "complete: the result contains the reply. working: the agent is still working; read the reply later with get_messages, and do not ask again.",
+		"description": "complete: the result contains the reply. working: the agent is still working; read the reply later " +
+			"with get_messages, and do not ask again.",
 	}
 	result["agentId"] = map[string]any{"type": "string", "description": "The agent."}
 	result["threadId"] = map[string]any{"type": "string", "description": "The thread, to continue the conversation."}
 	description = "Ask an agent a question and get its reply, with citations of documents.\n\n" +
-		"The agent searches and reads its sources, which may take a while; progress is reported. If the reply takes longer than the " +
-		"wait, the result has the status working and the agent continues: read the reply later with get_messages. Do not send the " +
-		"message again."
+		"The agent searches and reads its sources, which may take a while; progress is reported. If the reply takes longer " +
+		"than the wait, the result has the status working and the agent continues: read the reply later with get_messages. " +
+		"Do not send the message again."
 	return description,
 		map[string]any{"type": "object", "properties": arguments, "required": []string{"agentId", "text"}},
-		map[string]any{"type": "object", "properties": result, "required": []string{"status", "agentId", "threadId", "turnId"}}
+		map[string]any{
+			"type":       "object",
+			"properties": result,
+			"required":   []string{"status", "agentId", "threadId", "turnId"},
+		}
 }

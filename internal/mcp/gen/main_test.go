@@ -57,7 +57,8 @@ components:
 	if err := json.Unmarshal([]byte(d.output), &output); err != nil {
 		t.Fatal(err)
 	}
-	if d.input != input || d.description != "Read it." || d.tag != "Agents" || !d.file || strings.Join(output.Required, " ") != "contentType content" {
+	if d.input != input || d.description != "Read it." || d.tag != "Agents" || !d.file ||
+		strings.Join(output.Required, " ") != "contentType content" {
 		t.Errorf("the definition is %+v", d)
 	}
 }
@@ -68,8 +69,10 @@ func TestRecursiveAndUndefinedSchemasAreErrors(t *testing.T) {
 		`{ $ref: "#/components/schemas/Loop" }`: "recursive",
 		`{ $ref: "#/components/schemas/None" }`: "not defined",
 	} {
-		c, err := readContract([]byte("paths: { /api/agents: { get: { responses: { \"200\": { content: { application/json: { schema: " + schema + " } } } } } } }\n" +
-			"components: { schemas: { Loop: { properties: { more: { $ref: \"#/components/schemas/Loop\" } } } } }"))
+		c, err := readContract([]byte(
+			"paths: { /api/agents: { get: { responses: { \"200\": { content: { application/json: { schema: " + schema +
+				" } } } } } } }\n" +
+				"components: { schemas: { Loop: { properties: { more: { $ref: \"#/components/schemas/Loop\" } } } } }"))
 		if err != nil {
 			t.Fatal(err)
 		}

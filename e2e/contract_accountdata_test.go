@@ -14,24 +14,32 @@ import (
 
 const exportPath = accountPath + "/export"
 
-// seenOfLeaving is what takes a full disk to come about; in a database one can write it.
-var seenOfLeaving = []string{"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409"}
+// seenOfAccountData are states that need a full disk; on PostgreSQL the test writes them to the database.
+var seenOfAccountData = []string{
+	"value Export.status=failed", "field Export.error", "field ExportError.*", "reply downloadExport 409",
+}
 
-// leaveCalls is a request for every operation with which people take what is theirs, and go.
-func (w *world) leaveCalls() []call {
+// accountDataCalls returns a request for every operation on exports and on the deletion of accounts.
+func (w *installation) accountDataCalls() []call {
 	return []call{
 		{operation: "createExport", method: "POST", path: exportPath, key: w.fullKey},
 		{operation: "getExport", method: "GET", path: exportPath, key: w.fullKey},
 		{operation: "downloadExport", method: "GET", path: exportPath + "/file", key: w.fullKey},
 		{operation: "deleteExport", method: "DELETE", path: exportPath, key: w.fullKey},
-		{operation: "deleteAccount", method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey},
+		{
+			operation: "deleteAccount",
+			method:    "DELETE",
+			path:      accountPath,
+			body:      `{"email": "ada@example.org"}`,
+			key:       w.fullKey,
+		},
 		{operation: "deleteUser", method: "DELETE", path: adminPath + "/users/" + noUser, key: w.adminKey},
 	}
 }
 
-// leave exports an account and deletes two.
-func (w *world) leave(t *testing.T) {
-	for _, c := range w.leaveCalls() {
+// accountData exports one account and deletes two.
+func (w *installation) accountData(t *testing.T) {
+	for _, c := range w.accountDataCalls() {
 		if slices.Contains(w.statuses[c.operation], http.StatusNotFound) {
 			w.problem(t, c, 404, "not_found")
 		}
@@ -54,15 +62,17 @@ func (w *world) leave(t *testing.T) {
 	w.problem(t, owner, 409, "conflict")
 	owner.body = `{"email": "somebody@example.org"}`
 	w.problem(t, owner, 400, "invalid_request")
-	w.problem(t, call{method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey}, 403, "session_required")
+	w.problem(t, call{method: "DELETE", path: accountPath, body: `{"email": "ada@example.org"}`, key: w.fullKey}, 403,
+		"session_required")
 	user := func(name string) string {
-		return w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", "correct horse battery").text("user", "id")
+		return w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
+			"--password", "correct horse battery").text("user", "id")
 	}
 	user("zoe")
 	zoe := w.browser(t, "zoe@example.org")
 	zoe.method, zoe.body = "DELETE", `{"email": " Zoe@Example.org "}`
 	w.send(t, zoe, http.StatusOK)
-	w.problem(t, zoe, 401, "invalid_credential") // at once
+	w.problem(t, zoe, 401, "invalid_credential") // immediately
 	gone := call{method: "DELETE", path: adminPath + "/users/" + user("guy"), key: w.adminKey}
 	w.send(t, gone, http.StatusOK)
 	w.problem(t, gone, 404, "not_found")
@@ -73,7 +83,7 @@ func (w *world) leave(t *testing.T) {
 		w.send(t, appoint, http.StatusOK)
 	}
 	asGil := w.admin(t, "key", "create", "--user", "gil@example.org", "--name", "test", "--scope", "admin").text("key")
-	w.problem(t, call{method: "DELETE", path: hal, key: asGil}, 403, "forbidden") // only the owner deletes admins
+	w.problem(t, call{method: "DELETE", path: hal, key: asGil}, 403, "forbidden") // only the owner deletes administrators
 	for _, one := range []string{gil, hal} {
 		w.send(t, call{method: "DELETE", path: one, key: w.adminKey}, http.StatusOK)
 	}
@@ -81,8 +91,8 @@ func (w *world) leave(t *testing.T) {
 	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + ada, key: w.adminKey}, 409, "conflict")
 }
 
-// exported makes an export and waits until it is complete.
-func (w *world) exported(t *testing.T) {
+// exported creates an export and waits until it is complete.
+func (w *installation) exported(t *testing.T) {
 	t.Helper()
 	if got := w.full(t, "POST", exportPath, "").text("export", "status"); got != "working" {
 		t.Errorf("a new export is %s", got)
@@ -96,8 +106,8 @@ func (w *world) exported(t *testing.T) {
 	}
 }
 
-// readArchive looks whether an archive is whole.
-func (w *world) readArchive(t *testing.T, file call) {
+// readArchive checks that an archive is complete.
+func (w *installation) readArchive(t *testing.T, file call) {
 	t.Helper()
 	_, body, _, err := w.exchange(t.Context(), file)
 	if err != nil {
@@ -107,18 +117,22 @@ func (w *world) readArchive(t *testing.T, file call) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "account.json", "agents/" + w.agent + "/agent.json", "agents/" + w.agent + "/threads/" + w.thread + ".md"} {
+	for _, name := range []string{
+		"README.md", "account.json", "agents/" + w.agent + "/agent.json",
+		"agents/" + w.agent + "/threads/" + w.thread + ".md",
+	} {
 		if _, err := archive.Open(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// leaveInTime writes into the database what takes a full disk, and looks at it.
-func (w *world) leaveInTime(t *testing.T, at string) {
+// accountDataStates writes the states of a full disk to the database and reads them.
+func (w *installation) accountDataStates(t *testing.T, at string) {
 	w.exported(t)
 	database(t, at, func(_ context.Context, conn *pgx.Conn) {
-		execute(t, conn, `UPDATE account_export SET status = 'failed', error_code = 'no_space', error_detail = 'There is no room.'`)
+		execute(t, conn,
+			`UPDATE account_export SET status = 'failed', error_code = 'no_space', error_detail = 'There is no room.'`)
 	})
 	w.full(t, "GET", exportPath, "")
 	w.problem(t, call{method: "GET", path: exportPath + "/file", key: w.fullKey}, 409, "conflict")
