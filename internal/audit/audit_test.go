@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func (f *fixture) fill(n int) {
 			Event:  audit.KeyCreated,
 			UserID: fmt.Sprintf("usr_%d", i%2),
 			Actor:  "crd",
-			Detail: map[string]string{"id": fmt.Sprint(i)},
+			Detail: map[string]string{"id": strconv.Itoa(i)},
 		}))
 		f.clock.Advance(time.Minute)
 	}

@@ -22,9 +22,8 @@ func documentedMembers(t *testing.T) map[string][]string {
 			if field.Name == "JSON" {
 				out[path] = []string{}
 				_, example, _ := strings.Cut(field.Tag.Get("help"), "object: ")
-				depth := 0
 				for _, m := range member.FindAllStringSubmatchIndex(example, -1) {
-					depth = strings.Count(example[:m[0]+1], "{") - strings.Count(example[:m[0]+1], "}")
+					depth := strings.Count(example[:m[0]+1], "{") - strings.Count(example[:m[0]+1], "}")
 					if depth == 1 {
 						out[path] = append(out[path], example[m[2]:m[3]])
 					}

@@ -52,7 +52,7 @@ func TestCommandsWorkWhileTheServerRuns(t *testing.T) {
 
 func TestAServerWithoutAccountsPrintsHowToCreateOne(t *testing.T) {
 	t.Parallel()
-	in := installation{t: t, data: t.TempDir()}
+	in := installation{data: t.TempDir()}
 	out := &buffer{}
 	env := &Env{In: strings.NewReader(""), Out: out, Err: &buffer{}, Getenv: func(string) string { return "" }}
 	cfg, err := (flags{"data": &in.data}).load(env)

@@ -111,7 +111,7 @@ func decodedField(err error) string {
 
 // fieldRules are the error details of fields with a value of the wrong type or out of range. The services check the
 // lengths of texts.
-var fieldRules = map[string]string{
+var fieldRules = map[string]string{ //nolint:gosec // texts, not credentials
 	"agents":       "Must be a list of agents' ids.",
 	"card":         "Must be a JSON object.",
 	"client":       "Must be a text: a short name for the tool.",

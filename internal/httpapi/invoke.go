@@ -130,6 +130,7 @@ func queryText[T ~string](in input, name string, minLength int, set func(T)) err
 	return nil
 }
 
+//nolint:unparam // called by generated code
 func queryInt(in input, name string, minimum, maximum int, set func(int)) error {
 	raw, ok := in.value(name)
 	if !ok {

@@ -84,7 +84,7 @@ func invokeAndREST(t *testing.T, w *testServer) {
 			}
 			continue
 		}
-		body := []byte(nil)
+		var body []byte
 		if f, ok := got.(*httpapi.File); ok {
 			body = f.Content
 		} else if body, err = httpapi.EncodeReply(got); err != nil {

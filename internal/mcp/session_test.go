@@ -33,7 +33,7 @@ func TestSessionIDHoldsTheNegotiatedVersion(t *testing.T) {
 			t.Errorf("a client that requests %q gets %q, %t; want %q", requested, got, ok, want)
 		}
 	}
-	if s.issue(ada, last) == s.issue(ada, last) {
+	if first, second := s.issue(ada, last), s.issue(ada, last); first == second {
 		t.Error("two sessions have the same id")
 	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -42,8 +43,8 @@ func TestToolsHaveDescriptionsSchemasAndAnnotations(t *testing.T) {
 			}
 		}
 		traits, _ := made.operation.Traits()
-		if traits.Method == "GET" && !tool.Annotations.ReadOnlyHint ||
-			traits.Method == "DELETE" && !*tool.Annotations.DestructiveHint {
+		if traits.Method == http.MethodGet && !tool.Annotations.ReadOnlyHint ||
+			traits.Method == http.MethodDelete && !*tool.Annotations.DestructiveHint {
 			t.Errorf("%s has the annotations %+v", tool.Name, tool.Annotations)
 		}
 	}

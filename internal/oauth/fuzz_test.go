@@ -3,6 +3,7 @@ package oauth
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -93,8 +94,8 @@ func FuzzRegistration(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := parseMetadata(body, AuthBasic)
 		if err != nil {
-			if e, ok := err.(*protocolError); !ok || e.status != http.StatusBadRequest ||
-				e.description == "" { //nolint:errorlint // never wrapped
+			var e *protocolError
+			if !errors.As(err, &e) || e.status != http.StatusBadRequest || e.description == "" {
 				t.Fatalf("%v", err)
 			}
 			return

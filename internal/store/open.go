@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // Options select the database: a SQLite file or a PostgreSQL server.

@@ -129,8 +129,8 @@ func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID strin
 // active turn; another text is a conflict. The turn continues if the caller stops waiting. With an error, the returned
 // turn has an id if it was stored.
 func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage,
-	waiting context.Context,
-) (Turn, error) { //nolint:revive // waiting is not the context of this call
+	waiting context.Context, //nolint:revive // not the context of this call
+) (Turn, error) {
 	if err := s.AllowSend(ctx, actor, agentID, m.Research); err != nil {
 		return Turn{}, err
 	}

@@ -79,13 +79,16 @@ var levels = map[string]struct{ name, area, plan string }{
 // agentLevels are the levels of operations on an agent.
 var agentLevels = []string{"read", "use", "manage", "own"}
 
-var areas = []string{"agents", "search", "chat", "memories", "favourites", "manage", "keys", "billing", "account", "admin"}
+var areas = []string{
+	"agents", "search", "chat", "memories", "favourites", "manage", "keys", "billing", "account", "admin",
+}
 
 var plans = []string{"search", "chat", "research", "memories", "favourites", "manage"}
 
 // noToolReasons are the reasons why an operation is not an MCP tool.
-var noToolReasons = map[string]string{
-	"account":        "Connected programs work with agents. The account is managed by its owner, in a browser or with a key.",
+var noToolReasons = map[string]string{ //nolint:gosec // texts, not credentials
+	"account": "Connected programs work with agents. The account is managed by its owner, in a browser " +
+		"or with a key.",
 	"administration": "For signed-in administrators.",
 	"payment":        "Called by the payment provider.",
 	"credential":     "Issues a credential, which the caller of a tool already has.",

@@ -12,7 +12,8 @@ import (
 
 // document returns a contract with one GET operation.
 func document(path, operation string) []byte {
-	return []byte("paths:\n  " + path + ":\n    get:\n" + "      " + strings.ReplaceAll(operation, "\n", "\n      ") + "\n")
+	return []byte("paths:\n  " + path + ":\n    get:\n" + "      " + strings.ReplaceAll(operation, "\n", "\n      ") +
+		"\n")
 }
 
 func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
@@ -34,12 +35,20 @@ func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 		"proof for reading":       {"/api/x", trait("access: read, proof: true, noTool: account"), "session and proof"},
 		"no tool and no reason":   {"/api/x", trait("access: read"), "needs tool, or noTool"},
 		"unknown reason":          {"/api/x", trait("access: read, noTool: laziness"), "noTool must be one of"},
-		"tool and reason":         {"/api/x", trait("access: read, tool: { order: 1 }, noTool: account"), "both tool and noTool"},
-		"tool without an order":   {"/api/x", trait("access: read, tool: {}"), "needs an order"},
-		"unknown creates":         {"/api/x", trait("access: read, creates: chaos, noTool: account"), "creates must be resource or turn"},
+		"tool and reason": {
+			"/api/x", trait("access: read, tool: { order: 1 }, noTool: account"), "both tool and noTool",
+		},
+		"tool without an order": {"/api/x", trait("access: read, tool: {}"), "needs an order"},
+		"unknown creates": {
+			"/api/x", trait("access: read, creates: chaos, noTool: account"), "creates must be resource or turn",
+		},
 		"creates without the key": {"/api/x", trait("access: read, creates: turn, noTool: account"), "Idempotency-Key"},
-		"the key without creates": {"/api/x", "parameters: [{ $ref: \"#/components/parameters/idempotencyKey\" }]\n" + trait("access: read, noTool: account"), "Idempotency-Key"},
-		"secret of nothing":       {"/api/x", trait("access: read, secret: true, noTool: account"), "secret is for"},
+		"the key without creates": {
+			"/api/x",
+			"parameters: [{ $ref: \"#/components/parameters/idempotencyKey\" }]\n" + trait("access: read, noTool: account"),
+			"Idempotency-Key",
+		},
+		"secret of nothing": {"/api/x", trait("access: read, secret: true, noTool: account"), "secret is for"},
 	} {
 		if _, err := read(document(c.path, c.operation)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.want)
@@ -49,7 +58,8 @@ func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 
 func TestTraitsAreCompletedFromTheContract(t *testing.T) {
 	t.Parallel()
-	found, err := read(document("/api/agents/{agentId}/x", "operationId: readX\nx-carrel: { access: own, tool: { order: 7 } }"))
+	found, err := read(document("/api/agents/{agentId}/x",
+		"operationId: readX\nx-carrel: { access: own, tool: { order: 7 } }"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +70,8 @@ func TestTraitsAreCompletedFromTheContract(t *testing.T) {
 	if want := (tool{Name: "read_x", Order: 7, ReadOnly: true, Idempotent: true}); *op.traits.Tool != want {
 		t.Errorf("the tool of a GET is %+v, want %+v", *op.traits.Tool, want)
 	}
-	found, err = read(document("/api/x", "operationId: x\nrequestBody: { required: true }\nx-carrel: { access: read, noTool: account }"))
+	found, err = read(document("/api/x",
+		"operationId: x\nrequestBody: { required: true }\nx-carrel: { access: read, noTool: account }"))
 	if err != nil || found[0].body() != "BodyRequired" {
 		t.Errorf("a required body is %q, %v", found[0].body(), err)
 	}
@@ -74,7 +85,8 @@ func TestDuplicateToolsStopTheGenerator(t *testing.T) {
 	t.Parallel()
 	paths := "paths:\n"
 	for _, path := range []string{"/api/x", "/api/y"} {
-		paths += "  " + path + ":\n    get: { operationId: " + path[5:] + ", x-carrel: { access: read, tool: { name: same, order: 1 } } }\n"
+		paths += "  " + path + ":\n    get: { operationId: " + path[5:] +
+			", x-carrel: { access: read, tool: { name: same, order: 1 } } }\n"
 	}
 	_, err := read([]byte(paths))
 	if err == nil || !strings.Contains(err.Error(), "tool name same") || !strings.Contains(err.Error(), "tool order 1") {

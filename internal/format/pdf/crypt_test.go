@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/md5" //nolint:gosec // the format prescribes it
+	"crypto/md5"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,7 +23,7 @@ func protect(version, revision, length int, useAES bool) []byte {
 	key := key128(owner, id, -4, revision, length, false)
 	user := rc4With(key, padding)
 	if revision >= 3 {
-		h := md5.New() //nolint:gosec // see above
+		h := md5.New()
 		h.Write(padding)
 		h.Write(id)
 		user = h.Sum(nil)
@@ -41,7 +41,7 @@ func protect(version, revision, length int, useAES bool) []byte {
 	if useAES {
 		salted = append(salted, "sAlT"...)
 	}
-	sum := md5.Sum(salted) //nolint:gosec // see above
+	sum := md5.Sum(salted)
 	objectKey := sum[:min(16, length+5)]
 	data := []byte(secretProgram)
 	if useAES {

@@ -3,7 +3,9 @@ package pdf_test
 import (
 	"bytes"
 	"encoding/ascii85"
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,7 @@ import (
 	"carrel/internal/format/pdf"
 )
 
-func hex(b []byte) string { return fmt.Sprintf("%x", b) }
+func hexText(b []byte) string { return hex.EncodeToString(b) }
 
 // fuzzExtract reads a file within small limits. Any error is fine; a panic, or text that can't be stored, is not.
 func fuzzExtract(t *testing.T, data []byte) {
@@ -42,8 +44,8 @@ func TestStreamsOfEveryTextFilterAreDecoded(t *testing.T) {
 		"none":                  stream(hello),
 		"Flate":                 packed(hello, 1),
 		"Flate twice":           packed(hello, 2),
-		"ASCIIHex":              filtered("/ASCIIHexDecode", " null", []byte(hex([]byte(hello))+">")),
-		"ASCIIHex abbreviated":  filtered("/AHx", " null", []byte(hex([]byte(hello))+">")),
+		"ASCIIHex":              filtered("/ASCIIHexDecode", " null", []byte(hexText([]byte(hello))+">")),
+		"ASCIIHex abbreviated":  filtered("/AHx", " null", []byte(hexText([]byte(hello))+">")),
 		"ASCII85":               filtered("/ASCII85Decode", " null", append(in85.Bytes(), "~>"...)),
 		"RunLength":             filtered("/RunLengthDecode", " null", append(runs, 128)),
 		"an indirect length":    object("<</Length 7 0 R>>stream\n" + hello + "\nendstream"),
@@ -51,7 +53,7 @@ func TestStreamsOfEveryTextFilterAreDecoded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			length := object(fmt.Sprint(len(hello)))
+			length := object(strconv.Itoa(len(hello)))
 			wantText(t, build(catalogue, onePage, thePage, contents, helvetica, "null", length), "Hello, world")
 		})
 	}

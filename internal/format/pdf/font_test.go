@@ -108,7 +108,7 @@ func FuzzToUnicode(f *testing.F) {
 	f.Add([]byte("1 beginbfrange <00> <FF> <FFFF> endbfrange"), []byte("abc"))
 	f.Add([]byte("1 begincodespacerange <00> <80> endcodespacerange 1 beginbfchar <> <> endbfchar"), []byte{0xff})
 	f.Fuzz(func(t *testing.T, cmap, codes []byte) {
-		program := "BT /F 10 Tf 50 700 Td <" + hex(codes) + "> Tj ET"
+		program := "BT /F 10 Tf 50 700 Td <" + hexText(codes) + "> Tj ET"
 		fuzzExtract(t, onePageOf(composite("/ToUnicode 8 0 R"), program, cidFont, stream(string(cmap))))
 	})
 }

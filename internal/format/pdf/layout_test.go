@@ -2,6 +2,7 @@ package pdf_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -40,7 +41,7 @@ func TestTableIsReadRowByRow(t *testing.T) {
 	var program strings.Builder
 	var want []string
 	for i := range 8 {
-		program.WriteString(show(50, 700-12*i, fmt.Sprintf("row %d", i)) + show(200, 700-12*i, fmt.Sprint(i*i)))
+		program.WriteString(show(50, 700-12*i, fmt.Sprintf("row %d", i)) + show(200, 700-12*i, strconv.Itoa(i*i)))
 		want = append(want, fmt.Sprintf("row %d %d", i, i*i))
 	}
 	wantText(t, onePageOf(helvetica, program.String()), strings.Join(want, "\n"))

@@ -42,7 +42,8 @@ func (d *document) firstSteps(curl map[string]string) string {
 	var b strings.Builder
 	b.WriteString("export CARREL_KEY='crl_…'  # your key\n")
 	for _, s := range steps {
-		b.WriteString("export " + s.variable + "=$(" + curl[s.operation] + " \\\n  | grep -o '" + s.prefix + "[0-9a-z]*' | head -n 1)\n")
+		b.WriteString("export " + s.variable + "=$(" + curl[s.operation] + " \\\n  | grep -o '" + s.prefix +
+			"[0-9a-z]*' | head -n 1)\n")
 	}
 	return b.String()
 }

@@ -8,7 +8,11 @@ import (
 // small is a minimal document with some edge cases.
 const small = `
 openapi: 3.1.0
-info: { title: Small, version: "1", summary: A test., description: 'See <script>alert(1)</script> and "invalid", code ` + "`bad_thing`" + `.' }
+info:
+  title: Small
+  version: "1"
+  summary: A test.
+  description: 'See <script>alert(1)</script> and "invalid", code ` + "`bad_thing`" + `.'
 tags: [{ name: Things, description: All of them. }]
 paths:
   /things/{thingId}:
@@ -129,7 +133,19 @@ func TestAnOperationWithoutAKnownTagIsRefused(t *testing.T) {
 func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
 	t.Parallel()
 	got, err := JSON([]byte("{z: 1, a: [true, null, 1.5], m: {y: '2026-01-01', b: <&>}}"))
-	want := "{\n  \"z\": 1,\n  \"a\": [\n    true,\n    null,\n    1.5\n  ],\n  \"m\": {\n    \"y\": \"2026-01-01\",\n    \"b\": \"<&>\"\n  }\n}\n"
+	want := `{
+  "z": 1,
+  "a": [
+    true,
+    null,
+    1.5
+  ],
+  "m": {
+    "y": "2026-01-01",
+    "b": "<&>"
+  }
+}
+`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s (%v)", got, err)
 	}

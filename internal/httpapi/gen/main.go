@@ -48,7 +48,8 @@ func run() error {
 	if err := os.WriteFile(file, out, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(context.Background(), "go", "tool", "ogen", //nolint:gosec // the arguments are constants and our own temporary file
+	//nolint:gosec // the arguments are constants and our own temporary file
+	cmd := exec.CommandContext(context.Background(), "go", "tool", "ogen",
 		"--target", "oas", "--package", "oas", "--clean", "--config", "ogen.yml", file)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -137,7 +138,8 @@ func reduceOperation(op *yaml.Node) {
 		dropOwnHeaders(replies.Content[i])
 	}
 	var problem yaml.Node
-	_ = yaml.Unmarshal([]byte(`default: {description: A problem., content: {application/problem+json: {schema: {$ref: "#/components/schemas/Problem"}}}}`), &problem)
+	_ = yaml.Unmarshal([]byte(`default: {description: A problem., content: {application/problem+json: {schema: {$ref: "#/components/schemas/Problem"}}}}`),
+		&problem)
 	replies.Content = append(replies.Content, problem.Content[0].Content...)
 }
 

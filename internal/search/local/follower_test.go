@@ -228,7 +228,10 @@ func TestDeletedIndexIsRebuiltWhileTheOldOneServes(t *testing.T) {
 			if got := ix.Status(); got.Documents != 50 || len(got.Covered) != 0 {
 				t.Errorf("stats during the rebuild are %+v", got)
 			}
-			eventually(t, "the progress shows the rebuild", func() bool { p := f.Progress(); return p.Rebuilding && p.Missing == 50 })
+			eventually(t, "the progress shows the rebuild", func() bool {
+				p := f.Progress()
+				return p.Rebuilding && p.Missing == 50
+			})
 			log.open()
 
 			eventually(t, "the new index answers", func() bool { return !ix.Status().Rebuilding })
