@@ -84,52 +84,52 @@ const (
 
 // stageTexts describe the client's request at each stage.
 var stageTexts = map[Stage]string{
-	StageRegister:  "A program tried to register here.",
-	StageAuthorize: "The program asked for access to your account.",
-	StageToken:     "The program tried to exchange your permission for a token.",
-	StageRefresh:   "The program tried to renew its token.",
+	StageRegister:  "An app tried to register here.",
+	StageAuthorize: "The app asked for access to your account.",
+	StageToken:     "The app tried to exchange your permission for a token.",
+	StageRefresh:   "The app tried to renew its token.",
 }
 
 const (
-	fixReconnect = "Remove the connection in the program and add it again."
-	fixProgram   = "This is a bug in the program. Update it, or report this message to its developers."
+	fixReconnect = "Remove the connection in the app and add it again."
+	fixApp       = "This is a bug in the app. Update it, or report this message to its developers."
 )
 
 // explanations hold the problem and the fix in the user's words, by problem. An empty wrong keeps the protocol's own
 // description; a problem without an entry is a bug in the client.
 var explanations = map[string]struct{ wrong, fix string }{
 	problemUnknownClient: {
-		"The program is not registered here. Unused registrations are deleted after a week.",
+		"The app is not registered here. Unused registrations are deleted after a week.",
 		fixReconnect,
 	},
 	problemRedirect: {
-		"The program requested a redirect to an address that it has not registered. Nothing was sent there.",
+		"The app requested a redirect to an address that it has not registered. Nothing was sent there.",
 		fixReconnect,
 	},
 	problemStale: {
 		"You were signed out, or the page was open for more than ten minutes.",
-		"Connect again from the program.",
+		"Connect again from the app.",
 	},
 	problemReused: {
 		"A code or refresh token was used twice. It may be stolen, so the connection was revoked.",
-		"Connect again from the program. If this happens again, run only one copy of the program, or stop using it.",
+		"Connect again from the app. If this happens again, run only one copy of the app, or stop using it.",
 	},
-	problemDocument:    {"", "Try again later. If it keeps failing, report this message to the program's developers."},
-	"access_denied":    {"You denied access.", "Connect again from the program if that was a mistake."},
-	"consent_required": {"The program asked to skip the consent page, which is always shown.", fixProgram},
-	"login_required":   {"The program asked to skip the sign-in page, but you were not signed in.", fixProgram},
-	"invalid_client":   {"The program's client secret is wrong.", fixReconnect},
+	problemDocument:    {"", "Try again later. If it keeps failing, report this message to the app's developers."},
+	"access_denied":    {"You denied access.", "Connect again from the app if that was a mistake."},
+	"consent_required": {"The app asked to skip the consent page, which is always shown.", fixApp},
+	"login_required":   {"The app asked to skip the sign-in page, but you were not signed in.", fixApp},
+	"invalid_client":   {"The app's client secret is wrong.", fixReconnect},
 	"invalid_grant": {
 		"The code or refresh token was expired, revoked, or issued for another request.",
-		"Connect again from the program.",
+		"Connect again from the app.",
 	},
 	"invalid_scope": {
-		"The program asked for scopes that no program can have, or that you have not allowed.",
-		"Connect again, and ask for less in the program's settings.",
+		"The app asked for scopes that no app can have, or that you have not allowed.",
+		"Connect again, and ask for less in the app's settings.",
 	},
 	"invalid_target": {
-		"The program asked for access to an address that does not belong to this installation.",
-		"Compare the address in the program's settings with the one on the Connections page.",
+		"The app asked for access to an address that does not belong to this installation.",
+		"Compare the address in the app's settings with the one on the Connections page.",
 	},
 }
 
@@ -148,7 +148,7 @@ func (s *Service) Attempts(ctx context.Context, actor core.Actor) ([]Attempt, er
 
 // explain fills in the sentences, which are not stored.
 func (a *Attempt) explain() {
-	a.Asked, a.Mend = stageTexts[a.Stage], fixProgram
+	a.Asked, a.Mend = stageTexts[a.Stage], fixApp
 	if e, ok := explanations[a.Problem]; ok {
 		a.Mend = e.fix
 		if e.wrong != "" {

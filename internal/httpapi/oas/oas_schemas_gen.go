@@ -1057,7 +1057,7 @@ type Attempt struct {
 	Stage string `json:"stage"`
 	// A stable identifier for programs.
 	Problem string `json:"problem"`
-	// The request of the program.
+	// The request of the app.
 	Asked string `json:"asked"`
 	// The error.
 	Wrong string `json:"wrong"`
