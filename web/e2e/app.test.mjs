@@ -162,7 +162,7 @@ test('titles and dates follow the chosen language', async (open) => {
 test('the sign-in page is in the language chosen in the app', async (open) => {
   const page = await open(demo, '/settings/profile');
   await page.getByLabel('Language').selectOption('de');
-  await page.getByRole('heading', { name: 'Profil', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Profil', level: 1, exact: true }).waitFor();
   await page.goto(`${demo.url}/sign-in`);
   await page.getByRole('heading', { name: 'Anmelden', level: 1 }).waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
