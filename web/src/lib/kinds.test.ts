@@ -20,7 +20,7 @@ test('source kinds match the contract', () => {
         .map((m) => m[1])
         .filter((s) => s !== 'syncMinutes')
         .sort(),
-      secret: secret === '–' ? undefined : secret.includes('needed') ? 'required' : 'optional',
+      secret: secret === '–' ? undefined : secret.includes('required') ? 'required' : 'optional',
     },
   ]);
   const ours = Object.entries(kinds).map(([name, k]) => [
