@@ -1,5 +1,5 @@
-// Package s3 lists and downloads objects of Amazon S3 and compatible stores. The public client libraries are larger
-// than all of Carrel's parsers; reading needs one signature (sign.go), one listing and one download.
+// Package s3 lists, downloads, stores and deletes objects of Amazon S3 and compatible stores. The public client
+// libraries are larger than all of Carrel's parsers; Carrel needs one signature (sign.go) and five requests.
 package s3
 
 import (
@@ -217,6 +217,12 @@ func (e *Error) Error() string {
 // Busy reports whether the store is overloaded or failing.
 func (e *Error) Busy() bool { return e.Status == http.StatusTooManyRequests || e.Status >= 500 }
 
+// IsNotFound reports whether an error means that there is no such object.
+func IsNotFound(err error) bool {
+	fault, is := errors.AsType[*Error](err)
+	return is && fault.Status == http.StatusNotFound
+}
+
 // attempts limits the requests to a busy store; the backoff doubles from firstPause, as AWS recommends for 503
 // SlowDown.
 const (
@@ -225,15 +231,22 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// ask sends a request below the bucket and retries while the store is busy.
+// ask sends a GET request below the bucket and retries while the store is busy.
 func (b *Bucket) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	return b.retry(ctx, http.StatusOK, func() (*http.Response, error) {
+		return b.send(ctx, request{method: http.MethodGet, path: path, query: query})
+	})
+}
+
+// retry sends a request again while the store is busy, and returns the reply with the expected status.
+func (b *Bucket) retry(ctx context.Context, status int, send func() (*http.Response, error)) (*http.Response, error) {
 	pause := firstPause
 	for n := 1; ; n++ {
-		res, err := b.send(ctx, path, query)
+		res, err := send()
 		if err != nil {
 			return nil, err
 		}
-		if res.StatusCode == http.StatusOK {
+		if res.StatusCode == status {
 			return res, nil
 		}
 		fault := faultOf(res)
@@ -251,18 +264,38 @@ func (b *Bucket) ask(ctx context.Context, path string, query url.Values) (*http.
 	}
 }
 
-func (b *Bucket) send(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+// request is a request to the store.
+type request struct {
+	method, path string
+	query        url.Values
+	// body has size bytes with the SHA-256 hash in hex; nil means no body.
+	body io.Reader
+	size int64
+	hash string
+	// byteRange is the Range header, or empty.
+	byteRange string
+}
+
+func (b *Bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	at := b.base
-	at.Path += path
-	at.RawPath, at.RawQuery = encode(at.Path, true), canonicalQuery(query)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	at.Path += r.path
+	at.RawPath, at.RawQuery = encode(at.Path, true), canonicalQuery(r.query)
+	if r.body == nil || r.size == 0 {
+		r.body, r.hash = http.NoBody, emptyHash
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, at.String(), r.body)
 	if err != nil {
 		return nil, fmt.Errorf("s3: make a request: %w", err)
 	}
+	req.ContentLength = r.size
 	if b.o.KeyID != "" {
-		sign(req, b.o.KeyID, b.o.Secret, b.o.Region, b.o.Now())
+		sign(req, b.o.KeyID, b.o.Secret, b.o.Region, r.hash, b.o.Now())
 	}
-	req.Header.Set("User-Agent", b.o.UserAgent) // not signed, because proxies may change it
+	// Not signed, because proxies may change them.
+	req.Header.Set("User-Agent", b.o.UserAgent)
+	if r.byteRange != "" {
+		req.Header.Set("Range", r.byteRange)
+	}
 	return b.o.Client.Do(req)
 }
 

@@ -20,14 +20,15 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// sign signs a request without a body. The signature covers the method, path, query, host and the headers set so far.
-func sign(req *http.Request, keyID, secret, region string, now time.Time) {
+// sign signs a request whose body has this SHA-256. The signature covers the method, path, query, host and the headers
+// set so far.
+func sign(req *http.Request, keyID, secret, region, bodyHash string, now time.Time) {
 	at := now.UTC().Format(timeFormat)
 	req.Header.Set("X-Amz-Date", at)
-	req.Header.Set("X-Amz-Content-Sha256", emptyHash)
+	req.Header.Set("X-Amz-Content-Sha256", bodyHash)
 	names, headers := canonicalHeaders(req)
 	canonical := strings.Join([]string{
-		req.Method, req.URL.EscapedPath(), req.URL.RawQuery, headers, names, emptyHash,
+		req.Method, req.URL.EscapedPath(), req.URL.RawQuery, headers, names, bodyHash,
 	}, "\n")
 	scope := at[:len("20060102")] + "/" + region + "/s3/aws4_request"
 	hashed := sha256.Sum256([]byte(canonical))

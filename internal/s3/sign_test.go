@@ -43,7 +43,7 @@ func TestSignaturesMatchAmazonsExamples(t *testing.T) {
 		if c.spans != "" {
 			req.Header.Set("Range", c.spans)
 		}
-		sign(req, "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "us-east-1", at)
+		sign(req, "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "us-east-1", emptyHash, at)
 		want := "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=" +
 			c.names + ",Signature=" + c.want
 		if got := req.Header.Get("Authorization"); got != want {

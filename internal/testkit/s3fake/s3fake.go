@@ -1,4 +1,4 @@
-// Package s3fake is an S3 store in memory for tests of reading. A request whose signature, parameters or path differ
+// Package s3fake is an S3 store in memory for tests. A request whose signature, parameters or path differ
 // from Amazon's documentation is rejected and fails the test.
 package s3fake
 
@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -115,14 +116,19 @@ func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fault != nil:
 		fault(w, r)
-	case r.Method != http.MethodGet:
-		s.t.Errorf("the store is asked to %s", r.Method)
-		Refuse(http.StatusMethodNotAllowed, "MethodNotAllowed")(w, r)
 	case !inBucket:
 		Refuse(http.StatusNotFound, "NoSuchBucket")(w, r)
 	case !s.signed(w, r):
-	case path == "":
+	case path == "" && r.Method == http.MethodGet:
 		s.list(w, r)
+	case r.Method == http.MethodPut:
+		s.put(w, r, path)
+	case r.Method == http.MethodDelete:
+		s.Delete(path)
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		s.t.Errorf("the store is asked to %s", r.Method)
+		Refuse(http.StatusMethodNotAllowed, "MethodNotAllowed")(w, r)
 	default:
 		s.get(w, r, path)
 	}
@@ -224,6 +230,17 @@ func etag(content string) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
+// put stores an object whose hash matches the signed one.
+func (s *Store) put(w http.ResponseWriter, r *http.Request, path string) {
+	content, err := io.ReadAll(r.Body)
+	sum := sha256.Sum256(content)
+	if err != nil || hex.EncodeToString(sum[:]) != r.Header.Get("X-Amz-Content-Sha256") {
+		Refuse(http.StatusBadRequest, "XAmzContentSHA256Mismatch")(w, r)
+		return
+	}
+	s.Put(path, string(content))
+}
+
 func (s *Store) get(w http.ResponseWriter, r *http.Request, path string) {
 	key, err := url.PathUnescape(path)
 	s.mu.Lock()
@@ -233,9 +250,19 @@ func (s *Store) get(w http.ResponseWriter, r *http.Request, path string) {
 		Refuse(http.StatusNotFound, "NoSuchKey")(w, r)
 		return
 	}
+	status := http.StatusOK
+	if from, some := strings.CutPrefix(r.Header.Get("Range"), "bytes="); some {
+		offset, err := strconv.Atoi(strings.TrimSuffix(from, "-"))
+		if err != nil || offset >= len(content) {
+			Refuse(http.StatusRequestedRangeNotSatisfiable, "InvalidRange")(w, r)
+			return
+		}
+		content, status = content[offset:], http.StatusPartialContent
+	}
 	w.Header().Set("ETag", etag(content))
 	w.Header().Set("Last-Modified", modified.Format(http.TimeFormat))
 	w.Header().Set("Content-Type", "binary/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(content)))
-	_, _ = w.Write([]byte(content))
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(content)) // net/http drops it for HEAD
 }
