@@ -49,7 +49,7 @@ func openArchive(ctx context.Context, path string, size int64, l Limits) (reader
 	for name, entry := range files {
 		f.listEntry(name, entry)
 	}
-	if len(f.files) == 0 {
+	if !f.hasReadable() {
 		return nil, unsupported("The archive has no file of a supported format.")
 	}
 	f.sort()
@@ -136,19 +136,22 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// listEntry adds a file of the archive if its format is supported.
+// listEntry adds a file of the archive. Files of other formats are listed with the reason why they are skipped. Hidden
+// files and those that macOS adds are no content.
 func (f *folder) listEntry(name string, entry *zip.File) {
 	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".") {
+		if strings.HasPrefix(part, ".") || part == "__MACOSX" {
 			return
 		}
 	}
 	switch {
-	case !readable(name):
-	case !utf8.ValidString(name):
+	case !utf8.ValidString(name) && readable(name):
 		f.files = append(f.files, file{name: name, wrong: "has a name that is not UTF-8"})
-	case len(name) > maxEntryName:
+	case len(name) > maxEntryName && readable(name):
 		f.files = append(f.files, file{name: name[:100] + "…", wrong: "has a name of more than 1,000 bytes"})
+	case !readable(name):
+		name = strings.ToValidUTF8(name[:min(len(name), maxEntryName)], "�")
+		f.files = append(f.files, file{name: name, wrong: unreadable(name)})
 	default:
 		f.files = append(f.files, file{name: name, size: int64(min(entry.UncompressedSize64, 1<<40))})
 	}

@@ -25,6 +25,7 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(source.D
 	}
 	tell()
 	p := &bibParser{s: content, line: 1, macros: map[string]string{}, b: b}
+	parents := bibParents(b, content)
 	seen := make(idSet)
 	for entries := 0; ; entries++ {
 		if err := b.Err(); err != nil {
@@ -47,6 +48,7 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(source.D
 			if key, fields, err = p.entry(kind); err != nil || fields == nil {
 				return source.Document{ExternalID: "-", Title: "-"}, err
 			}
+			inherit(fields, kind, parents)
 			return bibReference(key, kind, fields).document(), nil
 		})
 		if err == nil && fields == nil {
@@ -58,6 +60,71 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(source.D
 		if !yield(d, err) {
 			return nil
 		}
+	}
+}
+
+// memoryBibEntry is the memory of an entry's fields beyond their text, which is shared with the file.
+const memoryBibEntry = 1500
+
+// bibParents returns the fields of all entries by key in lower case, if an entry refers to another. The other may come
+// later in the file.
+func bibParents(b *budget.Budget, content string) map[string]map[string]string {
+	if !strings.Contains(content, "crossref") && !strings.Contains(content, "Crossref") &&
+		!strings.Contains(content, "CROSSREF") {
+		return nil
+	}
+	p := &bibParser{s: content, line: 1, macros: map[string]string{}, b: b}
+	parents := map[string]map[string]string{}
+	for {
+		b.Work(workRecord)
+		kind, ok := p.nextEntry()
+		if !ok {
+			return parents
+		}
+		key, fields, err := p.entry(kind)
+		if err != nil || fields == nil {
+			continue // reported when the entries are read
+		}
+		b.Hold(memoryBibEntry)
+		if _, again := parents[strings.ToLower(key)]; !again {
+			parents[strings.ToLower(key)] = fields
+		}
+	}
+}
+
+// notInherited are fields that describe an entry alone.
+var notInherited = map[string]bool{
+	"title": true, "subtitle": true, "abstract": true, "doi": true, "url": true, "keywords": true, "keyword": true,
+	"crossref": true, "author": true, "pages": true, "note": true, "file": true, "ids": true, "key": true, "eprint": true,
+}
+
+// maxInherited limits the chain of references.
+const maxInherited = 3
+
+// inherit adds the fields that an entry lacks from the entry that its crossref names. The title of a book or of
+// proceedings becomes the booktitle.
+func inherit(fields map[string]string, kind string, parents map[string]map[string]string) {
+	key := fields["crossref"]
+	for range maxInherited {
+		parent := parents[strings.ToLower(strings.TrimSpace(key))]
+		if parent == nil {
+			return
+		}
+		adopt := func(name, value string) {
+			if fields[name] == "" && value != "" {
+				fields[name] = value
+			}
+		}
+		for name, value := range parent {
+			if !notInherited[name] {
+				adopt(name, value)
+			}
+		}
+		adopt("booktitle", parent["title"])
+		if kind == "inbook" || kind == "suppbook" {
+			adopt("author", parent["author"])
+		}
+		key = parent["crossref"]
 	}
 }
 
@@ -280,8 +347,10 @@ func bibReference(key, kind string, f map[string]string) reference {
 		return ""
 	}
 	r := reference{
-		id: key, title: text("title"), abstract: text("abstract"),
-		url: texEscapes.Replace(f["url"]), doi: texEscapes.Replace(f["doi"]), kind: kindOfReference(kind),
+		id:       key,
+		title:    text("title", "maintitle", "booktitle", "shorttitle", "chapter", "note", "howpublished"),
+		abstract: text("abstract"),
+		url:      texEscapes.Replace(f["url"]), doi: texEscapes.Replace(f["doi"]), kind: kindOfReference(kind),
 		venue: text("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished"),
 		year:  yearOfDate(text("year", "date", "issued")), date: text("date"),
 	}
@@ -293,6 +362,11 @@ func bibReference(key, kind string, f map[string]string) reference {
 	}
 	if k := text("keywords", "keyword"); k != "" {
 		r.keywords = strings.FieldsFunc(k, func(c rune) bool { return c == ',' || c == ';' })
+	}
+	if r.title == "" {
+		// Entries without a title are rare and have at least names or a label.
+		r.title = strings.TrimSpace(strings.Join(cleanNames(r.authors), ", ") + " " + text("year", "date"))
+		r.title = firstOf(r.title, text("journal", "journaltitle", "url"), key)
 	}
 	if r.id == "" {
 		r.id = firstOf(bareDOI(r.doi), r.title)

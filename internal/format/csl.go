@@ -259,7 +259,7 @@ func (i cslItem) date() string {
 	return out
 }
 
-// jatsTags renames the JATS elements in Crossref's abstracts to those of HTML, so that paragraphs stay apart.
+// jatsTags renames the JATS elements in Crossref's abstracts to HTML elements, so that paragraphs stay apart.
 var jatsTags = strings.NewReplacer(
 	"<jats:title", "<h2", "</jats:title", "</h2", "<jats:", "<", "</jats:", "</",
 )
@@ -269,5 +269,5 @@ func stripTags(b *budget.Budget, s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
-	return readPage(b, jatsTags.Replace(s)).text.String()
+	return plainText(b, jatsTags.Replace(s))
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"carrel/internal/format/budget"
 	"carrel/internal/source"
@@ -159,6 +158,9 @@ func csvHead(names []string) []csvColumn {
 	out := make([]csvColumn, len(names))
 	taken := map[string]bool{}
 	for i, n := range names {
+		if decoded, err := decodeValue(n); err == nil {
+			n = decoded
+		}
 		n = strings.TrimSpace(strings.ToValidUTF8(n, ""))
 		field := csvColumns[strings.ToLower(n)]
 		if taken[field] {
@@ -175,7 +177,8 @@ func csvDocument(columns []csvColumn, values []string, row int) (source.Document
 	var rest strings.Builder
 	for i, v := range values {
 		v = strings.TrimSpace(v)
-		if !utf8.ValidString(v) {
+		v, err := decodeValue(v)
+		if err != nil {
 			return source.Document{}, fault("is not valid UTF-8; save the table as UTF-8")
 		}
 		switch {

@@ -60,7 +60,7 @@ func readChapter(o *office, name string, text *flow) error {
 	defer o.b.Release(cap(page))
 	o.b.Hold(len(page)) // for the string
 	defer o.b.Release(len(page))
-	content, err := decodeText(page)
+	content, err := decodePage(page)
 	if err != nil {
 		return nil // a chapter in an unknown encoding is skipped
 	}

@@ -2,6 +2,7 @@ package format
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,14 +11,27 @@ import (
 
 // wordProcessor matches placeholder titles that programs write.
 var wordProcessor = regexp.MustCompile(
-	`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|` +
-		`.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`,
+	`(?i)^(?:untitled.*|none|null|unknown|no title|microsoft (?:word|powerpoint|excel|office)\b.*|document\d*|` +
+		`powerpoint[- ]pr[äeé]sentation|presentation\d*|präsentation\d*|slide \d+|folie \d+|paper|title|template|` +
+		`layout \d+|(?:table of )?contents|abstract|introduction|inhalt(?:sverzeichnis)?|` +
+		`https?://\S*|www\.\S*|file://.*|\S*\.(?:com|org|net|edu|gov)(?:/\S*)?|` +
+		`.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt|pptx?|xlsx?|txt|html?|pages|key|graffle|eps|ai|pub|fm|exe)|` +
+		`.*\bpage \d+(?:\s*(?:of|/)\s*\d+)?)$`,
 )
+
+// identifier matches names of files and forms, such as "905_Precinct_NoOU".
+var identifier = regexp.MustCompile(`^\S*_\S*(?: \d+)?$`)
 
 // saysSomething reports whether a title of the metadata is a real one.
 func saysSomething(title string) bool {
-	return utf8.RuneCountInString(title) > 3 && strings.IndexFunc(title, unicode.IsLetter) >= 0 &&
-		!wordProcessor.MatchString(title)
+	letters := 0
+	for _, r := range title {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return utf8.RuneCountInString(title) > 3 && letters > 1 && !wordProcessor.MatchString(title) &&
+		!identifier.MatchString(title)
 }
 
 // firstLook is how many bytes of a text are searched for metadata.
@@ -35,28 +49,46 @@ func doiIn(text string) string {
 	return bareDOI(strings.TrimRight(head[m[2]:m[3]], ".,;:)]}'"))
 }
 
+const (
+	yearPattern  = `((?:19|20)\d\d)\b`
+	monthPattern = `(?:January|February|March|April|May|June|July|August|September|October|November|December|` +
+		`Jan\.?|Feb\.?|Mar\.?|Apr\.?|Jun\.?|Jul\.?|Aug\.?|Sept?\.?|Oct\.?|Nov\.?|Dec\.?)`
+)
+
+// yearInText are the patterns of a publication year, the most reliable first. A date of a month must be on a line of
+// its own or nearly so, because dates in sentences are those of events.
 var yearInText = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?((?:19|20)\d\d)\b`),
-	regexp.MustCompile(`(?i)\b(?:published|accepted|received|dated?)\b[^.\n]{0,40}?\b((?:19|20)\d\d)\b`),
+	regexp.MustCompile(`(?i)\b(?:published|publication date|issued)\b[^.\n]{0,40}?\b` + yearPattern),
+	regexp.MustCompile(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?` + yearPattern),
+	regexp.MustCompile(`(?i)arxiv:\S+.{0,30}?\b` + yearPattern),
+	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b` + yearPattern),
 	regexp.MustCompile(
-		`(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+` +
-			`(?:\d{1,2},?\s+)?((?:19|20)\d\d)\b`,
+		`(?m)^[^.\n]{0,40}\b` + monthPattern + `\s*(?:\d{1,2},?\s+|[-–]\s*)?` + yearPattern + `.{0,30}$`,
 	),
-	regexp.MustCompile(`(?i)arxiv:\S+.{0,30}?\b((?:19|20)\d\d)\b`),
-	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b((?:19|20)\d\d)\b`),
+	regexp.MustCompile(`(?i)\baccepted\b[^.\n]{0,40}?\b` + yearPattern),
+	regexp.MustCompile(`(?i)\b(?:received|revised|dated?)\b[^.\n]{0,40}?\b` + yearPattern),
 }
+
+// submission matches lines that tell when a paper was submitted, which is not when it was published.
+var submission = regexp.MustCompile(`(?i)\b(?:received|revised|accepted|submitted)\b`)
 
 // yearIn finds the publication year on a first page, by the most reliable pattern first.
 func yearIn(text string) int {
 	text = text[:min(len(text), firstLook)]
-	for _, sign := range yearInText {
-		if m := sign.FindStringSubmatch(text); m != nil {
+	for i, sign := range yearInText {
+		for _, m := range sign.FindAllStringSubmatch(text, 8) {
+			if i == monthYear && submission.MatchString(m[0]) {
+				continue
+			}
 			year, _ := strconv.Atoi(m[1]) // four digits
 			return year
 		}
 	}
 	return 0
 }
+
+// monthYear is the index of the pattern for dates of a month.
+const monthYear = 4
 
 var personName = regexp.MustCompile(
 	`^\p{Lu}[\pL'’\-]*\.?(?:\s+(?:(?:de|da|van|von|der|den|la|le|del|di|bin|al)\s+)*\p{Lu}[\pL'’\-]*\.?){1,3}$`,
@@ -102,7 +134,7 @@ func authorsBelow(text, title string) []string {
 
 var (
 	betweenBylines = regexp.MustCompile(`\s*(?:,|;|\band\b|&|·)\s*`)
-	nameMarks      = regexp.MustCompile(`[\d*†‡§¶∗]+`)
+	nameMarks      = regexp.MustCompile(`[\d*†‡§¶∗+#$‖⋆◦•]+`)
 )
 
 // namesIn returns the names in a line that contains nothing else.
@@ -117,7 +149,7 @@ func namesIn(line string) []string {
 		if part == "" {
 			continue
 		}
-		if !personName.MatchString(part) || notNames.MatchString(part) {
+		if !personName.MatchString(part) || notNames.MatchString(part) || slices.Contains(out, part) {
 			return nil
 		}
 		out = append(out, part)
@@ -129,5 +161,8 @@ func namesIn(line string) []string {
 var notNames = regexp.MustCompile(
 	`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|` +
 		`proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|` +
-		`abstract|faculty|inc|corp|press|working|technical|report|volume)\b`,
+		`abstract|faculty|inc|corp|press|working|technical|report|volume|monday|tuesday|wednesday|thursday|friday|` +
+		`saturday|sunday|street|avenue|road|city|number|name|date|invoice|chapter|lesson|section|table|figure|version|` +
+		`service|court|error|warning|attributes?|part|internal|government|ministry|agency|company|bank|board|committee|` +
+		`the|team|help|tools|software|objectives|fonts?|draft|page|summary|overview|contents)\b`,
 )

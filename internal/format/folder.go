@@ -66,14 +66,15 @@ func openFolder(dir string) (reader, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("list the folder: %w", err)
 	}
-	if len(f.files) == 0 {
+	if !f.hasReadable() {
 		return nil, unsupported("The folder has no file of a supported format.")
 	}
 	return f, nil
 }
 
-// list adds an entry of the folder if its format is supported. Links to files are followed if they stay in the
-// folder, which os.Root enforces; links to folders are not, because they may form a cycle.
+// list adds an entry of the folder. Files of other formats are listed with the reason why they are skipped. Links to
+// files are followed if they stay in the folder, which os.Root enforces; links to folders are not, because they may
+// form a cycle.
 func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
 	switch {
 	case name == ".":
@@ -81,11 +82,14 @@ func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
 	case strings.HasPrefix(entry.Name(), "."):
 		return skip(entry)
 	case !utf8.ValidString(entry.Name()):
-		if entry.IsDir() || readable(name) {
-			f.files = append(f.files, file{name: name, wrong: "has a name that is not UTF-8"})
-		}
+		f.files = append(f.files, file{name: name, wrong: "has a name that is not UTF-8"})
 		return skip(entry)
-	case entry.IsDir() || !readable(name):
+	case entry.IsDir():
+		return nil
+	case !readable(name):
+		if entry.Type().IsRegular() {
+			f.files = append(f.files, file{name: name, wrong: unreadable(name)})
+		}
 		return nil
 	}
 	info, err := fs.Stat(fsys, name)
@@ -151,6 +155,19 @@ func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(so
 func readable(name string) bool {
 	_, _, known := formatOf(name)
 	return known
+}
+
+// unreadable returns why a file is not readable.
+func unreadable(name string) fault {
+	if IsArchive(name) {
+		return "is an archive inside a folder or archive; unpack it first"
+	}
+	return "is skipped, because its format is not supported"
+}
+
+// hasReadable reports whether the folder has a file of a supported format.
+func (f *folder) hasReadable() bool {
+	return slices.ContainsFunc(f.files, func(f file) bool { return f.wrong != unreadable(f.name) })
 }
 
 // read yields the documents of one file and reports whether to continue with the next.

@@ -132,7 +132,7 @@ func TestABrokenEntryLeavesTheOthers(t *testing.T) {
 			"@misc{d, title={D}}",
 		"a.ris":  "TY  - JOUR\nTI  - \nER  - \nTY  - JOUR\nTI  - Good\n",
 		"a.json": `[{"id":"a","title":"A"},7,{"id":"a","title":"again"},{"id":"b","title":"B"}]`,
-		"a.csv":  "id,title\n1,One\n1,again\n,\xff\n2,Two\n",
+		"a.csv":  "id,title\n1,One\n1,again\n,\x00\xff\n2,Two\n",
 	})
 	for name, want := range map[string]struct {
 		ids   string
@@ -221,8 +221,12 @@ func TestAnArchiveIsReadAsAFolderIs(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
-	if len(wrong) != 2 || !strings.Contains(strings.Join(wrong, " "), "rows.jsonl, line 2 is not") {
-		t.Errorf("wrong: %q", wrong)
+	for _, want := range []string{
+		"rows.jsonl, line 2 is not", "inner.zip is an archive inside", "no.exe is skipped, because",
+	} {
+		if len(wrong) != 4 || !strings.Contains(strings.Join(wrong, " "), want) {
+			t.Errorf("wrong: %q", wrong)
+		}
 	}
 }
 

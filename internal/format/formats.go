@@ -45,9 +45,25 @@ const archiveExtension = ".zip"
 var formats = []fileFormat{
 	{extensions: []string{".pdf"}, mediaTypes: []string{"application/pdf"}, one: parsePDF, limit: maxBinary},
 	{
-		extensions: []string{".docx"}, one: parseDOCX, limit: maxBinary,
+		extensions: []string{".docx", ".docm"}, one: parseDOCX, limit: maxBinary,
 		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 	},
+	{
+		extensions: []string{".pptx", ".pptm", ".ppsx"}, one: parsePPTX, limit: maxBinary,
+		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"},
+	},
+	{
+		extensions: []string{".xlsx", ".xlsm"}, one: parseXLSX, limit: maxBinary,
+		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+	},
+	{
+		extensions: []string{".odt", ".ods", ".odp"}, one: parseODF, limit: maxBinary,
+		mediaTypes: []string{
+			"application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.spreadsheet",
+			"application/vnd.oasis.opendocument.presentation",
+		},
+	},
+	{extensions: []string{".rtf"}, mediaTypes: []string{"application/rtf", "text/rtf"}, one: parseRTF, limit: maxBinary},
 	{extensions: []string{".epub"}, mediaTypes: []string{"application/epub+zip"}, one: parseEPUB, limit: maxBinary},
 	{
 		extensions: []string{".html", ".htm", ".xhtml"}, one: parseHTML, limit: maxFile,
@@ -57,6 +73,14 @@ var formats = []fileFormat{
 		extensions: []string{".md", ".markdown"}, one: parseMarkdown, limit: maxFile, weight: weightTree,
 		mediaTypes: []string{"text/markdown"},
 	},
+	{
+		extensions: []string{".ipynb"}, one: parseNotebook, limit: maxFile, weight: weightTree,
+		mediaTypes: []string{"application/x-ipynb+json"},
+	},
+	{
+		extensions: []string{".tex", ".latex"}, one: parseTeX, limit: maxFile,
+		mediaTypes: []string{"application/x-tex", "text/x-tex", "application/x-latex"},
+	},
 	{extensions: []string{".txt", ".text"}, mediaTypes: []string{"text/plain"}, one: parsePlain, limit: maxFile},
 	{extensions: []string{".eml"}, one: parseMail, limit: maxMessage},
 	{extensions: []string{".mbox"}, many: readMbox},
@@ -64,6 +88,7 @@ var formats = []fileFormat{
 	{extensions: []string{".csv", ".tsv"}, many: readCSV},
 	{extensions: []string{".bib", ".bibtex"}, many: readBibTeX},
 	{extensions: []string{".ris"}, many: readRIS},
+	{extensions: []string{".rdf"}, many: readRDF},
 	{extensions: []string{".json"}, many: readCSL},
 }
 

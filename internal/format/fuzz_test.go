@@ -92,7 +92,7 @@ func FuzzHTML(f *testing.F) {
 		`<title>T</title><meta name="date" content="2020"><h1>H</h1><p>a<b>b</b><pre>c</pre><nav>d</nav>`, "<", "<h1", "<!--",
 		"&#0;&#xd800;",
 		"<script><!--<script></script>", "<svg><![CDATA[x]]></svg>", "<title>", "</title><header><h1>x</header>",
-		"<plaintext>x", "<textarea><p>",
+		"<plaintext>x", "<textarea><p>", "<h1>0</C>0", "<x-a><y-b>0</x-a></y-b></z>1",
 	} {
 		f.Add([]byte(s))
 	}
@@ -249,7 +249,51 @@ func FuzzOffice(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fuzzFile(t, "file.docx", b)
+		for _, name := range []string{"file.docx", "file.pptx", "file.xlsx", "file.odt"} {
+			fuzzFile(t, name, b)
+		}
 		fuzzFile(t, "file.epub", b)
 	})
+}
+
+func FuzzRTF(f *testing.F) {
+	for _, s := range []string{
+		`{\rtf1\ansi\ansicpg1252{\fonttbl{\f1\fcharset128 A;}}{\info{\title T}}` +
+			`{\stylesheet{\s1 heading 1;}}\s1 a\par\'e9\u8364?}`,
+		`{\rtf1\trowd\intbl a\cell\row\pard b{\*\x c}\bin99999 }`,
+		`{\rtf1\u-10179?\u55357?\uc9\u1}}}}`, `{\rtf1\'`, `{\rtf1\`,
+		`{\rtf1\nestcell\nestrow\cell\row\ls1 x\footnote y\outlinelevel3 z}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzFile(t, "file.rtf", b) })
+}
+
+func FuzzTeX(f *testing.F) {
+	for _, s := range []string{
+		`\title{T}\author{A\and B}\begin{document}\section{S}a\\b\begin{tabular}{l}x&y\\\end{tabular}\end{document}`,
+		`\footnote{\footnote{\footnote{`, `\item\begin{itemize}\item[`, `\begin{verbatim}x`, `\`, `\href{a}{b`, `%\n&\cite{`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzFile(t, "file.tex", b) })
+}
+
+func FuzzNotebook(f *testing.F) {
+	for _, s := range []string{
+		`{"cells":[{"cell_type":"code","source":["a"]},{"cell_type":"heading","level":9,"source":"b"}]}`,
+		`{"worksheets":[{"cells":[{"input":"x"}]}]}`, `{"cells":[{}]}`, `[`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzFile(t, "file.ipynb", b) })
+}
+
+func FuzzRDF(f *testing.F) {
+	for _, s := range []string{
+		`<R><A about="x"><itemType>book</itemType><title>T</title><isPartOf resource="x"/></A></R>`, `<R><A>`, `<`, `<R/>`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readRDF, b) })
 }

@@ -130,17 +130,20 @@ func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 	pdf := "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Type/Catalog>>\nendobj\n%%EOF\n"
 	for name, read := range map[string]recordReader{
 		"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines,
+		"RDF": readRDF,
 	} {
 		ids, wrong := outcome(t, read, strings.NewReader(pdf))
 		if len(ids) > 0 || len(wrong) == 0 {
 			t.Errorf("a PDF as %s: ids %q, wrong %q", name, ids, wrong)
 		}
 		if ids, wrong := outcome(t, read, strings.NewReader("")); len(ids) > 0 ||
-			name != "mbox" && name != "CSL" && len(wrong) > 0 {
+			name != "mbox" && name != "CSL" && name != "RDF" && len(wrong) > 0 {
 			t.Errorf("nothing as %s: ids %q, wrong %q", name, ids, wrong)
 		}
 	}
-	for _, name := range []string{"a.eml", "a.docx", "a.epub", "a.pdf"} {
+	for _, name := range []string{
+		"a.eml", "a.docx", "a.epub", "a.pdf", "a.pptx", "a.xlsx", "a.odt", "a.rtf", "a.ipynb", "a.tex",
+	} {
 		k, _, _ := formatOf(name)
 		if d, err := k.one(testBudget(t), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {
 			t.Errorf("a picture as %s: %+v", name, d)

@@ -13,8 +13,8 @@ func TestHTMLBecomesReadableText(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"inline", "<p>a <b>b</b>c &amp; &eacute;\n d</p>", "a bc & é d"},
 		{"blocks", "<p>a</p><p>b<div>c</div><div>d</div>e", "a\n\nb\nc\nd\ne"},
-		{"lists", "<ul><li>a<li>b<ol><li>c</ol></ul>d", "a\nb\n\nc\n\nd"},
-		{"tables", "<table><tr><th>a<th>b<tr><td>1</td> <td>2</td></table>", "a | b\n1 | 2"},
+		{"lists", "<ul><li>a<li>b<ol><li>c</ol></ul>d", "- a\n- b\n  1. c\n\nd"},
+		{"tables", "<table><tr><th>a<th>b<tr><td>1</td> <td>2</td></table>", "| a | b |\n| --- | --- |\n| 1 | 2 |"},
 		{"preformatted", "a<pre>x\n  <b>y</b> z\n\tw</pre>b", "a\n\nx\n  y z\n\tw\n\nb"},
 		{
 			"left out", "<head><title>t</title><style>x</style></head><nav>x</nav><header>x<header>y</header>z</header>a" +
@@ -70,20 +70,44 @@ func TestThePageDescribesItself(t *testing.T) {
 			source.Document{Title: "T", Authors: []string{"A", "B"}, Year: 2020, URL: "https://x.org"},
 		},
 		{
+			"JSON-LD",
+			`<meta property="og:title" content="T - Site"><script type="application/ld+json">{"@context":"https://schema.org",
+			"@graph":[{"@type":"Organization","name":"O"},{"@type":["ScholarlyArticle"],"headline":"T",
+			"author":[{"@type":"Person","name":"Ada Lovelace"},"Alan Turing"],"datePublished":"2020-05-06",
+			"identifier":{"@type":"PropertyValue","value":"doi:10.1000/x"},"isPartOf":{"name":"J"},
+			"mainEntityOfPage":{"@id":"https://x.org/a"}}]}</script>x`,
+			source.Document{
+				Title: "T", Authors: []string{"Ada Lovelace", "Alan Turing"}, Year: 2020, DOI: "10.1000/x", Venue: "J",
+				Type: "article", URL: "https://x.org/a", Text: "x",
+			},
+		},
+		{
+			"JSON-LD that is none",
+			`<script type="application/ld+json">{"@type":"Article","headline":</script>
+			<script type="application/ld+json">[7,{"@type":"Person","name":"A"}]</script><title>T</title>x`,
+			source.Document{Title: "T", Text: "x"},
+		},
+		{
+			"publishers before JSON-LD",
+			`<meta name="citation_title" content="T"><meta name="citation_author" content="A">
+			<script type="application/ld+json">{"@type":"WebPage","name":"N","author":{"name":"B"}}</script>x`,
+			source.Document{Title: "T", Authors: []string{"A"}, Text: "x"},
+		},
+		{
 			"a profile is nobody",
 			`<meta property="article:author" content="https://social/a"><meta property="article:author" content="B">x`,
 			source.Document{Title: "file", Authors: []string{"B"}, Text: "x"},
 		},
 		{
 			"a title alone", "<title> a\n b </title><svg><title>c</title></svg><h1>d</h1>",
-			source.Document{Title: "a b", Text: "d"},
+			source.Document{Title: "a b", Text: "# d"},
 		},
-		{"a heading alone", "<header><h1>a <i>b</i></h1></header><h1>c</h1>", source.Document{Title: "a b", Text: "c"}},
+		{"a heading alone", "<header><h1>a <i>b</i></h1></header><h1>c</h1>", source.Document{Title: "a b", Text: "# c"}},
 		{
 			"a heading not closed", "<h1>" + strings.Repeat("a ", 5000),
 			source.Document{
 				Title: strings.TrimSpace(strings.Repeat("a ", 1000)),
-				Text:  strings.TrimSpace(strings.Repeat("a ", 5000)),
+				Text:  "# " + strings.TrimSpace(strings.Repeat("a ", 5000)),
 			},
 		},
 		{

@@ -66,10 +66,10 @@ func ids(docs []source.Document) string {
 func TestOpenRefusesWhatItCannotReadAndSaysWhatItCan(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{
-		"a.odt": "x", "noext": "x", "a.md.gz": "x", "a.zip": "PK", "only/other.exe": "x", "hidden/.a.md": "x",
+		"a.xyz": "x", "noext": "x", "a.md.gz": "x", "a.zip": "PK", "only/other.exe": "x", "hidden/.a.md": "x",
 		"hidden/.git/a.md": "x",
 	})
-	for _, name := range []string{"a.odt", "noext", "a.md.gz", "a.zip", "only", "hidden"} {
+	for _, name := range []string{"a.xyz", "noext", "a.md.gz", "a.zip", "only", "hidden"} {
 		_, err := format.Open(filepath.Join(dir, name))
 		if !core.IsKind(err, core.KindUnsupported) || !strings.Contains(err.Error(), ".jsonl") {
 			t.Errorf("%s: want an error that names what is accepted, got %v", name, err)

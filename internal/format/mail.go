@@ -115,21 +115,16 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 // parseMail reads one message: its plain text, or else its HTML.
 func parseMail(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(4 * len(data))
-	if headLength(data) > maxHead {
+	data = cutEnvelope(data)
+	length := headLength(data)
+	if length > maxHead {
 		return source.Document{}, fault("has a head of more than 1 MiB")
 	}
-	m, err := mail.ReadMessage(bytes.NewReader(data))
+	m, err := readMessage(data, length)
 	if err != nil {
 		return source.Document{}, fault("is not a mail message")
 	}
-	head := func(key string) string {
-		raw := cut(m.Header.Get(key), maxHeader)
-		s, err := words.DecodeHeader(raw)
-		if err != nil {
-			s = raw
-		}
-		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
-	}
+	head := func(key string) string { return decodedHeader(m, key) }
 	d := source.Document{
 		ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email",
 	}
@@ -152,9 +147,75 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 	}
 	body := mailBody{b: b}
 	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0)
-	d.Text = strings.TrimSpace(firstOf(body.plain.String(), body.page.String()))
+	d.Text = body.text()
 	d.Title = firstOf(d.Title, titleLine(d.Text), stem(name))
 	return d, nil
+}
+
+// decodedHeader returns a header with its encoded words decoded. Raw bytes in another encoding than UTF-8 are decoded
+// as well.
+func decodedHeader(m *mail.Message, key string) string {
+	raw := cut(m.Header.Get(key), maxHeader)
+	s, err := words.DecodeHeader(raw)
+	if err != nil {
+		s = raw
+	}
+	if decoded, err := decodeValue(s); err == nil {
+		s = decoded
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
+}
+
+// cutEnvelope removes empty lines and the "From " line of a mailbox before a message.
+func cutEnvelope(data []byte) []byte {
+	data = bytes.TrimLeft(bytes.TrimPrefix(data, utf8BOM), "\r\n")
+	for bytes.HasPrefix(data, []byte("From ")) || bytes.HasPrefix(data, []byte(">From ")) {
+		_, rest, found := bytes.Cut(data, []byte("\n"))
+		if !found {
+			break
+		}
+		data = rest
+	}
+	return data
+}
+
+// readMessage parses a message. If its head is malformed, lines that are no headers are left out, provided that it has
+// a header of every mail.
+func readMessage(data []byte, head int) (*mail.Message, error) {
+	m, err := mail.ReadMessage(bytes.NewReader(data))
+	if err == nil {
+		return m, nil
+	}
+	var kept []byte
+	open, known := false, false
+	for line := range bytes.Lines(data[:head]) {
+		name, _, pair := bytes.Cut(line, []byte(":"))
+		switch {
+		case line[0] == ' ' || line[0] == '\t':
+			if !open {
+				continue
+			}
+		case !pair || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }):
+			open = false
+			continue
+		default:
+			open = true
+			known = known || mailHeaders[strings.ToLower(string(name))]
+		}
+		kept = append(kept, line...)
+	}
+	if !known {
+		return nil, err
+	}
+	if n := len(kept); n > 0 && kept[n-1] != '\n' {
+		kept = append(kept, '\n')
+	}
+	body := bytes.TrimPrefix(bytes.TrimPrefix(data[head:], []byte("\r")), []byte("\n"))
+	return mail.ReadMessage(io.MultiReader(bytes.NewReader(kept), strings.NewReader("\n"), bytes.NewReader(body)))
+}
+
+var mailHeaders = map[string]bool{
+	"from": true, "to": true, "subject": true, "date": true, "received": true, "message-id": true,
 }
 
 // headLength returns the length of the header section, up to the first empty line.
@@ -183,11 +244,44 @@ const (
 type mailBody struct {
 	b           *budget.Budget
 	plain, page strings.Builder
+	messages    strings.Builder
 	parts       int
 }
 
+// text returns the plain text, or else that of the HTML, and the messages in it.
+func (b *mailBody) text() string {
+	own := strings.TrimRight(firstOf(b.plain.String(), b.page.String()), "\n")
+	return strings.TrimSpace(own + "\n" + b.messages.String())
+}
+
+// message reads a message in a message: its subject, its author and its text.
+func (b *mailBody) message(r io.Reader, depth int) {
+	data, _ := io.ReadAll(io.LimitReader(r, maxMessage)) // bytes before an error are kept
+	data = cutEnvelope(data)
+	length := headLength(data)
+	if length > maxHead {
+		return
+	}
+	m, err := readMessage(data, length)
+	if err != nil {
+		return
+	}
+	inner := mailBody{b: b.b, parts: b.parts}
+	inner.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, depth+1)
+	b.parts = inner.parts
+	text := "\n"
+	for _, key := range []string{"Subject", "From", "Date"} {
+		if value := oneLine(decodedHeader(m, key)); value != "" {
+			text += key + ": " + value + "\n"
+		}
+	}
+	text += "\n" + inner.text() + "\n"
+	b.messages.WriteString(text)
+}
+
 func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
-	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth || b.plain.Len() > maxText || b.page.Len() > maxText {
+	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth || b.plain.Len() > maxText || b.page.Len() > maxText ||
+		b.messages.Len() > maxText {
 		return
 	}
 	kind, params, err := mime.ParseMediaType(cut(contentType, maxHeader))
@@ -204,10 +298,18 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 			if err != nil {
 				return // the parts before an error are kept
 			}
-			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") {
-				b.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
+			partType := p.Header.Get("Content-Type")
+			if partType == "" && kind == "multipart/digest" {
+				partType = "message/rfc822" // RFC 2046, section 5.1.5
+			}
+			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") ||
+				strings.HasPrefix(strings.ToLower(partType), "message/rfc822") {
+				b.read(partType, p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
 			}
 		}
+	case kind == "message/rfc822" || kind == "message/global":
+		b.b.Work(workMessage)
+		b.message(r, depth)
 	case kind == "text/plain":
 		b.plain.WriteString(decodeCharset(r, params["charset"]))
 		b.plain.WriteByte('\n')

@@ -34,7 +34,7 @@ func TestHeadersOfMessages(t *testing.T) {
 		"an endless year":    {"Subject: s\nDate: Fri, 31 Dec 9999 23:59:59 -0100", source.Document{Title: "s"}},
 		"no subject":         {"From: a@x.org", source.Document{Title: "Body of it", Authors: []string{"a@x.org"}}},
 		"a NUL":              {"Subject: a\x00b", source.Document{Title: "ab"}},
-		"bytes of Latin-1":   {"Subject: gr\xfcn", source.Document{Title: "grn"}},
+		"bytes of Latin-1":   {"Subject: gr\xfcn", source.Document{Title: "grün"}},
 		"a long id":          {"Subject: s\nMessage-ID: <" + strings.Repeat("x", 600) + ">", source.Document{Title: "s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,8 @@ func TestTextEncodings(t *testing.T) {
 		"half a surrogate pair":  {"\xfe\xff\xd8\x3d\x00a", "\ufffda", ""},
 		"an odd number of bytes": {"\xff\xfea\x00b", "a\ufffd", ""},
 		"UTF-16 without a mark":  {"a\x00b\x00", "", nul},
-		"Latin-1":                {"gr\xfcn", "", notUTF8},
+		"Latin-1":                {"gr\xfcn", "grün", ""},
+		"no text":                {"a\x00\xfcb", "", notUTF8},
 		"Windows line ends":      {"a\r\nb\rc\n", "a\nb\nc\n", ""},
 		"UTF-16 line ends":       {"\xff\xfea\x00\r\x00\n\x00b\x00", "a\nb", ""},
 		"a NUL":                  {"a\x00b", "", nul},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"html"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -14,8 +15,14 @@ import (
 	"carrel/internal/source"
 )
 
+// largeMarkdown is the length from which trees are built one at a time, under the lock largeTree: concurrent imports of
+// four texts of the maximum length would need half a gigabyte.
+const largeMarkdown = maxMarkdown / 4
+
+var largeTree sync.Mutex
+
 // parseMarkdown reads a Markdown file.
-func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document, error) {
+func parseMarkdown(b *budget.Budget, name string, data []byte) (doc source.Document, err error) {
 	b.Work(workText * len(data))
 	b.Hold(2 * len(data)) // the text, with and without embedded images
 	content, err := decodeText(data)
@@ -23,8 +30,13 @@ func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document,
 		return source.Document{}, err
 	}
 	fm, body := cutFrontMatter(content)
-	body = dropEmbedded(body)
+	body = wikiText(dropEmbedded(body))
 	d := fm.document()
+	defer func() { doc.Text = withTags(doc.Text, fm) }()
+	if len(body) > largeMarkdown {
+		largeTree.Lock()
+		defer largeTree.Unlock()
+	}
 	tree, read := markdownTree(b, []byte(body), maxWork)
 	if !read {
 		// The text exceeds the parser's work limit and is stored with its markup.
@@ -35,7 +47,7 @@ func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document,
 	d.Text = markdownText(b, tree, []byte(body))
 	if d.Title == "" {
 		if h := firstHeading(tree); h != nil {
-			d.Title = oneLine(markdownText(b, h, []byte(body)))
+			d.Title = oneLine(strings.TrimLeft(markdownText(b, h, []byte(body)), "# "))
 		}
 	}
 	d.Title = firstOf(d.Title, stem(name))
@@ -106,20 +118,7 @@ type markdownWriter struct {
 
 func (w *markdownWriter) visit(n ast.Node, entering bool) {
 	w.b.Work(workNode)
-	switch n.Kind() {
-	case ast.KindList:
-		if n.Parent().Kind() == ast.KindListItem {
-			w.flow.want(gapLine)
-			break
-		}
-		w.flow.want(gapParagraph)
-	case ast.KindParagraph, ast.KindHeading, ast.KindBlockquote, ast.KindThematicBreak, extast.KindTable:
-		w.flow.want(gapParagraph)
-	case ast.KindTextBlock, ast.KindListItem, extast.KindTableRow, extast.KindTableHeader:
-		w.flow.want(gapLine)
-	case extast.KindTableCell:
-		w.flow.want(gapCell)
-	}
+	w.block(n, entering)
 	if !entering {
 		return
 	}
@@ -143,6 +142,41 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) {
 		w.html(n)
 		w.flow.want(gapParagraph)
 	}
+}
+
+// block writes the marks and gaps around blocks.
+func (w *markdownWriter) block(n ast.Node, entering bool) {
+	f := &w.flow
+	switch n := n.(type) {
+	case *ast.Heading:
+		either(entering, func() { f.openHeading(n.Level) }, f.closeHeading)
+	case *ast.List:
+		start := 0
+		if n.IsOrdered() {
+			start = max(1, n.Start)
+		}
+		either(entering, func() { f.openList(start) }, f.closeList)
+	case *ast.ListItem:
+		either(entering, f.openItem, func() { f.want(gapLine) })
+	case *ast.Paragraph, *ast.Blockquote, *ast.ThematicBreak:
+		f.want(gapParagraph)
+	case *ast.TextBlock:
+		f.want(gapLine)
+	case *extast.Table:
+		either(entering, f.openTable, f.closeTable)
+	case *extast.TableRow, *extast.TableHeader:
+		either(entering, f.openRow, f.closeRow)
+	case *extast.TableCell:
+		either(entering, f.openCell, f.closeCell)
+	}
+}
+
+func either(entering bool, open, closed func()) {
+	if entering {
+		open()
+		return
+	}
+	closed()
 }
 
 func (w *markdownWriter) text(n *ast.Text) {

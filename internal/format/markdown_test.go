@@ -9,7 +9,7 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, content, want string }{
 		{"paragraphs", "One\nline.\n\nTwo.", "One line.\n\nTwo."},
-		{"headings", "# A *b*\ntext\n\nC\n---\nmore", "A b\n\ntext\n\nC\n\nmore"},
+		{"headings", "# A *b*\ntext\n\nC\n---\nmore", "# A b\n\ntext\n\n## C\n\nmore"},
 		{"emphasis", "**bold** _it_ ~~gone~~ snake_case 2 * 3 * 4", "bold it gone snake_case 2 * 3 * 4"},
 		{
 			"links", "[text](http://x \"t\") [ref][r] [r] <http://auto.link>\n\n[r]: http://y",
@@ -21,10 +21,10 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 		{"code span", "a `x & \\* y` b", "a x & \\* y b"},
 		{"fenced code", "a\n\n```go\nif x {\n\n\ty()\n}\n```\nb", "a\n\nif x {\n\n\ty()\n}\n\nb"},
 		{"indented code", "a\n\n    x\n      y\n\nb", "a\n\nx\n  y\n\nb"},
-		{"tight list", "- a\n- b\n  1. c\n  2. d\n- e", "a\nb\nc\nd\ne"},
-		{"loose list", "- a\n\n- b", "a\n\nb"},
+		{"tight list", "- a\n- b\n  1. c\n  2. d\n- e", "- a\n- b\n  1. c\n  2. d\n- e"},
+		{"loose list", "- a\n\n- b", "- a\n- b"},
 		{"quotation", "> a\n> b\n\nc", "a b\n\nc"},
-		{"table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", "a | b\n1 | 2\n3"},
+		{"table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 |  |"},
 		{"hard breaks", "a  \nb\\\nc<br/>d", "a\nb\nc\nd"},
 		{"inline HTML", "a <b>c</b> <!-- no --> d", "a c d"},
 		{"HTML block", "<div class=x>a <i>b</i></div>\n\n<script>\nno\n\nno\n</script>\n\nc", "a b\n\nc"},
@@ -128,5 +128,18 @@ func TestOrdinaryMarkdownIsNeverTakenForHostile(t *testing.T) {
 		if _, read := markdownTree(testBudget(t), []byte(content), maxWork/2); !read {
 			t.Errorf("%s: not parsed", name)
 		}
+	}
+}
+
+func TestNotesOfAVaultReadAsText(t *testing.T) {
+	t.Parallel()
+	const note = "---\ntags: [moth, night-life]\naliases: [M]\n---\n# Moths\n\n" +
+		"See [[Lamps and light]], [[People/Ada|Ada]] and " +
+		"[[Nets#Old nets]].\n\n![[plan.png]]\n\n> [!note] Beware\n> of the lamp\n\n```sh\nif [[ -f x ]]; then\n```\n"
+	want := "# Moths\n\nSee Lamps and light, Ada and Nets, Old nets.\n\nBeware of the lamp\n\nif [[ -f x ]]; then\n\n" +
+		"Tags: moth, night-life"
+	d, err := parseMarkdown(testBudget(t), "Moths.md", []byte(note))
+	if err != nil || d.Text != want || d.Title != "Moths" {
+		t.Errorf("%q: %q (%v)", d.Title, d.Text, err)
 	}
 }

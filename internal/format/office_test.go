@@ -41,6 +41,14 @@ func par(style, text string) string {
 	return fmt.Sprintf(`<w:p><w:pPr><w:pStyle w:val="%s"/></w:pPr><w:r><w:t>%s</w:t></w:r></w:p>`, style, text)
 }
 
+// listItem is a Word paragraph in a list.
+func listItem(level int, text string) string {
+	return fmt.Sprintf(
+		`<w:p><w:pPr><w:numPr><w:ilvl w:val="%d"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>%s</w:t></w:r></w:p>`,
+		level, text,
+	)
+}
+
 func TestWordTextKeepsItsStructure(t *testing.T) {
 	t.Parallel()
 	cell := func(s string) string { return "<w:tc>" + par("", s) + "</w:tc>" }
@@ -52,13 +60,35 @@ func TestWordTextKeepsItsStructure(t *testing.T) {
 		"tabs and breaks": {`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>`, "a b\nc"},
 		"a table": {
 			`<w:tbl><w:tr>` + cell("a") + cell("b") + `</w:tr><w:tr>` + cell("1") + cell("2") + `</w:tr></w:tbl>`,
-			"a | b\n1 | 2",
+			"| a | b |\n| --- | --- |\n| 1 | 2 |",
 		},
 		"two in a cell": {
-			`<w:tbl><w:tr><w:tc>` + par("", "a") + par("", "b") + `</w:tc>` + cell("c") + `</w:tr></w:tbl>`, "a b | c",
+			`<w:tbl><w:tr><w:tc>` + par("", "a") + par("", "b") + `</w:tc>` + cell("c") + `</w:tr></w:tbl>`, "| a b | c |",
 		},
 		"deleted text": {
 			`<w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:t>kept</w:t></w:r></w:p>`, "kept",
+		},
+		"moved text": {
+			`<w:p><w:moveFrom><w:r><w:t>old place</w:t></w:r></w:moveFrom><w:r><w:t>a </w:t></w:r>` +
+				`<w:moveTo><w:r><w:t>new place</w:t></w:r></w:moveTo></w:p>`, "a new place",
+		},
+		"alternatives": {
+			`<w:p><w:r><mc:AlternateContent><mc:Choice><w:t>box</w:t></mc:Choice><mc:Fallback><w:t>box</w:t></mc:Fallback>` +
+				`</mc:AlternateContent><mc:AlternateContent><mc:Choice><w:drawing/></mc:Choice><mc:Fallback><w:t>, old</w:t>` +
+				`</mc:Fallback></mc:AlternateContent></w:r></w:p>`, "box, old",
+		},
+		"a section after a sentence": {
+			par("", "Station by station.") + par("Heading2", "3. Section") + par("", "Text."),
+			"Station by station.\n\n## 3. Section\n\nText.",
+		},
+		"an empty heading": {par("", "a") + par("Heading1", "") + par("", "b"), "a\n\nb"},
+		"list items": {
+			par("", "Before") + listItem(0, "a") + listItem(0, "b") + listItem(1, "c") + par("", "After"),
+			"Before\n\n- a\n- b\n  - c\n\nAfter",
+		},
+		"a nested table": {
+			`<w:tbl><w:tr><w:tc><w:tbl><w:tr>` + cell("in") + cell("ner") + `</w:tr></w:tbl>` + par("", "") +
+				`</w:tc></w:tr></w:tbl>`, "| in | ner |",
 		},
 		"field codes":      {`<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:t>7</w:t></w:r></w:p>`, "7"},
 		"entities":         {par("", "a &amp; b &lt;c&gt; &#228;"), "a & b <c> ä"},
@@ -90,33 +120,33 @@ func TestWordMetadata(t *testing.T) {
 		"properties": {
 			par("Title", "Style"), properties("<dc:title>Core</dc:title><dc:creator>Ada; " +
 				"Alan</dc:creator><dcterms:created>2019-04-05T00:00:00Z</dcterms:created>"),
-			source.Document{Title: "Core", Authors: []string{"Ada", "Alan"}, Year: 2019, Text: "Style"},
+			source.Document{Title: "Core", Authors: []string{"Ada", "Alan"}, Year: 2019, Text: "# Style"},
 		},
-		"a title style": {par("Heading1", "H") + par("Title", "T"), nil, source.Document{Title: "T", Text: "H\n\nT"}},
-		"a heading":     {par("", "intro.") + par("Heading1", "H"), nil, source.Document{Title: "H", Text: "intro.\n\nH"}},
+		"a title style": {par("Heading1", "H") + par("Title", "T"), nil, source.Document{Title: "T", Text: "# H\n\n# T"}},
+		"a heading":     {par("", "intro.") + par("Heading1", "H"), nil, source.Document{Title: "H", Text: "intro.\n\n# H"}},
 		"a first line":  {par("", "First line"), nil, source.Document{Title: "First line", Text: "First line"}},
 		"only the name": {par("", "A sentence."), nil, source.Document{Title: "file", Text: "A sentence."}},
 		"a date style": {
 			par("Title", "T") + par("Date", "5 April 2018"), properties("<dcterms:created>2019</dcterms:created>"),
-			source.Document{Title: "T", Year: 2018, Text: "T\n\n5 April 2018"},
+			source.Document{Title: "T", Year: 2018, Text: "# T\n\n5 April 2018"},
 		},
 		"a printed year": {
 			par("Title", "T") + par("", "© 2017 Ada"), properties("<dcterms:created>2019</dcterms:created>"),
-			source.Document{Title: "T", Year: 2017, Text: "T\n\n© 2017 Ada"},
+			source.Document{Title: "T", Year: 2017, Text: "# T\n\n© 2017 Ada"},
 		},
 		"a printed DOI": {
 			par("Title", "T") + par("", "doi: 10.1000/1."), nil,
-			source.Document{Title: "T", DOI: "10.1000/1", Text: "T\n\ndoi: 10.1000/1."},
+			source.Document{Title: "T", DOI: "10.1000/1", Text: "# T\n\ndoi: 10.1000/1."},
 		},
 		"damaged metadata": {
 			par("Title", "T"),
 			[]string{"docProps/core.xml", "<x><dc:creator>Ada</dc:creator><"},
-			source.Document{Title: "T", Authors: []string{"Ada"}, Text: "T"},
+			source.Document{Title: "T", Authors: []string{"Ada"}, Text: "# T"},
 		},
 		"notes at the end": {
 			par("Title", "T"),
 			[]string{"word/footnotes.xml", "<w:footnotes>" + par("", "Note.") + "</w:footnotes>"},
-			source.Document{Title: "T", Text: "T\n\nNote."},
+			source.Document{Title: "T", Text: "# T\n\nNote."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,14 +182,14 @@ func TestBooksAreReadInTheOrderOfTheirSpine(t *testing.T) {
 	all := item("a", "a.xhtml") + item("b", "b.xhtml") + item("c", "sub/c%20d.xhtml") + item("gone", "gone.xhtml") +
 		item("latin", "latin.xhtml") + `<item id="x" href="x.css" media-type="text/css"/>`
 	for name, c := range map[string]struct{ spine, want string }{
-		"in order":            {`<itemref idref="a"/><itemref idref="b"/>`, "A\n\none\n\ntwo"},
-		"another order":       {`<itemref idref="b"/><itemref idref="a"/>`, "two\n\nA\n\none"},
+		"in order":            {`<itemref idref="a"/><itemref idref="b"/>`, "# A\n\none\n\ntwo"},
+		"another order":       {`<itemref idref="b"/><itemref idref="a"/>`, "two\n\n# A\n\none"},
 		"an escaped name":     {`<itemref idref="c"/>`, "three"},
 		"twice":               {`<itemref idref="b"/><itemref idref="b"/>`, "two"},
 		"a missing chapter":   {`<itemref idref="gone"/><itemref idref="b"/>`, "two"},
 		"not in the manifest": {`<itemref idref="nope"/><itemref idref="b"/>`, "two"},
 		"not a page":          {`<itemref idref="x"/><itemref idref="b"/>`, "two"},
-		"an unknown encoding": {`<itemref idref="latin"/><itemref idref="b"/>`, "two"},
+		"another encoding":    {`<itemref idref="latin"/><itemref idref="b"/>`, "ä\n\ntwo"},
 		"an empty spine":      {``, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -314,5 +344,51 @@ func TestAuthorsBelowTheTitle(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestWordFilesAreReadByTheirRelationshipsAndStyles(t *testing.T) {
+	t.Parallel()
+	const relation = `<Relationship Id="r%d" Type="http://x/relationships/%s" Target="%s"/>`
+	relations := func(pairs ...string) string {
+		out := "<Relationships>"
+		for i := 0; i < len(pairs); i += 2 {
+			out += fmt.Sprintf(relation, i, pairs[i], pairs[i+1])
+		}
+		return out + "</Relationships>"
+	}
+	data := zipped(
+		t, "_rels/.rels", relations("core-properties", "/props/p.xml", "officeDocument", "/text/main.xml"),
+		"text/_rels/main.xml.rels", relations("styles", "look.xml", "numbering", "../lists.xml", "footnotes", "notes.xml"),
+		"props/p.xml", "<p><dc:title>Microsoft Word - draft.docx</dc:title><dc:creator>Ada</dc:creator></p>",
+		"text/look.xml", `<w:styles>`+
+			`<w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>`+
+			`<w:style w:type="paragraph" w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="berschrift1"/></w:style>`+
+			`<w:style w:type="paragraph" w:styleId="Steps"><w:name w:val="Steps"/><w:pPr><w:numPr><w:numId w:val="7"/>`+
+			`</w:numPr></w:pPr></w:style></w:styles>`,
+		"lists.xml", `<w:numbering><w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl>`+
+			`</w:abstractNum><w:num w:numId="7"><w:abstractNumId w:val="2"/></w:num></w:numbering>`,
+		"text/notes.xml", "<w:footnotes>"+par("", "A note.")+"</w:footnotes>",
+		"text/main.xml", "<w:document>"+par("Mine", "Überschrift")+par("Steps", "one")+par("Steps", "two")+"</w:document>",
+		"word/document.xml", "<w:document>"+par("", "another file")+"</w:document>",
+	)
+	d, err := parseDOCX(testBudget(t), "draft.docx", data)
+	want := "# Überschrift\n\n1. one\n2. two\n\nA note."
+	if err != nil || d.Text != want || d.Title != "Überschrift" || len(d.Authors) != 1 {
+		t.Errorf("%q %q %q (%v)", d.Title, d.Authors, d.Text, err)
+	}
+}
+
+func TestProtectedAndOldOfficeFilesAreNamedAsSuch(t *testing.T) {
+	t.Parallel()
+	head := "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600)
+	for name, c := range map[string]struct{ data, want string }{
+		"protected": {head + "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00", "password"},
+		"old":       {head + "W\x00o\x00r\x00d\x00D\x00o\x00c\x00", "old Office format"},
+	} {
+		_, err := parseDOCX(testBudget(t), "a.docx", []byte(c.data))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -3,11 +3,13 @@ package format
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf16"
 
 	"carrel/internal/format/budget"
 )
@@ -29,6 +31,9 @@ type office struct {
 
 // openOffice opens the archive. The returned function leaves its level of the budget.
 func openOffice(b *budget.Budget, data []byte) (*office, func(), error) {
+	if bytes.HasPrefix(data, compoundFile) {
+		return nil, nil, compoundFault(data)
+	}
 	z, err := openZip(bytes.NewReader(data), int64(len(data)), b)
 	if err != nil {
 		return nil, nil, fault("does not match its extension, or is damaged")
@@ -42,6 +47,24 @@ func openOffice(b *budget.Budget, data []byte) (*office, func(), error) {
 	}
 	return o, b.Enter(), nil
 }
+
+// compoundFile begins the files of old Office versions, and of new ones that are encrypted (MS-OFFCRYPTO).
+var compoundFile = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+
+// compoundFault tells an encrypted file from one in an old format by the stream that holds the encrypted package.
+func compoundFault(data []byte) fault {
+	stream := utf16.Encode([]rune("EncryptedPackage"))
+	name := make([]byte, 0, 2*len(stream))
+	for _, unit := range stream {
+		name = binary.LittleEndian.AppendUint16(name, unit)
+	}
+	if bytes.Contains(data, name) {
+		return errPassword
+	}
+	return "is in an old Office format; save it in the current one"
+}
+
+const errPassword = fault("needs a password; save it without one")
 
 // open returns a part, or nil if it does not exist.
 func (o *office) open(name string) (io.ReadCloser, error) {

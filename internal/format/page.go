@@ -13,7 +13,7 @@ func PageText(ctx context.Context, source string) string {
 	var text string
 	err := budget.Catch(func() error {
 		b := budget.New(ctx, budget.Default, int64(len(source)), nil)
-		text = readPage(b, source).text.String()
+		text = plainText(b, source)
 		return nil
 	})
 	if err != nil {

@@ -1,7 +1,9 @@
 package format
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"carrel/internal/format/budget"
@@ -9,7 +11,7 @@ import (
 	"carrel/internal/source"
 )
 
-// parsePDF reads a PDF file. Useful metadata takes precedence over what the first page shows.
+// parsePDF reads a PDF file. Its metadata is compared with the first page, and the better evidence wins.
 func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
 	switch {
@@ -17,30 +19,28 @@ func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, erro
 		return source.Document{}, fault("is not a PDF file, or is damaged")
 	case errors.Is(err, pdf.ErrEncrypted):
 		return source.Document{}, fault("needs a password; save it without one")
-	case errors.Is(err, pdf.ErrNoText):
+	case errors.Is(err, pdf.ErrImages):
 		return source.Document{}, fault("has no text, only images; run text recognition (OCR) first")
+	case errors.Is(err, pdf.ErrNoUnicode):
+		return source.Document{}, fault("has text in fonts that do not say which characters they show; " +
+			"run text recognition (OCR) first")
+	case errors.Is(err, pdf.ErrNoText):
+		return source.Document{}, fault("has no text")
 	case err != nil:
 		return source.Document{}, err
 	}
-	d := source.Document{Text: t.String(), Type: ""}
+	d := source.Document{Text: t.String(), Type: "", Note: unreadNote(name, t)}
 	first := ""
 	if len(t.Pages) > 0 {
 		first = t.Pages[0]
 	}
-	title := oneLine(t.Title)
-	if !saysSomething(title) {
-		title = ""
-	}
-	heading := oneLine(t.Heading)
-	d.Title = firstOf(title, heading, titleLine(first), stem(name))
-	d.Authors = splitNames(t.Author)
+	d.Title = bestTitle(t, first, name)
+	d.Authors = pdfAuthors(t, first)
 	if len(d.Authors) == 0 {
-		d.Authors = authorsBelow(first, firstOf(heading, title))
+		d.Authors = authorsBelow(first, firstOf(oneLine(t.Heading), d.Title))
 	}
 	d.DOI = firstOf(bareDOI(t.DOI), doiIn(first))
-	if d.Year = yearIn(first); d.Year == 0 {
-		d.Year = yearOfPDFDate(t.Created)
-	}
+	d.Year = cmp.Or(yearOfDate(t.Published), yearIn(first), yearOfPDFDate(t.Created))
 	return d, nil
 }
 
@@ -48,4 +48,20 @@ func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, erro
 func yearOfPDFDate(s string) int {
 	s = strings.TrimPrefix(s, "D:")
 	return yearOfDate(s[:min(len(s), len("20190405"))])
+}
+
+// unreadShare is the share of glyphs without a known character above which a text is reported as incomplete.
+const unreadShare = 0.1
+
+// unreadNote says which part of a file could not be read, or returns "".
+func unreadNote(name string, t pdf.Text) string {
+	switch {
+	case t.Images > 0:
+		return fmt.Sprintf("%s: %d of %d pages are images without text; run text recognition (OCR) to include them",
+			printable(name), t.Images, len(t.Pages))
+	case float64(t.Unread) > unreadShare*float64(t.Drawn):
+		return fmt.Sprintf("%s: %d %% of the text is in fonts that do not say which characters they show, and is missing",
+			printable(name), int(100*float64(t.Unread)/float64(t.Drawn)))
+	}
+	return ""
 }

@@ -179,11 +179,11 @@ func TestMalformedRecordsAreReported(t *testing.T) {
 		"BibTeX: open":            {readBibTeX, "\n@misc{a, title={x", "line 2 " + openEntry},
 		"BibTeX: open, then good": {readBibTeX, "@misc{a, title={x\n@misc{b, title={B}}", "b;line 1 " + openEntry},
 		"BibTeX: no value":        {readBibTeX, "@misc{a, title}", "line 1 " + openEntry},
-		"BibTeX: no title":        {readBibTeX, "@misc{a, year=1999}", "line 1 has neither a title nor a text"},
+		"BibTeX: no title":        {readBibTeX, "@misc{a, year=1999}", "a"},
 		"BibTeX: twice": {
 			readBibTeX, "@misc{a, title={x}}\n\n@misc{a, title={y}}", "a;line 3 repeats the id of line 1",
 		},
-		"BibTeX: Latin-1":     {readBibTeX, "@misc{a, title={\xe4}}", "the file is not UTF-8 text; save it as UTF-8"},
+		"BibTeX: no text":     {readBibTeX, "@misc{a, title={\x00\xe4}}", "the file is not UTF-8 text; save it as UTF-8"},
 		"BibTeX: with BOM":    {readBibTeX, "\xef\xbb\xbf@misc{a, title={x}}", "a"},
 		"RIS: nothing":        {readRIS, "\n\n", ""},
 		"RIS: no reference":   {readRIS, "text", "the file holds no reference: in RIS each begins with a line TY  -"},
@@ -194,7 +194,7 @@ func TestMalformedRecordsAreReported(t *testing.T) {
 		"RIS: twice": {
 			readRIS, "TY  - JOUR\nTI  - x\nER  - \nTY  - JOUR\nTI  - x\nER  - ", "x;line 4 repeats the id of line 1",
 		},
-		"RIS: Latin-1":          {readRIS, "TY  - JOUR\nTI  - \xe4\nER  - ", "line 1 is not valid UTF-8"},
+		"RIS: no text":          {readRIS, "TY  - JOUR\nTI  - \x00\xe4\nER  - ", "line 1 is not valid UTF-8"},
 		"CSL: nothing":          {readCSL, "", "the file is not a list of references in CSL-JSON"},
 		"CSL: a number":         {readCSL, "7", "the file is not a list of references in CSL-JSON"},
 		"CSL: a text":           {readCSL, `"x"`, "the file is not a list of references in CSL-JSON"},
@@ -216,8 +216,8 @@ func TestMalformedRecordsAreReported(t *testing.T) {
 		},
 		"CSV: an empty row": {readCSV, "id,title\na,x\n,\nb,y\n", "a b;line 3 has neither a title nor a text"},
 		"CSV: short rows":   {readCSV, "id,title,year\na,x\nb,y,1999,more\n", "a b"},
-		"CSV: Latin-1": {
-			readCSV, "id,title\na,\xe4\nb,y\n", "b;line 2 is not valid UTF-8; save the table as UTF-8",
+		"CSV: no text": {
+			readCSV, "id,title\na,\x00\xe4\nb,y\n", "b;line 2 is not valid UTF-8; save the table as UTF-8",
 		},
 		"CSV: open quote": {readCSV, "id,title\na,\"x\nb,y\n", "a"}, // LazyQuotes: the rest belongs to it
 	} {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"carrel/internal/format/budget"
 	"carrel/internal/source"
@@ -142,14 +141,16 @@ func (e *risEntry) document() (source.Document, error) {
 	}
 	e.join()
 	for _, values := range e.fields {
-		for _, v := range values {
-			if !utf8.ValidString(v) {
+		for i, v := range values {
+			decoded, err := decodeValue(v)
+			if err != nil {
 				return source.Document{}, fault("is not valid UTF-8")
 			}
+			values[i] = decoded
 		}
 	}
 	r := reference{
-		title: e.first("TI", "T1", "CT", "BT"), abstract: e.first("AB", "N2"), url: e.first("UR", "L2"),
+		title: e.first("TI", "T1", "CT", "BT", "T2", "ST"), abstract: e.first("AB", "N2"), url: e.first("UR", "L2"),
 		doi:   e.first("DO", "M3"),
 		venue: e.first("JO", "JF", "T2", "JA", "J2", "PB"), kind: kindOfReference(e.first("TY")),
 		keywords: e.fields["KW"],

@@ -1,7 +1,8 @@
 // Package language is the registry of the languages that Carrel can read.
 //
-// A language is one file with one Language value. Stemming, stop words and a script are required; every other table is
-// optional, and its feature falls back to English or is left out. TestLanguagesAreComplete prints the missing tables.
+// A language is one file with one Language value. Stop words and a script are required, and a stemmer if words are
+// inflected; every other table is optional, and its feature falls back to English or is left out.
+// TestLanguagesAreComplete prints the missing tables.
 package language
 
 import (
@@ -22,14 +23,17 @@ type Language struct {
 	// the letters of a word identify its language.
 	Script *unicode.RangeTable
 
-	// Stem reduces a word to its stem.
+	// Stem reduces a word to its stem. It is nil if words are not inflected.
 	Stem func(*snowballstem.Env) bool
 	// Respell turns spellings that Stem does not handle into ones that it does, or is nil.
 	Respell func(word string) string
-	// FoldsBeforeStemming drops accents before stemming. Every other stemmer needs them: on the vocabularies of the
+	// FoldsBeforeStemming drops accents before stemming. Other stemmers need them: on the vocabularies of the
 	// Snowball project it then conflates up to a quarter more words that belong together, and a word typed without
 	// accents finds no less.
 	FoldsBeforeStemming bool
+	// KeepsAccents means that accents distinguish words. Terms and stop words keep them, and a word can be found without
+	// them as well.
+	KeepsAccents bool
 	// DotlessI means that the lower case of I is ı.
 	DotlessI bool
 
@@ -49,15 +53,18 @@ type Language struct {
 	Vocabulary *Vocabulary
 	// Phrases are the texts of a reply that do not come from a source or a model.
 	Phrases *Phrases
+	// Conversation recognizes greetings and other messages that are no question to the sources.
+	Conversation *Conversation
 	// FollowUp is a suggested question about a name, which replaces %s.
 	FollowUp string
 }
 
 // all are the known languages, sorted by code.
 var all = []*Language{
-	arabicLanguage, danishLanguage, germanLanguage, englishLanguage, spanishLanguage, finnishLanguage, frenchLanguage,
-	irishLanguage, hungarianLanguage, italianLanguage, dutchLanguage, norwegianLanguage, portugueseLanguage,
-	romanianLanguage, russianLanguage, swedishLanguage, tamilLanguage, turkishLanguage,
+	arabicLanguage, danishLanguage, germanLanguage, greekLanguage, englishLanguage, spanishLanguage, finnishLanguage,
+	frenchLanguage, irishLanguage, hungarianLanguage, italianLanguage, dutchLanguage, norwegianLanguage,
+	portugueseLanguage, romanianLanguage, russianLanguage, swedishLanguage, tamilLanguage, turkishLanguage,
+	vietnameseLanguage,
 }
 
 // All returns the known languages, sorted by code.

@@ -20,6 +20,9 @@ func stem(l *language.Language, word string) string {
 	if l.Respell != nil {
 		word = l.Respell(word)
 	}
+	if l.Stem == nil {
+		return word
+	}
 	env := snowballstem.NewEnv(word)
 	l.Stem(env)
 	return env.Current()
@@ -30,6 +33,7 @@ var stems = map[string]struct{ together, apart string }{
 	"ar": {"كتاب الكتاب والكتاب, جامعات الجامعات", "قلم"},
 	"da": {"undersøgelse undersøgelser undersøgelsen, skole skoler skolerne", "brød"},
 	"de": {"bibliothek bibliotheken, wissenschaft wissenschaften, kind kinder kindern", "brot"},
+	"el": {"βιβλιοθηκη βιβλιοθηκησ βιβλιοθηκεσ, λογοσ λογου λογουσ, γραφω γραφει γραφουν", "ψωμι"},
 	"en": {"connect connected connecting connection, library libraries, run runs running", "bread"},
 	"es": {"canción canciones, libro libros, trabajar trabajando trabajamos", "pan"},
 	"fi": {"kirja kirjan kirjat kirjassa, talo talon talossa", "leipä"},
@@ -45,6 +49,7 @@ var stems = map[string]struct{ together, apart string }{
 	"sv": {"bibliotek biblioteken, undersökning undersökningar", "bröd"},
 	"ta": {"மொழி மொழிகள், புத்தகம் புத்தகங்கள்", "வீடு"},
 	"tr": {"kitap kitaplar kitapları, ev evler", "ekmek"},
+	"vi": {"sách sách", "bánh"},
 }
 
 func TestInflectedFormsShareAStem(t *testing.T) {

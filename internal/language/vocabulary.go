@@ -5,8 +5,16 @@ package language
 type Vocabulary struct {
 	// HowMany, When, Who, Where and Why are question phrases, separated by bars.
 	HowMany, When, Who, Where, Why string
+	// How and What are phrases at the beginning of a question for an explanation and for a definition.
+	How, What string
 	// Numbers, Dates and Causes are words of an answer to HowMany, When and Why.
 	Numbers, Dates, Causes string
+	// Units are the units of an answer to phrases of HowMany: "how old=year month|…". Other phrases need none.
+	Units string
+	// PlaceAfter are words that precede a place in an answer to Where.
+	PlaceAfter string
+	// Cues are words that at the beginning of a sentence introduce the reason or explanation of the sentence before.
+	Cues string
 	// Subjects are words that at the beginning of a sentence refer to the sentence before.
 	Subjects string
 	// Pronouns are words that in a question refer to an earlier question or answer.
@@ -15,6 +23,16 @@ type Vocabulary struct {
 	Fillers string
 	// Weak are words that an answer seldom repeats: who "invented" it, how it "works". They count less.
 	Weak string
+	// Else are words by which a question asks for more than the answer before. Except are words before things that are
+	// not asked for.
+	Else, Except string
+	// Synonyms are groups of words, separated by bars, that may replace each other in an answer.
+	Synonyms string
+	// Works are nouns for documents, in the plural. Listing are words that after one of Works, or before it, ask for a
+	// list of documents; ListAll are beginnings of a question that do. Library are phrases for all sources.
+	Works, Listing, ListAll, Library string
+	// Compare are the patterns of a comparison of two subjects, which replace 1 and 2.
+	Compare string
 }
 
 // Unspaced are the question phrases of Chinese, Japanese and Korean. In a text without spaces they are found anywhere.

@@ -46,7 +46,7 @@ const (
 	catalogue = object("<</Type/Catalog/Pages 2 0 R>>")
 	onePage   = object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
 	thePage   = object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>>>")
-	helvetica = object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
+	helvetica = object("<</Type/Font/Subtype/Type1/BaseFont/Sample/Encoding/WinAnsiEncoding>>")
 )
 
 func stream(program string) object {

@@ -2,9 +2,11 @@ package pdf
 
 import "carrel/internal/format/budget"
 
-// cmap is the ToUnicode map of a font: character codes to text.
+// cmap is the ToUnicode map of a font: character codes to text. An embedded encoding maps codes to character ids.
 type cmap struct {
 	text map[uint32]string
+	// cids are runs of codes with consecutive character ids.
+	cids []cidRange
 	b    *budget.Budget
 	// ranges are the code space ranges, which define how many bytes a code has.
 	ranges []codeRange
@@ -14,6 +16,14 @@ type codeRange struct {
 	low, high uint32
 	bytes     int
 }
+
+type cidRange struct {
+	low, high uint32
+	cid       int
+}
+
+// maxCIDRanges limits the search for a code.
+const maxCIDRanges = 4096
 
 // maxMapped is the number of two-byte codes.
 const maxMapped = 1 << 16
@@ -40,6 +50,14 @@ func (f *file) readCMap(data []byte) *cmap {
 		case "endcodespacerange":
 			for ; len(operands) >= 2; operands = operands[2:] {
 				m.addRange(operands[0], operands[1])
+			}
+		case "endcidchar":
+			for ; len(operands) >= 2; operands = operands[2:] {
+				m.addCIDs(operands[0], operands[0], operands[1])
+			}
+		case "endcidrange":
+			for ; len(operands) >= 3; operands = operands[3:] {
+				m.addCIDs(operands[0], operands[1], operands[2])
 			}
 		case "endbfchar":
 			for ; len(operands) >= 2; operands = operands[2:] {
@@ -85,6 +103,26 @@ func (m *cmap) addRange(low, high any) {
 	if n := len(from); ok && n >= 1 && n <= 4 && len(to) == n && len(m.ranges) < 256 {
 		m.ranges = append(m.ranges, codeRange{codeValue(string(from)), codeValue(string(to)), n})
 	}
+}
+
+func (m *cmap) addCIDs(low, high, cid any) {
+	from, ok := low.(str)
+	to, _ := high.(str)
+	if ok && len(m.cids) < maxCIDRanges {
+		m.b.Hold(memoryEntry)
+		m.cids = append(m.cids, cidRange{codeValue(string(from)), codeValue(string(to)), asInt(cid)})
+	}
+}
+
+// cid returns the character id of a code, which is the code itself if the map does not have it.
+func (m *cmap) cid(c uint32) int {
+	m.b.Work(len(m.cids) / 4)
+	for _, r := range m.cids {
+		if c >= r.low && c <= r.high {
+			return r.cid + int(c-r.low)
+		}
+	}
+	return int(c)
 }
 
 func (m *cmap) addTexts(low, high, to any) {

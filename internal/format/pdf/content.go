@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,8 +14,52 @@ type glyph struct {
 	x, y, end float64
 	// size is the effective font size.
 	size float64
-	// turned is set if the text does not run from left to right.
-	turned bool
+	// turn is the direction of the text. Coordinates are those of a page that is turned so that the text is upright.
+	turn turn
+	// artifact is set in marked content that is no part of the text, such as page numbers.
+	artifact bool
+}
+
+// turn is a direction of text on a page.
+type turn int
+
+const (
+	upright turn = iota
+	upward
+	upsideDown
+	downward // also vertical writing, whose columns follow each other from right to left
+	mirrored
+	turns
+)
+
+// turnOf returns the direction of text with a matrix.
+func turnOf(m matrix) turn {
+	switch {
+	case math.Abs(m[1]) > math.Abs(m[0]) && m[1] > 0:
+		return upward
+	case math.Abs(m[1]) > math.Abs(m[0]):
+		return downward
+	case m[0] < 0 && m[3] > 0:
+		return mirrored
+	case m[0] < 0:
+		return upsideDown
+	}
+	return upright
+}
+
+// place returns the coordinates of a point on the turned page.
+func (t turn) place(x, y float64) (tx, ty float64) {
+	switch t {
+	case upward:
+		return y, -x
+	case upsideDown:
+		return -x, -y
+	case downward:
+		return -y, x
+	case mirrored:
+		return -x, y
+	}
+	return x, y
 }
 
 // matrix is a transformation matrix in PDF notation.
@@ -58,6 +103,10 @@ type reader struct {
 	// hidden counts the open marked-content sections that are artifacts, such as page numbers.
 	hidden int
 	marked []bool
+	// images is set if the page draws an image.
+	images bool
+	// drawn counts the glyphs, unread those without a known text.
+	drawn, unread int
 }
 
 // maxLaidOut is the number of glyphs that are laid out at once, because layout needs several times the memory of the
@@ -69,8 +118,15 @@ const (
 	longLine = 2000
 )
 
-// readPage returns the text of a page and its heading.
-func (f *file) readPage(p page) (text, heading string) {
+// content is what was read from a page.
+type content struct {
+	text, heading string
+	images        bool
+	drawn, unread int
+}
+
+// readPage returns the text of a page, including its form fields and annotations.
+func (f *file) readPage(p page) content {
 	ctm := identity
 	switch p.rotate {
 	case 90:
@@ -84,16 +140,17 @@ func (f *file) readPage(p page) (text, heading string) {
 	program, held := f.contents(p)
 	r.run(program, p.resources, 0)
 	f.b.Release(held)
+	r.annotations(p, ctm)
 	r.layOut()
 	f.b.Release(r.done.Len())
-	return r.done.String(), r.heading
+	return content{text: r.done.String(), heading: r.heading, images: r.images, drawn: r.drawn, unread: r.unread}
 }
 
 // layOut lays out the collected glyphs.
 func (r *reader) layOut() {
 	size := memoryLayOut * len(r.glyphs)
 	r.f.b.Hold(size)
-	text, heading := layOut(r.glyphs)
+	text, heading := layOut(withoutArtifacts(r.glyphs))
 	r.f.b.Release(size)
 	r.f.b.Hold(len(text))
 	if r.done.Len() == 0 {
@@ -105,7 +162,24 @@ func (r *reader) layOut() {
 	r.glyphs = r.glyphs[:0]
 }
 
-// maxOperands limits the operands of an operator; TJ has one array.
+// maxArtifacts is the number of glyphs of headers and footers on a page. Some programs mark whole pages as artifacts.
+const maxArtifacts = 300
+
+// withoutArtifacts removes the artifacts of a page, unless they are so long that they must be its text.
+func withoutArtifacts(glyphs []glyph) []glyph {
+	n := 0
+	for _, g := range glyphs {
+		if g.artifact {
+			n++
+		}
+	}
+	if n == 0 || n > maxArtifacts || n == len(glyphs) {
+		return glyphs
+	}
+	return slices.DeleteFunc(glyphs, func(g glyph) bool { return g.artifact })
+}
+
+// maxOperands limits the operands of an operator. TJ takes a single array.
 const maxOperands = 64
 
 func (r *reader) run(program []byte, resources dict, depth int) {
@@ -127,6 +201,7 @@ func (r *reader) run(program []byte, resources dict, depth int) {
 		}
 		switch op {
 		case "BI":
+			r.images = true
 			skipImage(&l)
 		case "Do":
 			r.form(operands, resources, depth)
@@ -168,25 +243,40 @@ func (r *reader) form(operands []any, resources dict, depth int) {
 	}
 	which, _ := operands[0].(name)
 	s, ok := r.f.resolve(r.f.dictOf(resources["XObject"])[which]).(*stream)
-	if !ok || r.f.nameOf(s.dict["Subtype"]) != "Form" {
-		return
+	switch {
+	case !ok:
+	case r.f.nameOf(s.dict["Subtype"]) == "Image":
+		r.images = true
+	case r.f.nameOf(s.dict["Subtype"]) == "Form":
+		r.runForm(s, resources, identity, depth)
 	}
+}
+
+// runForm interprets a form XObject, which place moves after the form's own matrix.
+func (r *reader) runForm(s *stream, resources dict, place matrix, depth int) {
 	if own := r.f.dictOf(s.dict["Resources"]); own != nil {
 		resources = own
 	}
 	before, saved, text, line := r.state, r.saved, r.text, r.line
-	if m := r.f.arrayOf(s.dict["Matrix"]); len(m) == 6 {
-		var by matrix
-		for i := range by {
-			by[i] = r.f.numberOf(m[i])
-		}
-		r.state.ctm = by.times(r.state.ctm)
-	}
+	r.state.ctm = r.f.matrixOf(s.dict["Matrix"]).times(place).times(r.state.ctm)
 	r.saved = nil
 	program, held := r.f.decode(s)
 	r.run(program, resources, depth+1)
 	r.f.b.Release(held)
 	r.state, r.saved, r.text, r.line = before, saved, text, line
+}
+
+// matrixOf returns a matrix, by default the identity.
+func (f *file) matrixOf(x any) matrix {
+	list := f.arrayOf(x)
+	if len(list) != 6 {
+		return identity
+	}
+	var m matrix
+	for i := range m {
+		m[i] = f.numberOf(list[i])
+	}
+	return m
 }
 
 func (r *reader) do(op opword, operands []any, resources dict) {
@@ -264,7 +354,7 @@ func (r *reader) do(op opword, operands []any, resources dict) {
 	}
 }
 
-// mark opens a marked-content section. Artifacts repeat on every page and are not part of the text.
+// mark opens a marked-content section. Artifacts usually repeat on every page and are not part of the text.
 func (r *reader) mark(artifact bool) {
 	if len(r.marked) >= maxStates {
 		return
@@ -289,14 +379,21 @@ func (r *reader) show(items []any) {
 	for _, item := range items {
 		switch item := item.(type) {
 		case float64:
-			r.advance(-item / 1000 * s.size * s.scale)
+			r.advance(-item / 1000 * s.size)
 		case str:
 			s.font.decode(string(item), r.f.b, r.draw)
 		}
 	}
 }
 
+// advance moves along the line of writing.
 func (r *reader) advance(by float64) {
+	if r.state.font.vertical {
+		r.text[4] += by * r.text[2]
+		r.text[5] += by * r.text[3]
+		return
+	}
+	by *= r.state.scale
 	r.text[4] += by * r.text[0]
 	r.text[5] += by * r.text[1]
 }
@@ -306,25 +403,40 @@ func (r *reader) draw(c code) {
 	r.f.b.Work(workGlyph)
 	width := c.width * s.size
 	m := matrix{s.scale, 0, 0, 1, 0, s.rise}.times(r.text).times(s.ctm)
-	g := glyph{text: c.text, x: m[4], y: m[5], size: math.Abs(s.size) * math.Hypot(m[2], m[3])}
-	g.end = g.x + width*m[0]
-	g.turned = math.Abs(m[1]) > math.Abs(m[0]) || m[0] < 0
-	if g.turned {
-		g.end = g.x
+	if s.size < 0 { // which turns the glyphs
+		m[0], m[1], m[2], m[3] = -m[0], -m[1], -m[2], -m[3]
 	}
-	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) &&
-		g.size > 0.1 {
+	g := glyph{text: c.text, size: math.Abs(s.size) * math.Hypot(m[2], m[3]), turn: turnOf(m), artifact: r.hidden > 0}
+	step := width + s.chars
+	if s.font.vertical {
+		g.turn = turnOf(matrix{-m[2], -m[3], m[0], m[1]})
+		g.x, g.y = g.turn.place(m[4], m[5])
+		g.end = g.x + g.size
+		step = s.chars - s.size
+	} else {
+		g.x, g.y = g.turn.place(m[4], m[5])
+		g.end = g.x + math.Abs(width)*math.Hypot(m[0], m[1])
+	}
+	r.drawn++
+	if c.text == "" {
+		r.unread++
+	}
+	r.add(g)
+	if c.space {
+		step += s.words
+	}
+	r.advance(step)
+}
+
+// add collects a glyph that has a text and a place.
+func (r *reader) add(g glyph) {
+	if utf8.ValidString(g.text) && g.text != "" && sane(g.x) && sane(g.y) && sane(g.end) && g.size > 0.1 {
 		// A batch ends at the end of a line, so that no word is divided, unless the line is endless.
 		if k := len(r.glyphs); k >= maxLaidOut && (r.glyphs[k-1].y != g.y || k >= maxLaidOut+longLine) {
 			r.layOut()
 		}
 		r.glyphs = append(r.glyphs, g)
 	}
-	step := width + s.chars
-	if c.space {
-		step += s.words
-	}
-	r.advance(step * s.scale)
 }
 
 // sane rejects coordinates that only damaged files have.

@@ -16,6 +16,8 @@ import (
 type crypt struct {
 	key []byte
 	aes bool
+	// clearStreams and clearStrings mean that streams or strings are not encrypted.
+	clearStreams, clearStrings bool
 	// whole means that the file key is used directly instead of a key per object.
 	whole bool
 	// clearMetadata means that metadata streams are not encrypted.
@@ -40,12 +42,12 @@ func (f *file) newCrypt() (*crypt, error) {
 	switch version {
 	case 1:
 	case 2:
-		length = asInt(f.resolve(e["Length"])) / 8
+		if n := asInt(f.resolve(e["Length"])); n != 0 {
+			length = n / 8
+		}
 	case 4, 5:
-		filter := f.dictOf(f.dictOf(e["CF"])[f.nameOf(e["StmF"])])
-		method := f.nameOf(filter["CFM"])
-		c.aes, length = method != "V2", 16
-		if method != "V2" && method != "AESV2" && method != "AESV3" {
+		length = 16
+		if !f.readCryptFilters(c, e) {
 			return nil, ErrEncrypted
 		}
 	default:
@@ -67,11 +69,36 @@ func (f *file) newCrypt() (*crypt, error) {
 		s, _ := f.resolve(ids[0]).(str)
 		id = []byte(s)
 	}
-	c.key = key128(text("O"), id, int32(f.numberOf(e["P"])), revision, length, c.clearMetadata)
+	c.key = key128(text("O"), id, permissions(f.numberOf(e["P"])), revision, length, c.clearMetadata)
 	if !opensWith(c.key, text("U"), id, revision) {
 		return nil, ErrEncrypted
 	}
 	return c, nil
+}
+
+// permissions returns the 32 bits of /P, which some programs write as an unsigned number.
+func permissions(p float64) int32 { return int32(uint32(int64(p))) }
+
+// readCryptFilters reads the methods for streams and strings (ISO 32000-1, section 7.6.5). It reports whether they are
+// known.
+func (f *file) readCryptFilters(c *crypt, e dict) bool {
+	method := func(key name) name {
+		which := f.nameOf(e[key])
+		if which == "" || which == "Identity" {
+			return "None"
+		}
+		return f.nameOf(f.dictOf(f.dictOf(e["CF"])[which])["CFM"])
+	}
+	streams, strings := method("StmF"), method("StrF")
+	if e["StrF"] == nil {
+		strings = streams
+	}
+	c.clearStreams, c.clearStrings = streams == "None", strings == "None"
+	if c.clearStreams {
+		streams = strings
+	}
+	c.aes = streams == "AESV2" || streams == "AESV3"
+	return c.aes || streams == "V2" || streams == "None"
 }
 
 // key128 derives the file key from an empty password (algorithm 2).
@@ -177,7 +204,7 @@ func hash256(salt []byte, revision int) []byte {
 
 // covers reports whether streams of a type are encrypted.
 func (c *crypt) covers(kind name) bool {
-	return kind != "XRef" && (kind != "Metadata" || !c.clearMetadata)
+	return !c.clearStreams && kind != "XRef" && (kind != "Metadata" || !c.clearMetadata)
 }
 
 // decrypt decrypts a string or stream of an object.
@@ -210,7 +237,7 @@ func (c *crypt) decrypt(data []byte, of ref) []byte {
 
 // decryptStrings decrypts the strings of an object. Objects in object streams are not encrypted on their own.
 func (f *file) decryptStrings(x any, of ref, depth int) any {
-	if f.crypt == nil || depth > maxNesting {
+	if f.crypt == nil || f.crypt.clearStrings || depth > maxNesting {
 		return x
 	}
 	switch x := x.(type) {

@@ -115,3 +115,81 @@ func TestPermissionsArePartOfTheKey(t *testing.T) {
 		t.Error("two sets of permissions have one key")
 	}
 }
+
+func TestUnsignedPermissionsAreTheSameBits(t *testing.T) {
+	t.Parallel()
+	data := bytes.Replace(protect(2, 3, 16, false), []byte("/P -4"), []byte("/P 4294967292"), 1)
+	if got, err := read(t, data); err != nil || got != "A protected text" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestStringsAndStreamsWithoutACryptFilterAreNotDecrypted(t *testing.T) {
+	t.Parallel()
+	data := bytes.Replace(protect(4, 4, 16, true), []byte("/StmF/StdCF"), []byte("/StmF/Identity"), 1)
+	start := bytes.Index(data, []byte("stream\n")) + len("stream\n")
+	end := bytes.Index(data, []byte("\nendstream"))
+	plain := append([]byte(secretProgram), bytes.Repeat([]byte(" "), end-start-len(secretProgram))...)
+	copy(data[start:end], plain)
+	if got, err := read(t, data); err != nil || got != "A protected text" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// lockedCatalog builds a file whose catalogue, pages and font are in an encrypted object stream.
+func lockedCatalog() []byte {
+	owner, id := bytes.Repeat([]byte{7}, 32), []byte("0123456789abcdef")
+	key := key128(owner, id, -4, 2, 5, false)
+	lock := func(num int, text string) []byte {
+		sum := md5.Sum(append(bytes.Clone(key), byte(num), 0, 0, 0, 0))
+		return rc4With(sum[:10], []byte(text))
+	}
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+	}
+	var heads, bodies string
+	for i, num := range []int{1, 2, 3, 5} {
+		heads += fmt.Sprintf("%d %d ", num, len(bodies))
+		bodies += objects[i] + " "
+	}
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.6\n")
+	at := map[int]int{}
+	put := func(num int, dict, data string) {
+		at[num] = b.Len()
+		fmt.Fprintf(&b, "%d 0 obj<<%s/Length %d>>stream\n%s\nendstream endobj\n", num, dict, len(data), data)
+	}
+	put(4, "", string(lock(4, secretProgram)))
+	put(6, fmt.Sprintf("/Type/ObjStm/N 4/First %d", len(heads)), string(lock(6, heads+bodies)))
+	at[8] = b.Len()
+	fmt.Fprintf(&b, "8 0 obj<</Filter/Standard/V 1/R 2/P -4/O<%x>/U<%x>>>endobj\n", owner, rc4With(key, padding))
+	at[7] = b.Len()
+	var rows []byte
+	for num := range 9 {
+		switch num {
+		case 0:
+			rows = append(rows, 0, 0, 0)
+		case 1, 2, 3, 5:
+			rows = append(rows, 2, 0, 6)
+		default:
+			rows = append(rows, 1, byte(at[num]>>8), byte(at[num]))
+		}
+	}
+	put(7, fmt.Sprintf("/Type/XRef/Size 9/W[1 2 0]/Root 1 0 R/Encrypt 8 0 R/ID[<%x><%x>]", id, id), string(rows))
+	fmt.Fprintf(&b, "startxref\n%d\n%%%%EOF", at[7])
+	return b.Bytes()
+}
+
+func TestACatalogInAnEncryptedObjectStreamIsRead(t *testing.T) {
+	t.Parallel()
+	whole := lockedCatalog()
+	for name, data := range map[string][]byte{
+		"with its table":    whole,
+		"without its table": bytes.Replace(whole, []byte("startxref"), []byte("startfoo1"), 1),
+	} {
+		if got, err := read(t, data); err != nil || got != "A protected text" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

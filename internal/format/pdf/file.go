@@ -57,18 +57,14 @@ func open(data []byte, b *budget.Budget) (*file, error) {
 	}
 	f := &file{data: data, b: b, inflater: flate.NewReader(bytes.NewReader(nil))}
 	f.reset()
-	if !f.readTables() || !f.hasPages() {
+	whole := f.readTables()
+	err := f.unlock() // before the catalogue is read, which may be in an encrypted object stream
+	if !whole || err == nil && !f.hasPages() {
 		f.reset()
-		f.rebuild()
+		err = f.rebuild()
 	}
-	if f.trailer["Encrypt"] != nil {
-		c, err := f.newCrypt()
-		if err != nil {
-			return nil, err
-		}
-		f.crypt = c
-		clear(f.cache) // the cached objects were read before decryption was set up
-		f.dropPacks()
+	if err != nil {
+		return nil, err
 	}
 	if !f.hasPages() {
 		return nil, ErrNotPDF
@@ -76,9 +72,25 @@ func open(data []byte, b *budget.Budget) (*file, error) {
 	return f, nil
 }
 
+// unlock sets up decryption if the file is encrypted.
+func (f *file) unlock() error {
+	if f.trailer["Encrypt"] == nil {
+		return nil
+	}
+	c, err := f.newCrypt()
+	if err != nil {
+		return err
+	}
+	f.crypt = c
+	clear(f.cache) // the cached objects were read before decryption was set up
+	f.dropPacks()
+	return nil
+}
+
 func (f *file) reset() {
 	f.places, f.trailer, f.cache = map[int]place{}, dict{}, map[int]any{}
 	f.reading, f.packs, f.fonts, f.inline = map[int]bool{}, map[int]*pack{}, map[ref]*font{}, map[uintptr]*font{}
+	f.crypt = nil
 }
 
 func (f *file) dropPacks() {
@@ -276,8 +288,8 @@ func numberBefore(data []byte, at, most int) (start int, ok bool) {
 }
 
 // rebuild scans the whole file for objects. The last object with a number wins, as does the object stream nearest to
-// the end of the file.
-func (f *file) rebuild() {
+// the end of the file. It fails if the file needs a password.
+func (f *file) rebuild() error {
 	f.objectStarts(func(num, offset int) {
 		if _, have := f.places[num]; !have {
 			f.b.Hold(2 * memoryEntry) // with its place in the lists below
@@ -288,25 +300,46 @@ func (f *file) rebuild() {
 		return cmp.Compare(f.places[b].offset, f.places[a].offset)
 	})
 	f.mergeTrailers()
-	var found []int
+	kinds := make(map[int]name, 8)
 	for _, num := range newestFirst {
-		found = append(found, num)
-		switch f.typeOf(num) {
+		switch kind := f.typeOf(num); kind {
+		case "ObjStm", "Catalog":
+			kinds[num] = kind
+		case "XRef": // its dictionary is a trailer
+			f.mergeTrailer(f.dictOf(ref{num, 0}))
+		}
+	}
+	if err := f.unlock(); err != nil {
+		return err
+	}
+	f.findCatalog(newestFirst, kinds)
+	return nil
+}
+
+// mergeTrailer adds the entries of a trailer that newer trailers do not have.
+func (f *file) mergeTrailer(d dict) {
+	for _, k := range []name{"Root", "Info", "Encrypt", "ID"} {
+		if _, have := f.trailer[k]; !have && d[k] != nil {
+			f.trailer[k] = d[k]
+		}
+	}
+}
+
+// findCatalog locates the objects in object streams, and a catalogue with pages if the trailer names none.
+func (f *file) findCatalog(newestFirst []int, kinds map[int]name) {
+	var candidates []int
+	for _, num := range newestFirst {
+		switch kinds[num] {
+		case "Catalog":
+			candidates = append(candidates, num)
 		case "ObjStm":
 			for _, inside := range slices.Sorted(maps.Keys(f.pack(num).offsets)) {
 				f.place(inside, place{pack: num, inPack: true})
-				found = append(found, inside)
-			}
-		case "XRef": // its dictionary is a trailer
-			d := f.dictOf(ref{num, 0})
-			for _, k := range []name{"Root", "Info", "Encrypt", "ID"} {
-				if _, have := f.trailer[k]; !have && d[k] != nil {
-					f.trailer[k] = d[k]
-				}
+				candidates = append(candidates, inside)
 			}
 		}
 	}
-	for _, num := range found {
+	for _, num := range candidates {
 		if f.hasPages() {
 			return
 		}

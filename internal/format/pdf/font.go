@@ -12,9 +12,21 @@ import (
 
 // font maps the codes of a string to text and widths.
 type font struct {
-	// composite fonts have codes of several bytes: as toUnicode defines, else two.
+	// composite fonts have codes of several bytes: as charset, codes or toUnicode define, else two.
 	composite bool
 	toUnicode *cmap
+	// identity means that codes are two bytes and equal character ids.
+	identity bool
+	// vertical fonts write from top to bottom.
+	vertical bool
+	// plain means that codes are UTF-16.
+	plain bool
+	// charset is the encoding of strings with a predefined CMap, or nil.
+	charset *charset
+	// codes is an embedded CMap from codes to character ids, or nil.
+	codes *cmap
+	// cidText returns the text of a character id from the font program or the character collection; it may be nil.
+	cidText func(cid int) string
 	// simple is the text of each code of a simple font.
 	simple [256]string
 	widths map[int]float64
@@ -68,6 +80,9 @@ func (f *file) readFont(d dict) *font {
 		ft.toUnicode = f.readCMap(program)
 		f.b.Release(held)
 	}
+	if named := f.nameOf(d["ToUnicode"]); strings.HasPrefix(string(named), "Identity") {
+		ft.plain = true
+	}
 	if f.nameOf(d["Subtype"]) == "Type0" {
 		ft.composite = true
 		f.readComposite(ft, d)
@@ -83,6 +98,9 @@ func (f *file) readFont(d dict) *font {
 			break
 		}
 		ft.widths[first+i] = f.numberOf(w)
+	}
+	if len(ft.widths) == 0 {
+		ft.setStandardWidths(string(f.nameOf(d["BaseFont"])))
 	}
 	if f.nameOf(d["Subtype"]) == "Type3" {
 		if m := f.arrayOf(d["FontMatrix"]); len(m) == 6 {
@@ -119,13 +137,8 @@ func (f *file) readEncoding(ft *font, d, descriptor dict) {
 			ft.simple[i] = string(r)
 		}
 	}
-	if s, ok := f.resolve(descriptor["FontFile"]).(*stream); ok && named == "" {
-		program, held := f.decode(s)
-		f.b.Work(maxBuiltIn)
-		for at, glyph := range builtIn(program) {
-			ft.simple[at] = glyphText(glyph)
-		}
-		f.b.Release(held)
+	if named == "" {
+		f.readBuiltIn(ft, descriptor)
 	}
 	at := 0
 	for _, x := range f.arrayOf(details["Differences"]) {
@@ -151,6 +164,40 @@ func (f *file) readEncoding(ft *font, d, descriptor dict) {
 	}
 }
 
+// readBuiltIn sets the texts of the encoding that an embedded font program has.
+func (f *file) readBuiltIn(ft *font, descriptor dict) {
+	for _, key := range []name{"FontFile", "FontFile2", "FontFile3"} {
+		s, ok := f.resolve(descriptor[key]).(*stream)
+		if !ok {
+			continue
+		}
+		program, held := f.decode(s)
+		switch {
+		case key == "FontFile":
+			f.b.Work(maxBuiltIn)
+			for at, glyph := range builtIn(program) {
+				ft.simple[at] = glyphText(glyph)
+			}
+		case key == "FontFile2":
+			font := f.readSFNT(program)
+			ft.setSimple(font.codes, font.text)
+		case f.nameOf(s.dict["Subtype"]) == "Type1C":
+			font := f.readCFF(program)
+			ft.setSimple(font.codes, font.text)
+		}
+		f.b.Release(held)
+	}
+}
+
+// setSimple sets the texts of codes whose glyphs have one.
+func (ft *font) setSimple(codes map[int]int, texts glyphTexts) {
+	for c, glyph := range codes {
+		if text := texts[glyph]; text != "" && !private(text) {
+			ft.simple[c] = text
+		}
+	}
+}
+
 var builtInEntry = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([!-~]+?)\s+put`)
 
 // maxBuiltIn limits the search for the encoding, which precedes the glyphs of a font program.
@@ -171,15 +218,86 @@ func builtIn(program []byte) map[int]string {
 	return out
 }
 
-// readComposite reads the widths of a composite font. They are listed by character id, which equals the code in the
-// usual Identity encodings.
+// readComposite reads the encoding and the widths of a composite font. Widths are listed by character id, which equals
+// the code in the usual Identity encodings.
 func (f *file) readComposite(ft *font, d dict) {
 	ft.missing = 1000
+	switch e := f.resolve(d["Encoding"]).(type) {
+	case name:
+		ft.identity = strings.HasPrefix(string(e), "Identity")
+		ft.charset = charsetOf(e)
+		ft.vertical = e == "V" || strings.HasSuffix(string(e), "-V")
+	case *stream:
+		program, held := f.decode(e)
+		ft.codes = f.readCMap(program)
+		ft.vertical = f.numberOf(e.dict["WMode"]) == 1
+		f.b.Release(held)
+	}
 	descendants := f.arrayOf(d["DescendantFonts"])
 	if len(descendants) == 0 {
 		return
 	}
 	cid := f.dictOf(descendants[0])
+	ft.cidText = f.cidTexts(cid)
+	f.readWidths(ft, cid)
+}
+
+// cidTexts returns a function that finds the text of a character id. The font program is read when it is first called.
+func (f *file) cidTexts(cid dict) func(int) string {
+	ordering, _ := f.resolve(f.dictOf(cid["CIDSystemInfo"])["Ordering"]).(str)
+	known, isKnown := collections[string(ordering)]
+	var texts glyphTexts
+	return func(c int) string {
+		if isKnown {
+			f.b.Work(4 * workGlyph)
+			return known.text(c)
+		}
+		if texts == nil {
+			texts = f.programTexts(cid)
+		}
+		return texts[c]
+	}
+}
+
+// programTexts returns the texts of the character ids of an embedded font program.
+func (f *file) programTexts(cid dict) glyphTexts {
+	descriptor := f.dictOf(cid["FontDescriptor"])
+	for _, key := range []name{"FontFile2", "FontFile3"} {
+		s, ok := f.resolve(descriptor[key]).(*stream)
+		if !ok {
+			continue
+		}
+		program, held := f.decode(s)
+		defer f.b.Release(held)
+		if key == "FontFile3" && f.nameOf(s.dict["Subtype"]) != "OpenType" {
+			return f.readCFF(program).text
+		}
+		texts := f.readSFNT(program).text
+		if by, ok := f.resolve(cid["CIDToGIDMap"]).(*stream); ok {
+			return f.mapped(texts, by)
+		}
+		return texts
+	}
+	return glyphTexts{}
+}
+
+// mapped returns the texts of character ids whose glyph numbers a stream of two-byte numbers lists.
+func (f *file) mapped(texts glyphTexts, by *stream) glyphTexts {
+	table, held := f.decode(by)
+	defer f.b.Release(held)
+	out := glyphTexts{}
+	for c := range min(len(table)/2, maxMapped) {
+		f.b.Work(workEntry)
+		if text := texts[be16(table, 2*c)]; text != "" {
+			f.b.Hold(memoryEntry)
+			out[c] = text
+		}
+	}
+	return out
+}
+
+// readWidths reads the widths of character ids.
+func (f *file) readWidths(ft *font, cid dict) {
 	if w, ok := f.resolve(cid["DW"]).(float64); ok {
 		ft.missing = w
 	}
@@ -224,22 +342,51 @@ func (ft *font) decode(s string, b *budget.Budget, give func(code)) {
 		return
 	}
 	for len(s) > 0 {
-		n := min(2, len(s))
-		if ft.toUnicode != nil {
-			b.Work(len(ft.toUnicode.ranges))
-			n = min(ft.toUnicode.length(s), len(s))
-		}
-		c := uint32(0)
-		for i := range n {
-			c = c<<8 | uint32(s[i])
-		}
+		n := min(ft.length(s, b), len(s))
+		give(ft.composed(s[:n]))
 		s = s[n:]
-		text := ""
-		if ft.toUnicode != nil {
-			text = ft.toUnicode.text[c]
-		}
-		give(code{text: text, width: ft.width(int(c)), space: n == 1 && c == ' '})
 	}
+}
+
+// length returns the number of bytes of the first code of a string of a composite font.
+func (ft *font) length(s string, b *budget.Budget) int {
+	by := ft.toUnicode
+	switch {
+	case ft.charset != nil:
+		return ft.charset.length(s)
+	case ft.codes != nil && len(ft.codes.ranges) > 0:
+		by = ft.codes
+	case ft.identity:
+		return 2
+	}
+	if by == nil {
+		return 2
+	}
+	b.Work(len(by.ranges))
+	return by.length(s)
+}
+
+// composed decodes one code of a composite font.
+func (ft *font) composed(s string) code {
+	c := codeValue(s)
+	cid := int(c)
+	if ft.codes != nil {
+		cid = ft.codes.cid(c)
+	}
+	text := ""
+	if ft.toUnicode != nil {
+		text = ft.toUnicode.text[c]
+	}
+	switch {
+	case text != "":
+	case ft.plain:
+		text = utf16Text(s)
+	case ft.charset != nil:
+		text = ft.charset.text(s)
+	case ft.cidText != nil && (ft.identity || ft.codes != nil):
+		text = ft.cidText(cid)
+	}
+	return code{text: text, width: ft.width(cid), space: len(s) == 1 && c == ' '}
 }
 
 func (ft *font) width(c int) float64 {

@@ -84,8 +84,8 @@ func TestSimpleFontPrefersToUnicodeToItsEncoding(t *testing.T) {
 func TestCompositeFontWithoutToUnicodeHasNoText(t *testing.T) {
 	t.Parallel()
 	data := onePageOf(composite(""), "BT /F 10 Tf 50 700 Td <00010002> Tj ET", cidFont)
-	if _, err := pdf.Extract(data, newBudget(t.Context(), data), pdf.DefaultLimits); !errors.Is(err, pdf.ErrNoText) {
-		t.Errorf("got %v, want ErrNoText", err)
+	if _, err := pdf.Extract(data, newBudget(t.Context(), data), pdf.DefaultLimits); !errors.Is(err, pdf.ErrNoUnicode) {
+		t.Errorf("got %v, want ErrNoUnicode", err)
 	}
 }
 

@@ -39,6 +39,9 @@ func glyphPart(glyph string) string {
 	if s := numbered(glyph); s != "" {
 		return s
 	}
+	if n, ok := strings.CutPrefix(glyph, "afii"); ok {
+		return afii(n)
+	}
 	// A letter followed by the name of an accent.
 	letter := glyph[:1]
 	if accent, ok := accents[glyph[1:]]; ok && isLetter(letter[0]) {
@@ -65,6 +68,35 @@ func numbered(glyph string) string {
 	if hex, ok := strings.CutPrefix(glyph, "u"); ok && len(hex) >= 4 && len(hex) <= 6 {
 		if v, err := strconv.ParseUint(hex, 16, 32); err == nil && v <= utf8.MaxRune {
 			return clean(string(rune(v)))
+		}
+	}
+	return ""
+}
+
+// afiiRuns are runs of the afii names of Cyrillic and Hebrew letters that follow each other.
+var afiiRuns = []struct {
+	number int
+	text   string
+}{
+	{10017, "АБВГДЕЁЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ"},
+	{10065, "абвгдеёжзийклмнопрстуфхцчшщъыьэюя"},
+	{57664, "אבגדהוזחטיךכלםמןנסעףפץצקרשת"},
+	{61352, "№"},
+}
+
+// afii returns the letter of a name such as "afii10017", given its number.
+func afii(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return ""
+	}
+	for _, run := range afiiRuns {
+		i := n - run.number
+		for _, r := range run.text {
+			if i == 0 {
+				return string(r)
+			}
+			i--
 		}
 	}
 	return ""

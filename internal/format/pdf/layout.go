@@ -28,26 +28,29 @@ const (
 	lineShift = 0.45
 )
 
-// layOut returns the text of a page in reading order, and its heading.
+// layOut returns the text of a page in reading order, and its heading. Text in other directions, such as vertical text
+// in the margin, follows upright text, unless nearly all of the page is turned.
 func layOut(glyphs []glyph) (text, heading string) {
-	var level []glyph
-	var turned strings.Builder
+	var by [turns][]glyph
 	for _, g := range glyphs {
-		if g.turned {
-			turned.WriteString(g.text)
-			continue
+		by[g.turn] = append(by[g.turn], g)
+	}
+	if rest := len(glyphs) - len(by[upright]); 4*len(by[upright]) < rest {
+		slices.SortStableFunc(by[:], func(a, b []glyph) int { return cmp.Compare(len(b), len(a)) })
+	}
+	var parts []string
+	for i, group := range by {
+		segments := segmentsOf(compose(visual(group)))
+		arrange(segments, 0)
+		lines := linesOf(segments)
+		if i == 0 {
+			heading = largest(lines)
 		}
-		level = append(level, g)
+		if own := paragraphs(lines); own != "" {
+			parts = append(parts, own)
+		}
 	}
-	segments := segmentsOf(compose(level))
-	arrange(segments, 0)
-	lines := linesOf(segments)
-	text = paragraphs(lines)
-	// Vertical text in the margin belongs to no line, but should be searchable.
-	if s := strings.TrimSpace(turned.String()); s != "" {
-		text += "\n\n" + s
-	}
-	return normal(text), normal(largest(lines))
+	return normal(strings.Join(parts, "\n\n")), normal(heading)
 }
 
 // segmentsOf joins glyphs that follow each other in the content stream and on the page.
@@ -215,7 +218,7 @@ func linesOf(segments []*segment) []line {
 	var text strings.Builder // text of the last line; concatenation would copy it for every segment
 	end := func() {
 		if k := len(out); k > 0 {
-			out[k-1].text = text.String()
+			out[k-1].text = logical(text.String())
 			text.Reset()
 		}
 	}

@@ -93,27 +93,12 @@ func (f *file) info() (t Text) {
 	t.Title, t.Author, t.Subject = get("Title"), get("Author"), get("Subject")
 	t.Keywords, t.Created = get("Keywords"), get("CreationDate")
 	t.DOI = strings.TrimSpace(get("doi") + get("DOI") + get("WPS-ARTICLEDOI"))
-	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok && t.DOI == "" {
+	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok {
 		packet, held := f.decode(s)
-		t.DOI = xmpDOI(packet)
+		t.addXMP(string(packet[:min(len(packet), maxXMP)]))
 		f.b.Release(held)
 	}
 	return t
-}
-
-// xmpDOI returns the DOI in an XMP packet, or "".
-func xmpDOI(packet []byte) string {
-	s := string(packet[:min(len(packet), 1<<20)])
-	for _, tag := range []string{"prism:doi", "pdfx:doi", "dc:identifier"} {
-		_, after, found := strings.Cut(s, "<"+tag+">")
-		if !found {
-			continue
-		}
-		if value, _, closed := strings.Cut(after, "<"); closed && len(value) < 300 && strings.Contains(value, "10.") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else PDFDocEncoding (ISO 32000-1, section

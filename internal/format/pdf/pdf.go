@@ -29,7 +29,9 @@ var DefaultLimits = Limits{Pages: 3000, Text: 5 << 20}
 var (
 	ErrNotPDF    = errors.New("pdf: not a PDF file, or damaged")
 	ErrEncrypted = errors.New("pdf: password required")
-	ErrNoText    = errors.New("pdf: no text, only images")
+	ErrNoText    = errors.New("pdf: no text")
+	ErrImages    = errors.New("pdf: no text, only images")
+	ErrNoUnicode = errors.New("pdf: the fonts do not say which characters their glyphs are")
 )
 
 // Text is the content of a file.
@@ -40,8 +42,15 @@ type Text struct {
 	Heading string
 	// The metadata of the file. Each field may be empty and is often wrong.
 	Title, Author, Subject, Keywords, Created string
+	// Authors and Published, the date of publication, are those of the XMP metadata, and often missing.
+	Authors   []string
+	Published string
 	// DOI is the DOI in the metadata, or empty.
 	DOI string
+	// Empty counts the pages without text, Images those of them that draw an image.
+	Empty, Images int
+	// Drawn counts the glyphs of all pages, Unread those whose characters are unknown.
+	Drawn, Unread int
 	// Cut is set if the file has more pages than were read.
 	Cut bool
 }
@@ -81,35 +90,50 @@ func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
 			t.Cut = true
 			return false
 		}
-		text, heading := f.pageText(p)
+		c := f.pageText(p)
 		if n == 0 {
-			t.Heading = heading
+			t.Heading = c.heading
 		}
-		b.Hold(len(text))
-		size += len(text)
-		t.Pages = append(t.Pages, text)
+		b.Hold(len(c.text))
+		size += len(c.text)
+		t.add(c)
 		return true
 	})
-	for _, p := range t.Pages {
-		if strings.TrimSpace(p) != "" {
-			return t, nil
-		}
-	}
-	if len(t.Pages) == 0 {
+	switch {
+	case len(t.Pages) == 0:
 		return Text{}, ErrNotPDF
+	case t.Empty < len(t.Pages):
+		return t, nil
+	case t.Unread > 0:
+		return Text{}, ErrNoUnicode
+	case t.Images > 0:
+		return Text{}, ErrImages
 	}
 	return Text{}, ErrNoText
 }
 
+// add appends a page.
+func (t *Text) add(c content) {
+	t.Pages = append(t.Pages, c.text)
+	t.Drawn += c.drawn
+	t.Unread += c.unread
+	if strings.TrimSpace(c.text) == "" {
+		t.Empty++
+		if c.images {
+			t.Images++
+		}
+	}
+}
+
 // pageText reads one page. A page that makes the reader panic is empty, so that the others can be read.
-func (f *file) pageText(p page) (text, heading string) {
+func (f *file) pageText(p page) (c content) {
 	defer func() {
 		r := recover()
 		if _, stopped := budget.Stopped(r); stopped {
 			panic(r)
 		}
 		if r != nil {
-			text, heading = "", ""
+			c = content{}
 		}
 	}()
 	return f.readPage(p)

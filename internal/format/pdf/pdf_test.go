@@ -248,3 +248,53 @@ func BenchmarkExtract(b *testing.B) {
 		}
 	}
 }
+
+const picture = object("<</Subtype/Image/Width 1/Height 1/Length 1>>stream\nx\nendstream")
+
+// pagesOf builds a file of pages that draw these programs with the font F and the image X.
+func pagesOf(font object, programs ...string) []byte {
+	objects := []object{catalogue, "", font, picture}
+	kids := ""
+	for _, program := range programs {
+		kids += fmt.Sprintf("%d 0 R ", len(objects)+1)
+		objects = append(objects, object(fmt.Sprintf(
+			"<</Type/Page/Contents %d 0 R/Resources<</Font<</F 3 0 R>>/XObject<</X 4 0 R>>>>>>", len(objects)+2,
+		)), stream(program))
+	}
+	objects[1] = object("<</Type/Pages/Kids[" + kids + "]>>")
+	return build(objects...)
+}
+
+func TestPagesThatAreImagesAreCounted(t *testing.T) {
+	t.Parallel()
+	inline := "BI /W 1 /H 1 ID x EI "
+	text := extract(t, pagesOf(helvetica, hello, "/X Do", inline, "0 0 1 1 re f", "/X Do "+hello))
+	if len(text.Pages) != 5 || text.Empty != 3 || text.Images != 2 {
+		t.Errorf("%d pages, %d empty, %d images", len(text.Pages), text.Empty, text.Images)
+	}
+}
+
+func TestTheReasonForAFileWithoutTextIsExact(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"images":     {pagesOf(helvetica, "/X Do", "0 0 1 1 re f"), pdf.ErrImages},
+		"drawings":   {pagesOf(helvetica, "0 0 1 1 re f"), pdf.ErrNoText},
+		"odd glyphs": {onePageOf(composite(""), "BT /F 10 Tf <00010002> Tj ET", cidFont), pdf.ErrNoUnicode},
+	} {
+		if _, err := pdf.Extract(c.data, newBudget(t.Context(), c.data), pdf.DefaultLimits); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+func TestGlyphsWithoutTextAreCounted(t *testing.T) {
+	t.Parallel()
+	data := onePageOf(composite("/ToUnicode 8 0 R"), "BT /F 10 Tf 50 700 Td <00010099009800970002> Tj ET", cidFont,
+		stream(toUnicode))
+	if text := extract(t, data); text.Drawn != 5 || text.Unread != 3 {
+		t.Errorf("%d of %d glyphs are unread", text.Unread, text.Drawn)
+	}
+}
