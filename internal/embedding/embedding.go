@@ -1,5 +1,6 @@
-// Package embedding computes vectors for the passages of documents, by which search finds texts with the same meaning
-// in other words. It is optional: without an embedding endpoint, search uses words alone.
+// Package embedding computes vectors for the passages of documents with an endpoint, by which search finds texts with
+// the same meaning in other words. It is optional: without an endpoint, the search index uses vectors of the built-in
+// model.
 //
 // Vectors cost money, so they are stored in the database for all nodes, and a text is embedded once even if several
 // documents contain it. One task per installation computes missing vectors.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 )
 
@@ -49,7 +50,7 @@ var refused = []byte{}
 func passageTexts(title, text string) []string {
 	out := analysis.PassageTexts(text)
 	for i := range out {
-		out[i] = title + "\n" + out[i]
+		out[i] = search.Passage(title, out[i])
 	}
 	return out
 }

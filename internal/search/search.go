@@ -26,9 +26,13 @@ type Query struct {
 	FromYear, ToYear int
 	// Facets requests Total, Years and Sources, which cost a second pass over the matches.
 	Facets bool
-	// Vector is the embedding of Text by Model, or nil.
+	// Plain searches for the exact words of Text, without an embedding and without correcting the spelling.
+	Plain bool
+	// Vector is the embedding of Text by Model, or nil. An engine with an Encoder computes it itself.
 	Vector []float32
 	Model  string
+	// VectorWeight is the weight of embeddings in the ranking, from 0, words alone, to 1.
+	VectorWeight float64
 }
 
 // Bounded reports whether the query limits the years.
@@ -45,6 +49,8 @@ type Hit struct {
 	SourceID string
 	Passage  int
 	Score    float64
+	// ByMeaning is set if the document holds no word of the query and was found by its embedding alone.
+	ByMeaning bool
 }
 
 // YearCount is the number of counted documents of one year.

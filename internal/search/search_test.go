@@ -33,7 +33,7 @@ func (embedder) Model() string { return "m" }
 
 func TestServiceIsUnavailableWithoutAnEngine(t *testing.T) {
 	t.Parallel()
-	s := search.NewService(nil, slog.New(slog.DiscardHandler))
+	s := search.NewService(nil, 0.3, slog.New(slog.DiscardHandler))
 	check := func() {
 		t.Helper()
 		_, searchErr := s.Search(t.Context(), search.Query{})
@@ -63,12 +63,24 @@ func TestServiceAddsTheEmbeddingOfTheQuery(t *testing.T) {
 	t.Parallel()
 	engine := &fakeEngine{}
 	for name, err := range map[string]error{"answers": nil, "fails": errors.New("no")} {
-		s := search.NewService(embedder{err}, slog.New(slog.DiscardHandler))
+		s := search.NewService(embedder{err}, 0.3, slog.New(slog.DiscardHandler))
 		s.Open(engine)
 		got, searchErr := s.Search(t.Context(), search.Query{Text: "q"})
-		if searchErr != nil || got.EmbeddingFailed != (err != nil) || (engine.query.Vector == nil) != (err != nil) {
+		if searchErr != nil || got.EmbeddingFailed != (err != nil) || engine.query.VectorWeight != 0.3 ||
+			(engine.query.Vector == nil) != (err != nil) {
 			t.Errorf("an embedder that %s: %+v for %+v, %v", name, got, engine.query, searchErr)
 		}
+	}
+}
+
+func TestServiceAddsNoEmbeddingToAPlainQuery(t *testing.T) {
+	t.Parallel()
+	engine := &fakeEngine{}
+	s := search.NewService(embedder{}, 0.3, slog.New(slog.DiscardHandler))
+	s.Open(engine)
+	got, err := s.Search(t.Context(), search.Query{Text: "q", Plain: true})
+	if err != nil || got.EmbeddingFailed || engine.query.Vector != nil {
+		t.Errorf("%+v for %+v, %v", got, engine.query, err)
 	}
 }
 
@@ -106,6 +118,25 @@ func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
 	}
 	if s := h.Snippet("Title", "A short text.", 7); s.Text != "A short text." {
 		t.Errorf("the snippet of a document that became shorter is %+v", s)
+	}
+}
+
+func TestSnippetByMeaningHighlightsTheNearestSentence(t *testing.T) {
+	t.Parallel()
+	// The vector of a text is its share of the letter x.
+	encoder := &search.Encoder{Model: "m", Dims: 2, Language: "en", Embed: func(text string) []float32 {
+		x := float32(strings.Count(text, "x")) / float32(len(text))
+		return []float32{x, 1 - x}
+	}}
+	h := search.NewHighlighter("en", search.Parse(search.Query{Text: "xxx", Language: "en"}))
+	text := "Nothing of interest is here. A fox in a box mixes six waxes. Nothing is here either."
+	s := h.SnippetByMeaning(encoder, "xxx", "Title", text, 0)
+	if len(s.Highlights) != 1 || string([]rune(s.Text)[s.Highlights[0].Start:s.Highlights[0].End]) !=
+		"A fox in a box mixes six waxes." {
+		t.Errorf("the snippet is %+v", s)
+	}
+	if s := h.SnippetByMeaning(nil, "xxx", "Title", text, 3); len(s.Highlights) != 0 || s.Text != text {
+		t.Errorf("the snippet without an encoder is %+v", s)
 	}
 }
 

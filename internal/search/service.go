@@ -24,12 +24,14 @@ const queryEmbeddingTimeout = 2 * time.Second
 type Service struct {
 	engine   atomic.Pointer[Engine]
 	embedder Embedder
+	weight   float64
 	log      *slog.Logger
 }
 
-// NewService returns a service without an engine. The embedder may be nil.
-func NewService(embedder Embedder, log *slog.Logger) *Service {
-	return &Service{embedder: embedder, log: log}
+// NewService returns a service without an engine. The embedder may be nil. Weight is the weight of embeddings in the
+// ranking, also of those that the engine computes.
+func NewService(embedder Embedder, weight float64, log *slog.Logger) *Service {
+	return &Service{embedder: embedder, weight: weight, log: log}
 }
 
 // Open makes the service search with an engine.
@@ -44,7 +46,8 @@ func (s *Service) Search(ctx context.Context, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	embedded := s.embedder == nil || s.embed(ctx, &q)
+	q.VectorWeight = s.weight
+	embedded := s.embedder == nil || q.Plain || s.embed(ctx, &q)
 	result, err := engine.Search(ctx, q)
 	result.EmbeddingFailed = !embedded
 	return result, err

@@ -49,6 +49,17 @@ func (h Highlighter) Snippet(title, text string, passage int) Snippet {
 	return best
 }
 
+// SnippetByMeaning is Snippet for a hit that was found by its meaning: it highlights the sentence that is nearest to
+// the query by the encoder, and none if the encoder is nil.
+func (h Highlighter) SnippetByMeaning(e *Encoder, queryText, title, text string, passage int) Snippet {
+	passages := analysis.Passages(text)
+	p := passages[max(0, min(passage, len(passages)-1))]
+	shown, highlights, page := h.query.Sentence(title, text, p, func(sentences []string) int {
+		return e.nearest(queryText, sentences)
+	})
+	return Snippet{Text: shown, Highlights: highlights, Page: page, Start: p.Start, End: p.End, Heading: p.Heading}
+}
+
 func (h Highlighter) cut(title, text string, p analysis.Passage) Snippet {
 	shown, highlights, page := h.query.Snippet(title, text, p)
 	return Snippet{Text: shown, Highlights: highlights, Page: page, Start: p.Start, End: p.End, Heading: p.Heading}

@@ -12,11 +12,13 @@ import (
 const StopMark = "\x01"
 
 // Token is a term with its code point offsets in the text, the end exclusive. The term of a stop word is the folded
-// word.
+// word, or the accented one in a language whose terms keep accents.
 type Token struct {
 	Term       string
 	Start, End int
 	Stop       bool
+	// Plain is the folded word in a language whose terms keep their accents, and empty in others.
+	Plain string
 }
 
 // Analyser turns texts of one language into terms. It caches stems, so one analyser should be used for many texts. It
@@ -32,8 +34,8 @@ type Analyser struct {
 
 // entry is the cached result for a word.
 type entry struct {
-	term string
-	stop bool
+	term, plain string
+	stop        bool
 }
 
 // Limits of the cache. Longer words are data rather than language: they are neither stemmed nor cached.
@@ -96,7 +98,7 @@ func (a *Analyser) Tokens(text string) iter.Seq[Token] {
 }
 
 func (e entry) token(start, end int) Token {
-	return Token{Term: e.term, Start: start, End: end, Stop: e.stop}
+	return Token{Term: e.term, Start: start, End: end, Stop: e.stop, Plain: e.plain}
 }
 
 // look returns the entry of a word, from the cache if possible. Accented is nil if the word has no accents.
@@ -117,7 +119,7 @@ func (a *Analyser) look(folded, accented []byte) entry {
 	}
 	e := a.read(string(folded), string(word))
 	a.known[string(word)] = e
-	if len(e.term) != len(folded) || e.term != string(folded) {
+	if e.plain == "" && e.term != string(folded) {
 		if known := a.surfaces[e.term]; known == "" || len(folded) < len(known) {
 			a.surfaces[e.term] = string(folded)
 		}
@@ -137,6 +139,9 @@ func (a *Analyser) Surface(term string) string {
 // read computes the entry of a word.
 func (a *Analyser) read(folded, word string) entry {
 	r := readerOf(word, a.latin)
+	if r.KeepsAccents {
+		return r.accented(folded, word)
+	}
 	if r.stops()[folded] {
 		return entry{term: folded, stop: true}
 	}
@@ -144,7 +149,7 @@ func (a *Analyser) read(folded, word string) entry {
 		return entry{term: folded}
 	}
 	if r.FoldsBeforeStemming {
-		if !isASCII(folded) { // not a word of the language
+		if r.Latin() && !isASCII(folded) { // not a word of the language
 			return entry{term: folded}
 		}
 		return entry{term: r.stem(folded)}
@@ -157,6 +162,11 @@ func (a *Analyser) read(folded, word string) entry {
 		return entry{term: term}
 	}
 	return entry{term: folded}
+}
+
+// accented returns the entry of a word in a language that keeps accents.
+func (r *reader) accented(folded, word string) entry {
+	return entry{term: word, plain: folded, stop: r.stops()[word]}
 }
 
 func (r *reader) stem(word string) string {

@@ -5,6 +5,7 @@
 //	Erdős, naïve, Straße          erdo, naiv, strass     without accents, strokes and ligatures
 //	CO₂, word2vec, ﬁnal           co2, word2vec, final   compatibility forms; letters and digits join
 //	自然言語                       自然, 然言, 言語         bigrams where a script has no spaces
+//	Thư viện in Vietnamese        thư, viện              with accents where they distinguish words
 //	библиотеки in English text    библиотек              words in another script are stemmed in its language
 //	Smith², Zipf's                smith, 2; zipf, s      notes and apostrophes separate words
 //

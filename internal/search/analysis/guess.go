@@ -38,7 +38,7 @@ func Guess(text string) string {
 type guess struct {
 	words                          int
 	latin, cyrillic, arabic, tamil int
-	other                          int
+	greek, other                   int
 	russian                        int // letters of Russian and Belarusian, but of no other Slavic language
 	foreign                        int // letters that no known language of their script uses
 	latinWords                     int
@@ -78,6 +78,8 @@ func (g *guess) read(w Word) {
 			}
 		case unicode.Is(unicode.Tamil, r):
 			g.tamil++
+		case unicode.Is(unicode.Greek, r):
+			g.greek++
 		case unicode.IsLetter(r):
 			g.other++
 		}
@@ -106,12 +108,14 @@ func (g *guess) vote(v vote) {
 // language returns the result.
 func (g *guess) language() string {
 	const longEnough = 100 // letters of Russian that include some that only Russian has
-	most := max(g.latin, g.cyrillic, g.arabic, g.tamil, g.other)
+	most := max(g.latin, g.cyrillic, g.arabic, g.tamil, g.greek, g.other)
 	switch {
 	case most == 0 || most == g.other:
 		return ""
 	case most == g.tamil:
 		return "ta"
+	case most == g.greek:
+		return "el"
 	case most == g.arabic && g.foreign*50 <= g.arabic:
 		return "ar"
 	case most == g.cyrillic && g.foreign*50 <= g.cyrillic && (g.russian > 0 || g.cyrillic < longEnough):

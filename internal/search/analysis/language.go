@@ -11,7 +11,7 @@ import (
 // reader stems the words of one language.
 type reader struct {
 	*language.Language
-	stops func() map[string]bool // folded
+	stops func() map[string]bool // folded, unless the language keeps accents
 }
 
 // readers are the readers of the known languages, by code.
@@ -59,13 +59,17 @@ func readerOf(word string, latin *reader) *reader {
 	return latin
 }
 
-// stopSet returns the folded stop words of a language, which are computed on first use.
+// stopSet returns the stop words of a language, which are computed on first use.
 func stopSet(l *language.Language) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		words := make(map[string]bool)
 		var s splitter
 		for w := range s.words(l.StopWords) {
-			words[string(w.Folded)] = true
+			if l.KeepsAccents && w.accented != nil {
+				words[string(w.accented)] = true
+			} else {
+				words[string(w.Folded)] = true
+			}
 		}
 		return words
 	})

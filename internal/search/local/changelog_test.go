@@ -109,18 +109,28 @@ func (w *memoryLog) frequencies() map[[2]string]int {
 		for _, p := range analysis.Passages(d.Text) {
 			seen := map[string]bool{"": true}
 			for _, name := range append([]string{d.Title}, d.Authors...) {
+				var extra analysis.Extra
 				for token := range a.Tokens(name) {
+					extra.Add(token)
 					if token.Stop {
 						seen["\x01"+token.Term] = true
 					} else {
 						seen[token.Term] = true
 					}
 				}
+				for _, term := range extra.Terms {
+					seen[term] = true
+				}
 			}
+			var extra analysis.Extra
 			for token := range a.Tokens(p.Of(d.Text)) {
+				extra.Add(token)
 				if !token.Stop {
 					seen[token.Term] = true
 				}
+			}
+			for _, term := range extra.Terms {
+				seen[term] = true
 			}
 			for term := range seen {
 				out[[2]string{d.SourceID, term}]++

@@ -124,7 +124,7 @@ func (ix *Index) restart(keepServing bool) error {
 		return err
 	}
 	return ix.replace(func(d *draft) error {
-		d.parts, d.deletions = nil, nil
+		d.parts, d.deletions, d.encoder = nil, nil, ix.encoderModel()
 		return nil
 	}, keepServing)
 }

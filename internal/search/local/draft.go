@@ -28,6 +28,7 @@ type draft struct {
 	ix        *Index
 	parts     []*part
 	deletions []deletion
+	encoder   string                  // model of the encoder of the content
 	added     []*file                 // files that the current manifest does not name
 	bits      map[*part]*segment.Bits // deleted documents, including those this draft adds
 	broken    map[*part]error         // parts found damaged
@@ -51,7 +52,7 @@ func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 	}
 	defer before.release()
 	d := &draft{
-		ix: ix, parts: slices.Clone(before.parts), deletions: slices.Clone(before.deletions),
+		ix: ix, parts: slices.Clone(before.parts), deletions: slices.Clone(before.deletions), encoder: ix.writtenBy,
 		bits: make(map[*part]*segment.Bits), broken: make(map[*part]error), purge: make(map[*part]bool), next: ix.number,
 	}
 	tombstones, inForce, err := d.finish(edit)
@@ -92,7 +93,7 @@ func (ix *Index) publish(d *draft, keepServing bool) {
 	after := newSnapshot(d.parts, d.deletions)
 	ix.mu.Lock()
 	before := ix.current
-	ix.current, ix.hasManifest = after, true
+	ix.current, ix.hasManifest, ix.writtenBy = after, true, d.encoder
 	if keepServing && ix.serving == nil {
 		ix.serving, before = before, nil
 	}
@@ -244,7 +245,9 @@ func (d *draft) writeTombstones() ([]uint64, error) {
 }
 
 func (d *draft) manifest() manifest {
-	m := manifest{Identity: d.ix.identity, Deletions: d.deletions, Next: d.next(), Purges: true}
+	m := manifest{
+		Identity: d.ix.identity, Encoder: d.encoder, Deletions: d.deletions, Next: d.next(), Purges: true,
+	}
 	for _, p := range d.parts {
 		named := manifestPart{After: p.span.After, Through: p.span.Through, Tombstones: p.tombstones, Sum: p.sum}
 		if p.file != nil {

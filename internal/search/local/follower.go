@@ -195,6 +195,10 @@ func (f *Follower) resetIfForeign(ctx context.Context, head uint64) error {
 	case f.index.checkPresent() != nil:
 		f.o.Log.Warn("search index was deleted and is rebuilt; searches use the old one until then", "path", f.index.dir)
 		return f.index.restart(true)
+	case f.index.lacksVectors():
+		f.o.Log.Info("embeddings settings have changed; rebuilding the search index; searches use the old one until then",
+			"path", f.index.dir)
+		return f.index.restart(true)
 	case last > head:
 		f.o.Log.Warn("search index is ahead of the change log, probably because the database was restored; rebuilding",
 			"index", last, "documents", head)

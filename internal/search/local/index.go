@@ -24,6 +24,9 @@ type Options struct {
 	Log *slog.Logger
 	// Identity names the database whose documents the index holds. An index with another identity is discarded.
 	Identity string
+	// Encoder computes embeddings of documents that have none, or is nil. An index that was written with another encoder
+	// is rebuilt by its Follower.
+	Encoder *search.Encoder
 }
 
 // Index is a search engine in a folder: segments that cover spans of the change log. Its methods may be called
@@ -33,8 +36,11 @@ type Index struct {
 	fs       disk.FS
 	log      *slog.Logger
 	identity string
+	encoder  *search.Encoder
 	policy   policy
-	indexers indexers
+	// cellsFrom is the constant, unless a test changes it.
+	cellsFrom int
+	indexers  indexers
 
 	// commit serialises changes of the manifest. Readers never wait for it.
 	commit sync.Mutex
@@ -46,7 +52,8 @@ type Index struct {
 	serving     *snapshot  // old content that serves searches during a rebuild, or nil
 	next        uint64     // number of the next file
 	merging     map[uint64]bool
-	hasManifest bool // there is a manifest on disk, unless it was deleted
+	hasManifest bool   // there is a manifest on disk, unless it was deleted
+	writtenBy   string // model of the encoder that the current content was written with, "" for none
 	closed      bool
 }
 
@@ -56,7 +63,8 @@ var _ search.Engine = (*Index)(nil)
 // or of another database are dropped and logged, and their spans are missing.
 func Open(dir string, o Options) (*Index, error) {
 	ix := &Index{
-		dir: dir, fs: o.FS, log: o.Log, identity: o.Identity, policy: defaultPolicy(), merging: make(map[uint64]bool),
+		dir: dir, fs: o.FS, log: o.Log, identity: o.Identity, encoder: o.Encoder, policy: defaultPolicy(),
+		indexers: indexers{encoder: o.Encoder}, cellsFrom: cellsFrom, merging: make(map[uint64]bool),
 	}
 	if ix.fs == nil {
 		ix.fs = disk.OS
@@ -75,6 +83,9 @@ func Open(dir string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ix.writtenBy = m.Encoder; len(parts) == 0 {
+		ix.writtenBy = ix.encoderModel()
+	}
 	ix.current = newSnapshot(parts, m.Deletions)
 	releaseParts(parts) // the snapshot holds them now
 	if err := ix.reconcile(m, usable && len(parts) == len(m.Parts)); err != nil {
@@ -82,6 +93,21 @@ func Open(dir string, o Options) (*Index, error) {
 		return nil, err
 	}
 	return ix, nil
+}
+
+// encoderModel returns the name of the encoder's model, "" without an encoder.
+func (ix *Index) encoderModel() string {
+	if ix.encoder == nil {
+		return ""
+	}
+	return ix.encoder.Model
+}
+
+// lacksVectors reports whether the content was written with another encoder, so that it must be rebuilt.
+func (ix *Index) lacksVectors() bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.writtenBy != ix.encoderModel()
 }
 
 // readManifest returns the manifest, or an empty one if there is none that can be used.

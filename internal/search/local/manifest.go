@@ -22,8 +22,9 @@ const (
 	tombstoneSuffix = ".deleted"
 )
 
-// manifestVersion is the version of all files in the folder. An index of another version is rebuilt.
-const manifestVersion = 1
+// manifestVersion is the version of all files in the folder and of the terms in them. An index of another version is
+// rebuilt.
+const manifestVersion = 2
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -34,6 +35,8 @@ var errUntrusted = errors.New("file cannot be trusted")
 type manifest struct {
 	// Identity names the database whose documents the index holds.
 	Identity string `json:"identity"`
+	// Encoder is the model of the encoder that computed vectors, "" for none.
+	Encoder string `json:"encoder,omitempty"`
 	// Next is higher than the number of any file, past or present.
 	Next uint64 `json:"next"`
 	// Parts are sorted by span; spans do not overlap.

@@ -46,6 +46,8 @@ type Folder struct {
 	Positions Positions
 	// SingleNode means that no other node indexes the same database.
 	SingleNode bool
+	// Encoder computes embeddings, or is nil; see Options.
+	Encoder *search.Encoder
 }
 
 // Identity names a database in its indexes, so that an index of another database is not used. It is derived from the
@@ -67,7 +69,7 @@ type Node struct {
 
 // OpenNode opens the index of a server. It follows the change log from Run on.
 func OpenNode(f Folder, log *slog.Logger) (*Node, error) {
-	index, err := Open(f.Path, Options{Log: log, Identity: f.Identity})
+	index, err := Open(f.Path, Options{Log: log, Identity: f.Identity, Encoder: f.Encoder})
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +173,7 @@ var ErrNotIndexed = errors.New("the documents are stored, but no running server 
 // folder.
 func (f Folder) CatchUp(ctx context.Context, progress func(done, all uint64)) error {
 	quiet := slog.New(slog.DiscardHandler)
-	index, err := Open(f.Path, Options{Log: quiet, Identity: f.Identity})
+	index, err := Open(f.Path, Options{Log: quiet, Identity: f.Identity, Encoder: f.Encoder})
 	if err != nil {
 		return err
 	}

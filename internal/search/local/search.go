@@ -9,8 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"carrel/internal/search"
+	"carrel/internal/search/analysis"
 	"carrel/internal/search/local/rank"
 	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
@@ -54,12 +56,15 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q search.Query) (searc
 	if err != nil {
 		return search.Result{}, err
 	}
-	parsed := ix.parse(q)
-	answer, err := rank.Search(ctx, views, rank.Request{Query: q, Parsed: parsed})
+	parsed, err := ix.parse(views, q)
 	if err != nil {
 		return search.Result{}, err
 	}
-	if len(answer.Hits) > 0 && !answer.Weak {
+	answer, err := rank.Search(ctx, views, ix.request(q, parsed))
+	if err != nil {
+		return search.Result{}, err
+	}
+	if q.Plain || len(answer.Hits) > 0 && !answer.Weak {
 		return newResult(parts, answer, parsed)
 	}
 	corrected, err := newSpeller(views, q).correct(ctx, q.Text, parsed, answer.Unknown)
@@ -70,8 +75,11 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q search.Query) (searc
 		return newResult(parts, answer, parsed)
 	}
 	q.Text = corrected
-	reparsed := ix.parse(q)
-	better, err := rank.Search(ctx, views, rank.Request{Query: q, Parsed: reparsed})
+	reparsed, err := ix.parse(views, q)
+	if err != nil {
+		return search.Result{}, err
+	}
+	better, err := rank.Search(ctx, views, ix.request(q, reparsed))
 	if err != nil {
 		return search.Result{}, err
 	}
@@ -82,6 +90,21 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q search.Query) (searc
 	result, err := newResult(parts, better, reparsed)
 	result.Corrected = corrected
 	return result, err
+}
+
+// cellsFrom is the number of passages from which a search by meaning is approximate. Below it, comparing all passages
+// takes less time than ranking by words.
+const cellsFrom = 500_000
+
+// request adds the embedding of the query if the index has an encoder for its language.
+func (ix *Index) request(q search.Query, parsed query.Parsed) rank.Request {
+	r := rank.Request{Query: q, Parsed: parsed}
+	byMeaning := q.VectorWeight > 0 && !q.Plain && !parsed.Exact() && search.HasMeaning(q.Text)
+	if e := ix.encoder; byMeaning && e.Covers(q.Language) {
+		r.Vector, r.Model, r.LeastCosine = e.Embed(q.Text), e.Model, e.LeastCosine
+		r.CellsFrom = ix.cellsFrom
+	}
+	return r
 }
 
 func viewsOf(parts []*part) ([]rank.View, error) {
@@ -95,10 +118,26 @@ func viewsOf(parts []*part) ([]rank.View, error) {
 	return views, nil
 }
 
-func (ix *Index) parse(q search.Query) query.Parsed {
+// parse parses a query. Single Han characters are searched besides pairs only if a passage holds one of the pairs:
+// characters alone match texts that hold them in another order.
+func (ix *Index) parse(views []rank.View, q search.Query) (query.Parsed, error) {
 	in := ix.indexers.take()
-	defer ix.indexers.give(in)
-	return query.Parse(in.analyser(q.Language), q.Text)
+	parsed := query.Parse(in.analyser(q.Language), q.Text)
+	ix.indexers.give(in)
+	var pairs []string
+	for _, t := range parsed.Terms {
+		if _, _, ok := analysis.Pair(t.Text); ok {
+			pairs = append(pairs, t.Text)
+		}
+	}
+	if len(pairs) == 0 {
+		return parsed, nil
+	}
+	_, holders, err := rank.Statistics(views, q.Sources, pairs)
+	if err != nil || slices.Max(holders) == 0 {
+		return parsed, err
+	}
+	return parsed.WithCharacters(), nil
 }
 
 // newResult resolves the documents of an answer to their ids.
@@ -112,6 +151,7 @@ func newResult(parts []*part, answer rank.Answer, parsed query.Parsed) (search.R
 		}
 		out.Hits[i] = search.Hit{
 			ID: id, SourceID: sourceOf(f.Sources(), h.Doc), Passage: int(h.Unit - f.FirstUnits()[h.Doc]), Score: h.Score,
+			ByMeaning: h.ByMeaning,
 		}
 	}
 	return out, nil

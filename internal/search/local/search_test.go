@@ -287,6 +287,35 @@ func TestAMisspeltQueryIsCorrectedWhenItsHitsAreWeak(t *testing.T) {
 	}
 }
 
+// Vietnamese accents distinguish words, but a query may lack them.
+func TestVietnameseIsFoundWithoutAccents(t *testing.T) {
+	t.Parallel()
+	ix := library(
+		t, search.Document{
+			ID: "library", Language: "vi", Title: "Thư viện", Text: "Một thư viện ở Huế có bản đồ cũ.",
+			Authors: []string{"Nguyễn Ba Huệ"},
+		},
+		search.Document{ID: "autumn", Language: "vi", Text: "Mùa thu ở Hà Nội", Authors: []string{"Trần Văn"}},
+	)
+	for text, want := range map[string]string{
+		"thư viện": "library", "thu vien": "library", `"thu vien"`: "library", `"bản đồ cũ"`: "library",
+		`"ban do cu"`: "library", "title:vien": "library", `author:"nguyen ba"`: "library", "mùa thu": "autumn",
+		`author:"Nguyễn Huệ"`: "library", "-thu vien": "",
+	} {
+		got := find(t, ix, search.Query{Text: text, Language: "vi"})
+		first := ""
+		if len(got.Hits) > 0 {
+			first = got.Hits[0].ID
+		}
+		if first != want {
+			t.Errorf("%s finds %v, want %q", text, ids(got), want)
+		}
+	}
+	if got := find(t, ix, search.Query{Text: "thư", Language: "vi"}); !slices.Equal(ids(got), []string{"library"}) {
+		t.Errorf("thư finds %v, want the library alone", ids(got))
+	}
+}
+
 func TestEachLanguageIsAnalysedByItsRules(t *testing.T) {
 	t.Parallel()
 	for language, test := range map[string]struct{ text, query string }{
@@ -298,6 +327,9 @@ func TestEachLanguageIsAnalysedByItsRules(t *testing.T) {
 		"ko": {"기계 학습을 연구한다", "기계 학습"},
 		"ar": {"المكتبات الرقمية", "مكتبات"},
 		"th": {"การค้นหาข้อมูล", "ค้นหา"},
+		"el": {"οι βιβλιοθήκες των πόλεων", "βιβλιοθήκη"},
+		"zh": {"我家有一只黑猫和一条狗", "猫"},
+		"vi": {"Thư viện quốc gia", "thư viện"},
 	} {
 		ix := library(
 			t, search.Document{ID: "d", Language: language, Text: test.text},

@@ -58,6 +58,12 @@ type Clause struct {
 	Terms []string
 }
 
+// Exact reports whether the query is ranked by its words alone: it has operators, is a DOI, or consists of stop words.
+// An embedding has no notion of a phrase, a field or an exclusion.
+func (q *Parsed) Exact() bool {
+	return q.Stops || q.DOIKey != 0 || len(q.Require) > 0 || len(q.Exclude) > 0
+}
+
 // maxTerse is the maximum number of words outside of operators in a query in which quotation marks are operators. A
 // longer query is prose.
 const maxTerse = 8
@@ -124,14 +130,7 @@ func (q *Parsed) score(p *piece, places map[string]int) {
 			continue
 		}
 		term := termOf(token)
-		place, known := places[term]
-		if !known {
-			place = len(q.Terms)
-			places[term] = place
-			q.Terms = append(q.Terms, Term{Text: term})
-		}
-		q.Terms[place].Count++
-		q.Sequence = append(q.Sequence, place)
+		q.Sequence = append(q.Sequence, q.count(term, places))
 		q.spell(Word{
 			Text: string(runes[token.Start:token.End]), Start: p.start + token.Start, End: p.start + token.End, Term: term,
 		})

@@ -52,14 +52,76 @@ func NewHighlighter(a *analysis.Analyser, q Parsed, width int) *Highlighter {
 // without text shows the title. A passage may span pages; the page contains the first match or else the snippet's
 // start, and 0 if the text has no pages.
 func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (shown string, lit []Span, page int) {
-	line := flatten(p.Of(text))
-	if line == "" {
-		line = flatten(title)
-	}
+	line := lineOf(title, text, p)
 	occurrences := h.find(line)
-	runes := []rune(line)
-	part := h.window(runes, h.densest(occurrences))
+	return h.show(text, p, []rune(line), h.densest(occurrences), occurrences)
+}
 
+// Sentence is Snippet for a passage that holds no word of the query: it shows and highlights one sentence. Choose
+// returns the index of that sentence, or -1 for none.
+func (h *Highlighter) Sentence(
+	title, text string, p analysis.Passage, choose func(sentences []string) int,
+) (shown string, lit []Span, page int) {
+	runes := []rune(lineOf(title, text, p))
+	spans := sentences(runes)
+	texts := make([]string, len(spans))
+	for i, s := range spans {
+		texts[i] = string(runes[s.Start:s.End])
+	}
+	chosen := choose(texts)
+	if chosen < 0 {
+		return h.show(text, p, runes, Span{}, nil)
+	}
+	core := spans[chosen]
+	core.End = min(core.End, core.Start+h.width)
+	return h.show(text, p, runes, core, []occurrence{{Span: core}})
+}
+
+// lineOf returns a passage on one line, or the title if the passage has no text.
+func lineOf(title, text string, p analysis.Passage) string {
+	if line := flatten(p.Of(text)); line != "" {
+		return line
+	}
+	return flatten(title)
+}
+
+// shortestSentence keeps abbreviations and numbers of lists from counting as sentences, in code points. A lower-case
+// letter does not begin a sentence either.
+const shortestSentence = 20
+
+// sentences returns the sentences of a line, without the spaces between them.
+func sentences(line []rune) []Span {
+	var out []Span
+	start := 0
+	ended := false // only closing marks have followed the end of a sentence
+	for i, r := range line {
+		switch {
+		case ended && (r == ' ' || !analysis.IsClosing(r) && analysis.IsUnspacedEnd(line[i-1])):
+			if i-start >= shortestSentence && (i+1 == len(line) || !unicode.IsLower(line[i+1])) {
+				out = append(out, Span{start, i})
+				start = i
+			}
+			ended = false
+		case analysis.IsSentenceEnd(r):
+			ended = true
+		case !analysis.IsClosing(r):
+			ended = false
+		}
+		if i == start && r == ' ' {
+			start++
+		}
+	}
+	if start < len(line) {
+		out = append(out, Span{start, len(line)})
+	}
+	return out
+}
+
+// show cuts the part of a line around the core.
+func (h *Highlighter) show(
+	text string, p analysis.Passage, runes []rune, core Span, occurrences []occurrence,
+) (shown string, lit []Span, page int) {
+	part := h.window(runes, core)
 	snippet := string(runes[part.Start:part.End])
 	shift := -part.Start
 	if part.Start > 0 {
@@ -110,7 +172,11 @@ func (h *Highlighter) find(text string) []occurrence {
 		if token.Stop != h.stops {
 			continue
 		}
-		if term, ok := h.terms[token.Term]; ok {
+		term, ok := h.terms[token.Term]
+		if !ok && token.Plain != "" {
+			term, ok = h.terms[token.Plain]
+		}
+		if ok {
 			out = append(out, occurrence{Span{token.Start, token.End}, term})
 		}
 	}

@@ -67,6 +67,20 @@ func TestHighlightsPointAtTheWordsThatMatch(t *testing.T) {
 	}
 }
 
+func TestVietnameseWordsAreHighlightedWithoutAccents(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string][]string{
+		"thư viện": {"thư", "viện"}, "thu vien": {"thư", "viện", "thu"}, "thứ": nil,
+	} {
+		a := analysis.New("vi")
+		const text = "Một thư viện vào mùa thu"
+		shown, spans, _ := NewHighlighter(a, Parse(a, query), 0).Snippet("", text, analysis.Passages(text)[0])
+		if got := marked(shown, spans); !slices.Equal(got, want) {
+			t.Errorf("%q marks %q, want %q", query, got, want)
+		}
+	}
+}
+
 func TestASnippetIsTheDensestPartCutBetweenWords(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("lorem ipsum dolor ", 40)
@@ -361,4 +375,51 @@ func BenchmarkSnippet(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestSentenceIsShownAndHighlighted(t *testing.T) {
+	t.Parallel()
+	text := "The first sentence says nothing, e.g. this. (It is the second one that matters!) A third one follows here. " +
+		"短い文です。そして、もう一つの長い文がここにありますので、分けてください。"
+	want := []string{
+		"The first sentence says nothing, e.g. this.", "(It is the second one that matters!)", "A third one follows here.",
+		"短い文です。そして、もう一つの長い文がここにありますので、分けてください。",
+	}
+	a := analysis.New("")
+	h := NewHighlighter(a, Parse(a, "query"), 80)
+	for i := range want {
+		var got []string
+		whole := analysis.Passage{End: utf8.RuneCountInString(text)}
+		shown, spans, _ := h.Sentence("Title", text, whole, func(s []string) int {
+			got = s
+			return i
+		})
+		if !slices.Equal(got, want) {
+			t.Fatalf("sentences %q, want %q", got, want)
+		}
+		if lit := marked(shown, spans); len(lit) != 1 || lit[0] != want[i] {
+			t.Errorf("highlights %q of %q, want %q", lit, shown, want[i])
+		}
+	}
+	none := func([]string) int { return -1 }
+	if shown, spans, _ := h.Sentence("Title", "", analysis.Passage{}, none); shown != "Title" || spans != nil {
+		t.Errorf("a document without text is shown as %q with %v", shown, spans)
+	}
+}
+
+func TestSentencesCoverTheLine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := []rune(flatten(rapid.StringMatching(`[a-z .!?)。"]{0,80}`).Draw(t, "line")))
+		at := 0
+		for _, s := range sentences(line) {
+			if s.Start >= s.End || strings.TrimSpace(string(line[at:s.Start])) != "" {
+				t.Fatalf("sentences %v of %q", sentences(line), string(line))
+			}
+			at = s.End
+		}
+		if strings.TrimSpace(string(line[at:])) != "" {
+			t.Fatalf("sentences %v of %q", sentences(line), string(line))
+		}
+	})
 }

@@ -107,6 +107,9 @@ func spelling(s *suite) {
 	if right := s.search(search.Query{Text: "relational"}); right.Corrected != "" {
 		s.Errorf("a known word was corrected to %q", right.Corrected)
 	}
+	if plain := s.search(search.Query{Text: "relatoinal", Plain: true}); plain.Corrected != "" || len(plain.Hits) != 0 {
+		s.Errorf("the result of a plain query is %+v", plain)
+	}
 }
 
 func longDocument(s *suite) {

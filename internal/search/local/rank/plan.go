@@ -19,6 +19,7 @@ type plan struct {
 	satur   saturation
 	mass    uint32 // of all terms that some document holds
 	narrow  bool   // the query has required clauses; see part.chosen
+	bounded bool   // the query limits the years
 }
 
 // term is a term of the query over all parts.
@@ -66,7 +67,9 @@ func (l *list) least(first, end int) float32 {
 // newPlan looks up the terms. Parts are sorted by source and then by view, which is the order of documents with equal
 // scores.
 func newPlan(ctx context.Context, views []View, r Request) (*plan, error) {
-	p := &plan{ctx: ctx, views: views, request: r, terms: make([]term, len(r.Parsed.Terms))}
+	p := &plan{
+		ctx: ctx, views: views, request: r, terms: make([]term, len(r.Parsed.Terms)), bounded: r.Bounded(),
+	}
 	if len(r.Parsed.Terms) == 0 && r.Parsed.DOIKey == 0 {
 		return p, nil
 	}
@@ -178,7 +181,7 @@ func (p *plan) unknown() []int {
 // allowed reports whether a document of a part may be listed: it is not deleted, it passes the clauses of the query,
 // and its year is within bounds.
 func (p *plan) allowed(at *part, doc uint32) bool {
-	return p.holds(at, doc) && p.request.Covers(int(at.s.Years()[doc]))
+	return p.holds(at, doc) && (!p.bounded || p.request.Covers(int(at.s.Years()[doc])))
 }
 
 // holds is allowed without the check of the year.

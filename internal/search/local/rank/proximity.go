@@ -20,8 +20,8 @@ const (
 )
 
 // rerank adds proximity scores to the best documents, which are sorted. It stops at the first document that no
-// proximity score can lift into the list, unless all scores are needed.
-func (p *plan) rerank(found []candidate, all bool) error {
+// proximity score can lift into the list, or after the first least documents if that is later.
+func (p *plan) rerank(found []candidate, least int) error {
 	pairs, most := p.pairs()
 	if len(pairs) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (p *plan) rerank(found []candidate, all bool) error {
 	listed := top{k: max(1, p.request.Limit)}
 	for i := range found {
 		c := &found[i]
-		if !all && c.score+most < listed.least {
+		if i >= least && c.score+most < listed.least {
 			break
 		}
 		at := &p.parts[c.part]

@@ -27,6 +27,16 @@ type View struct {
 type Request struct {
 	search.Query
 	Parsed query.Parsed
+	// LeastCosine is the least similarity of a document that holds no word of the query.
+	LeastCosine float64
+	// CellsFrom is the number of units from which only the nearest cells are compared with the embedding, 0 if units have
+	// no cells.
+	CellsFrom int
+}
+
+// semantic reports whether the query is also ranked by its embedding.
+func (r *Request) semantic() bool {
+	return r.Vector != nil && r.VectorWeight > 0 && !r.Plain && !r.Parsed.Exact()
 }
 
 // Hit is a matching document and its best unit.
@@ -34,6 +44,8 @@ type Hit struct {
 	View      int
 	Doc, Unit uint32
 	Score     float64
+	// ByMeaning is set if the document holds no word of the query.
+	ByMeaning bool
 }
 
 // Answer is the outcome of a search over views.
@@ -71,11 +83,15 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := p.rerank(found, r.Vector != nil); err != nil {
+	least := 0
+	if r.semantic() {
+		least = denseDepth
+	}
+	if err := p.rerank(found, least); err != nil {
 		return Answer{}, err
 	}
 	weak := p.isWeak(found)
-	if r.Vector != nil {
+	if r.semantic() {
 		if found, err = p.fuse(found); err != nil {
 			return Answer{}, err
 		}
@@ -102,7 +118,9 @@ func (p *plan) hits(found []candidate) []Hit {
 	least := points(0)
 	for i, c := range slices.Backward(found[:len(hits)]) {
 		least = max(least, c.score)
-		hits[i] = Hit{View: p.parts[c.part].view, Doc: c.doc, Unit: c.unit, Score: least.float()}
+		hits[i] = Hit{
+			View: p.parts[c.part].view, Doc: c.doc, Unit: c.unit, Score: least.float(), ByMeaning: c.wordless,
+		}
 	}
 	return hits
 }

@@ -280,7 +280,7 @@ func TestEmbeddingsRaiseNearDocumentsWithinTheFilters(t *testing.T) {
 		}
 		return out
 	}
-	query := vector(nil, 1)
+	question := vector(nil, 1)
 	with := func(id, text string, year int, v []float32) segment.Document {
 		d := document(id, "", text)
 		d.Year, d.Units[0].Vector = year, v
@@ -288,24 +288,74 @@ func TestEmbeddingsRaiseNearDocumentsWithinTheFilters(t *testing.T) {
 	}
 	documents := []segment.Document{
 		with("word", "word other", 2000, vector(nil, 1)),
-		with("both", "word thing", 2001, vector(query, 0.2)),
-		with("near", "unrelated text", 2002, vector(query, 0.1)),
+		with("both", "word thing", 2001, vector(question, 0.2)),
+		with("near", "unrelated text", 2002, vector(question, 0.1)),
 		with("plain", "word", 2003, nil),
-		with("old", "nothing", 1900, vector(query, 0.1)),
+		with("old", "nothing", 1900, vector(question, 0.1)),
 	}
 	for range 40 {
 		documents = append(documents, with("far", "else", 2004, vector(nil, 1)))
 	}
 	views := write(t, segment.Options{Model: "m", Dims: dims}, documents...)
 	r := asking("word")
-	r.Vector, r.Model, r.FromYear = query, "m", 1950
+	r.Vector, r.Model, r.VectorWeight, r.FromYear = question, "m", 0.3, 1950
 	got := ask(t, views, r)
 	if got.IDs[0] != "both" || !slices.Contains(got.IDs, "near") || slices.Contains(got.IDs, "old") {
 		t.Errorf("hits %v, want both first, near among them, old not", got.IDs)
 	}
+	words := []string{"plain", "word", "both"}
+	for name, exact := range map[string]func(*Request){
+		"weight 0": func(r *Request) { r.VectorWeight = 0 },
+		"plain":    func(r *Request) { r.Plain = true },
+		"phrase":   func(r *Request) { r.Parsed.Require = []query.Clause{{Terms: []string{"word"}}} },
+		"exclusion": func(r *Request) {
+			r.Parsed.Exclude = []query.Clause{{Field: query.Title, Terms: []string{"word"}}}
+		},
+		"DOI": func(r *Request) { r.Parsed.DOIKey = 7 },
+	} {
+		exactly := r
+		exact(&exactly)
+		if got := ask(t, views, exactly); !slices.Equal(got.IDs, words) {
+			t.Errorf("%s: hits %v, want those with the word, by words alone", name, got.IDs)
+		}
+	}
+	r.VectorWeight = 1
+	if got := ask(t, views, r); got.IDs[0] != "near" {
+		t.Errorf("by vectors alone: hits %v, want the nearest first", got.IDs)
+	}
 	r.Model = "another"
 	if got := ask(t, views, r); !slices.Equal(got.IDs, []string{"plain", "word", "both"}) {
 		t.Errorf("with vectors of another model: hits %v, want those with the word", got.IDs)
+	}
+}
+
+func TestHitsWithoutAWordOfTheQueryAreMarked(t *testing.T) {
+	t.Parallel()
+	with := func(id, text string, v ...float32) segment.Document {
+		d := document(id, "", text)
+		d.Units[0].Vector = v
+		return d
+	}
+	views := write(t, segment.Options{Model: "m", Dims: 2},
+		with("word", "word", 0.6, 0.8), with("meaning", "other", 1, 0), with("far", "else", 0, 1))
+	r := asking("word")
+	lexical := ask(t, views, r).Scores[0]
+	r.Vector, r.Model, r.VectorWeight = []float32{1, 0}, "m", 0.3
+	answer, err := Search(t.Context(), views, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range answer.Hits {
+		if id, _ := views[h.View].Segment.ID(h.Doc); h.ByMeaning != (id != "word") {
+			t.Errorf("%s is marked: %t", id, h.ByMeaning)
+		}
+	}
+	r.LeastCosine = 0.5
+	if got := ask(t, views, r); !slices.Equal(got.IDs, []string{"word", "meaning"}) {
+		t.Errorf("hits %v, want none that is far and holds no word", got.IDs)
+	}
+	if best := answer.Hits[0].Score; best > lexical || best < 0.5*lexical {
+		t.Errorf("the best score is %v, want one of the magnitude of %v, the score by words", best, lexical)
 	}
 }
 

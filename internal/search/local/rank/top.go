@@ -11,6 +11,7 @@ type candidate struct {
 	part      int
 	unit, doc uint32
 	named     bool // the query is its title or DOI, so that it comes first
+	wordless  bool // it holds no word of the query and was found by its embedding
 }
 
 // compare sorts candidates: named ones first, then by descending score, then by position.

@@ -8,36 +8,44 @@ import (
 	"carrel/internal/search/local/segment"
 )
 
-// denseWeight is the weight of the embedding score, and denseRescan how many of the nearest units by sign bits, a rough
-// measure, are compared in full.
+// denseRescan is how many of the nearest units by sign bits, a rough measure, are compared in full, and denseDepth how
+// many documents are added to the candidates. Proximity is computed for the same number of documents found by words;
+// twice as many of each do not change the quality of the first ten.
 const (
-	denseWeight = 0.3
-	denseRescan = 2000
+	denseRescan = 1000
+	denseDepth  = 100
 )
 
 // fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
-// 0..1 over all candidates and added by weight. If no unit has an embedding of the query's model, the candidates are
-// returned unchanged.
+// 0..1 over all candidates and added by weight. The sum is scaled to the best score by words, so that the scores can be
+// compared with those of sources without embeddings. If no unit has an embedding of the query's model, the candidates
+// are returned unchanged.
 func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	vectors, some, err := p.vectors()
 	if err != nil || !some {
 		return found, err
 	}
 	q := quantise(p.request.Vector)
-	near, err := p.nearest(vectors, q, rerankDepth)
+	near, err := p.nearest(vectors, q, denseDepth)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Clone(found)
 	for _, c := range near {
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
-			unit := c.unit
+			nearest := c
 			c = p.bestUnit(c.part, c.doc, make([]int, len(p.parts[c.part].lists)))
 			if c.score <= 0 {
-				c.unit, c.score = unit, 0 // no word of the query: show the nearest passage
+				if nearest.score < cosinePoints(p.request.LeastCosine) {
+					continue
+				}
+				c.unit, c.score, c.wordless = nearest.unit, 0, true
 			}
 			all = append(all, c)
 		}
+	}
+	if len(all) == 0 {
+		return all, nil
 	}
 	dense := make([]float64, len(all))
 	for i, c := range all {
@@ -49,10 +57,16 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	for i, c := range all {
 		words[i] = c.score.float()
 	}
+	scale := float64(one)
+	if best := slices.Max(words); best > 0 {
+		scale *= best
+	}
 	spread(words)
 	spread(dense)
+	weight := p.request.VectorWeight
 	for i := range all {
-		all[i].score = points(((1-denseWeight)*words[i] + denseWeight*dense[i]) * float64(one))
+		// The conversions keep the compiler from fusing the operations, which would round differently.
+		all[i].score = points((float64((1-weight)*words[i]) + float64(weight*dense[i])) * scale)
 	}
 	slices.SortFunc(all, compare)
 	return all, nil
@@ -96,73 +110,143 @@ func (p *plan) vectors() ([]segment.Vectors, bool, error) {
 	return out, some, nil
 }
 
-// quantised is the query's embedding in the quantised forms that segments store.
+// quantised is the query's embedding in quantised forms.
 type quantised struct {
 	code  []uint64
 	bytes []int8
+	sum   int32 // of bytes
 	scale float32
 }
 
-func quantise(v []float32) (q quantised) {
-	q.code, q.bytes, q.scale = segment.Quantise(v, nil, nil)
+func quantise(v []float32) quantised {
+	code, bytes, scale := segment.Quantise(v, segment.EightBits, nil, nil)
+	q := quantised{code: code, bytes: make([]int8, len(v)), scale: scale}
+	for i, b := range bytes {
+		q.bytes[i] = int8(b)
+		q.sum += int32(q.bytes[i])
+	}
 	return q
 }
 
-// nearest returns the documents nearest to the query, nearest first: it scans the sign bits of all allowed units, and
-// computes the full product for the best of them.
+// nearest returns the documents nearest to the query, nearest first: it scans the sign bits of all units, and computes
+// the full product for the best of them.
 func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) ([]candidate, error) {
-	far := make([][]uint16, len(p.parts))
-	counts := make([]int, len(q.bytes)+1)
-	for i := range p.parts {
-		far[i] = p.distances(&p.parts[i], vectors[i], q, counts)
-	}
-	reach, sum := 0, 0
-	for reach < len(counts) && sum < denseRescan {
-		sum += counts[reach]
-		reach++
+	s := newScan(p, q)
+	if err := s.readAll(vectors, q); err != nil {
+		return nil, err
 	}
 	best := top{k: k}
-	for i := range p.parts {
-		at := &p.parts[i]
-		docOf := at.s.DocOf()
-		for place, d := range far[i] {
-			if int(d) >= reach {
-				continue
-			}
-			unit := at.r.FirstUnit + uint32(place)
-			cosine, err := dot(at.s, vectors[i], unit, q)
-			if err != nil {
-				return nil, err
-			}
-			// Shifted to be positive, because the heap starts at 0.
-			near := points((cosine + 2) * float64(one))
-			best.add(candidate{score: near, part: i, unit: unit, doc: docOf[unit]}, several(at.s, docOf[unit]))
+	for _, n := range s.found {
+		if int(n.distance) > s.limit {
+			continue
 		}
+		at := &p.parts[n.part]
+		doc := at.s.DocOf()[n.unit]
+		cosine, err := dot(at.s, &vectors[n.part], n.unit, &q)
+		if err != nil {
+			return nil, err
+		}
+		best.add(candidate{score: cosinePoints(cosine), part: n.part, unit: n.unit, doc: doc}, several(at.s, doc))
 	}
 	return best.sorted(), nil
 }
 
-// notNear is the distance of a unit that has no embedding or is not allowed.
-const notNear = math.MaxUint16
+// cosinePoints returns a cosine as the score of a candidate, shifted to be positive, because the heap starts at 0.
+func cosinePoints(cosine float64) points { return points((cosine + 2) * float64(one)) }
 
-// distances returns the Hamming distances of the part's units to the query by sign bits, and counts them.
-func (p *plan) distances(at *part, v segment.Vectors, q quantised, counts []int) []uint16 {
-	if v.Dims == 0 {
-		return nil
+// scan collects the units nearest to the query by the Hamming distance of sign bits: all units within the least
+// distance that includes denseRescan units. The result does not depend on the order of units.
+type scan struct {
+	plan   *plan
+	code   []uint64
+	limit  int   // distance within which units are collected; it decreases
+	within int   // number of units within the limit
+	counts []int // number of units by distance, up to limit
+	found  []nearUnit
+}
+
+type nearUnit struct {
+	part     int
+	unit     uint32
+	distance uint32
+}
+
+func newScan(p *plan, q quantised) *scan {
+	dims := len(q.bytes)
+	return &scan{
+		plan: p, code: q.code, limit: dims, counts: make([]int, dims+1), found: make([]nearUnit, 0, 4*denseRescan),
 	}
-	docOf := at.s.DocOf()
-	far := make([]uint16, at.r.EndUnit-at.r.FirstUnit)
-	for place := range far {
-		unit := at.r.FirstUnit + uint32(place)
-		if v.Scales[unit] == 0 || !p.allowed(at, docOf[unit]) {
-			far[place] = notNear
-			continue
+}
+
+// readAll scans all parts, or the cells nearest to the query if there are many units.
+func (s *scan) readAll(vectors []segment.Vectors, q quantised) error {
+	var cells []string
+	if from := s.plan.request.CellsFrom; from > 0 && s.plan.units >= from && len(q.bytes) == CellDims {
+		cells = nearestCells(q)
+	}
+	for i, v := range vectors {
+		switch {
+		case v.Dims == 0:
+		case cells == nil:
+			s.read(i, v)
+		default:
+			if err := s.readCells(i, v, cells); err != nil {
+				return err
+			}
 		}
-		d := distance(v.Codes[int(unit)*len(q.code):][:len(q.code)], q.code)
-		far[place] = uint16(d)
-		counts[d]++
 	}
-	return far
+	return nil
+}
+
+// read scans the units of a part.
+func (s *scan) read(part int, v segment.Vectors) {
+	at := &s.plan.parts[part]
+	words := len(s.code)
+	codes := v.Codes[int(at.r.FirstUnit)*words : int(at.r.EndUnit)*words]
+	if words == 4 {
+		s.readFour(part, v, codes)
+		return
+	}
+	for unit := at.r.FirstUnit; len(codes) > 0; unit++ {
+		if d := distance(codes[:words], s.code); d <= s.limit {
+			s.add(part, v, unit, d)
+		}
+		codes = codes[words:]
+	}
+}
+
+// readFour is read for vectors of 193 to 256 values.
+func (s *scan) readFour(part int, v segment.Vectors, codes []uint64) {
+	unit := s.plan.parts[part].r.FirstUnit
+	a, b, c, d := s.code[0], s.code[1], s.code[2], s.code[3]
+	for ; len(codes) >= 4; codes = codes[4:] {
+		far := bits.OnesCount64(codes[0]^a) + bits.OnesCount64(codes[1]^b) +
+			bits.OnesCount64(codes[2]^c) + bits.OnesCount64(codes[3]^d)
+		if far <= s.limit {
+			s.add(part, v, unit, far)
+		}
+		unit++
+	}
+}
+
+// add collects a unit within the limit, if it has an embedding and is allowed, and lowers the limit if it can.
+func (s *scan) add(part int, v segment.Vectors, unit uint32, distance int) {
+	at := &s.plan.parts[part]
+	if v.Scales[unit] == 0 || !s.plan.allowed(at, at.s.DocOf()[unit]) {
+		return
+	}
+	s.counts[distance]++
+	s.within++
+	s.found = append(s.found, nearUnit{part: part, unit: unit, distance: uint32(distance)})
+	lowered := false
+	for s.within-s.counts[s.limit] >= denseRescan {
+		s.within -= s.counts[s.limit]
+		s.limit--
+		lowered = true
+	}
+	if lowered && len(s.found) > 3*denseRescan {
+		s.found = slices.DeleteFunc(s.found, func(n nearUnit) bool { return int(n.distance) > s.limit })
+	}
 }
 
 func distance(x, y []uint64) int {
@@ -174,17 +258,41 @@ func distance(x, y []uint64) int {
 }
 
 // dot returns the approximate cosine of a unit's embedding and the query's. Both have unit length up to rounding.
-func dot(s *segment.Segment, v segment.Vectors, unit uint32, q quantised) (float64, error) {
+func dot(s *segment.Segment, v *segment.Vectors, unit uint32, q *quantised) (float64, error) {
 	x, err := s.Vector(unit)
 	if err != nil {
 		return 0, err
 	}
-	y := q.bytes[:len(x)]
 	var sum int32 // at most 127² times the dimensions
-	for i := range x {
-		sum += int32(x[i]) * int32(y[i])
+	if v.Bits == segment.FourBits {
+		sum = dotFour(x, q)
+	} else {
+		y := q.bytes[:len(x)]
+		for i := range x {
+			sum += int32(int8(x[i])) * int32(y[i])
+		}
 	}
 	return float64(sum) * float64(v.Scales[unit]) * float64(q.scale), nil
+}
+
+// dotFour returns the product of a vector with four bits a value and the query.
+func dotFour(x []byte, q *quantised) int32 {
+	if len(q.bytes) == 2*len(x) && len(x)%dotFourBlock == 0 && len(x) <= dotFourMost && hasDotFour {
+		return dotFourFast(&x[0], &q.bytes[0], len(x)) - 8*q.sum
+	}
+	return dotFourPlain(x, q.bytes)
+}
+
+func dotFourPlain(x []byte, y []int8) int32 {
+	half := len(x)
+	var sum int32
+	for i, b := range x[:len(y)-half] {
+		sum += int32(int8(b<<4)>>4)*int32(y[i]) + int32(int8(b)>>4)*int32(y[i+half])
+	}
+	if len(y) < 2*half {
+		sum += int32(int8(x[half-1]<<4)>>4) * int32(y[half-1])
+	}
+	return sum
 }
 
 // bestDot returns the cosine of a document's nearest unit, NaN if it has no embedding.
@@ -199,7 +307,7 @@ func (p *plan) bestDot(v segment.Vectors, c candidate, q quantised) (float64, er
 		if v.Scales[unit] == 0 {
 			continue
 		}
-		near, err := dot(s, v, unit, q)
+		near, err := dot(s, &v, unit, &q)
 		if err != nil {
 			return 0, err
 		}

@@ -67,7 +67,7 @@ func (b *Builder) plan() *plan {
 	}
 	// A model without any vector is not recorded, so that equal content gives equal files.
 	if len(b.scales) > 0 {
-		p.meta.dims, p.meta.model = uint64(b.options.Dims), b.options.Model
+		p.meta.dims, p.meta.bits, p.meta.model = uint64(b.options.Dims), uint64(b.options.Bits), b.options.Model
 	}
 	return p
 }
@@ -221,7 +221,7 @@ func (p *plan) writeVectors(w *fileWriter) {
 		return
 	}
 	out := newVectorWriter(w, &p.meta)
-	dims, words := p.meta.dims, p.meta.words()
+	size, words := p.meta.valueBytes(), p.meta.words()
 	for _, n := range p.order {
 		for _, u := range p.units[p.docs[n].unit:p.docs[n].unitsEnd] {
 			if u.vector == 0 {
@@ -229,7 +229,7 @@ func (p *plan) writeVectors(w *fileWriter) {
 				continue
 			}
 			v := uint64(u.vector - 1)
-			out.add(p.codes[v*words:][:words], p.bytes[v*dims:][:dims], p.scales[v])
+			out.add(p.codes[v*words:][:words], p.bytes[v*size:][:size], p.scales[v])
 		}
 	}
 }

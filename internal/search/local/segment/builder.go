@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -11,6 +12,8 @@ type Options struct {
 	// Model and Dims describe the embeddings; Dims 0 means none.
 	Model string
 	Dims  int
+	// Bits is the number of bits of a value, EightBits if it is 0.
+	Bits int
 	// Surface returns a readable form of a term for spelling correction, or "" for the term itself. It may be nil. If
 	// it depends only on the term, all nodes write the same file.
 	Surface func(term string) string
@@ -30,7 +33,7 @@ type Builder struct {
 	docIDs     []byte
 
 	codes  []uint64
-	bytes  []int8
+	bytes  []byte
 	scales []float32
 
 	err error
@@ -54,6 +57,7 @@ type builtUnit struct {
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
+	o.Bits = cmp.Or(o.Bits, EightBits)
 	return &Builder{options: o, dictionary: newDictionary(), sources: map[string]uint32{}}
 }
 
@@ -139,7 +143,7 @@ func (b *Builder) addWords(field []string) uint64 {
 
 // addVector returns the vector's number plus one, or 0 for a vector without direction.
 func (b *Builder) addVector(vector []float32) uint32 {
-	codes, bytes, scale := Quantise(vector, b.codes, b.bytes)
+	codes, bytes, scale := Quantise(vector, b.options.Bits, b.codes, b.bytes)
 	if scale == 0 {
 		return 0
 	}

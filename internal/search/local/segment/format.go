@@ -90,6 +90,7 @@ type meta struct {
 	docs, units, terms, postings uint64
 	titles, dois                 uint64 // number of keys
 	dims                         uint64 // 0 without vectors
+	bits                         uint64 // of a value of a vector
 	model                        string
 }
 
@@ -128,7 +129,7 @@ func (m *meta) check() error {
 
 func (m *meta) encode() []byte {
 	b := make([]byte, 0, metaSize+len(m.model))
-	for _, n := range []uint64{m.docs, m.units, m.terms, m.postings, m.titles, m.dois, m.dims} {
+	for _, n := range []uint64{m.docs, m.units, m.terms, m.postings, m.titles, m.dois, m.shape()} {
 		b = binary.NativeEndian.AppendUint64(b, n)
 	}
 	return append(b, m.model...)
@@ -139,15 +140,40 @@ func decodeMeta(b []byte) (meta, error) {
 		return meta{}, damaged("meta is %d bytes short", metaSize-len(b))
 	}
 	n := view[uint64](b[:metaSize])
+	dims, bits := readShape(n[6])
 	m := meta{
-		docs: n[0], units: n[1], terms: n[2], postings: n[3], titles: n[4], dois: n[5], dims: n[6],
+		docs: n[0], units: n[1], terms: n[2], postings: n[3], titles: n[4], dois: n[5], dims: dims, bits: bits,
 		model: string(b[metaSize:]),
 	}
 	if err := m.check(); err != nil {
 		return meta{}, damaged("%v", err)
 	}
+	if n[6] == fourBitMark {
+		return meta{}, damaged("bits without dimensions")
+	}
 	return m, nil
 }
+
+// fourBitMark marks the dimensions of vectors with four bits a value. Files without it have eight.
+const fourBitMark = 1 << 32
+
+// shape returns the dimensions and bits of the vectors as one number.
+func (m *meta) shape() uint64 {
+	if m.bits == FourBits {
+		return m.dims | fourBitMark
+	}
+	return m.dims
+}
+
+func readShape(n uint64) (dims, bits uint64) {
+	if n&fourBitMark != 0 {
+		return n &^ fourBitMark, FourBits
+	}
+	return n, EightBits
+}
+
+// valueBytes returns the number of bytes of a vector's quantised values.
+func (m *meta) valueBytes() uint64 { return uint64(valueBytes(int(m.dims), int(m.bits))) }
 
 // words returns the number of 64-bit words for the sign bits of a vector.
 func (m *meta) words() uint64 { return (m.dims + 63) / 64 }
@@ -178,7 +204,7 @@ func (m *meta) fixed() lengths {
 	}
 	if m.dims > 0 {
 		l[secVectorCodes] = 8 * m.words() * m.units
-		l[secVectorBytes] = m.dims * m.units
+		l[secVectorBytes] = m.valueBytes() * m.units
 		l[secVectorScales] = 4 * m.units
 	}
 	return l

@@ -130,7 +130,7 @@ func (m *merger) planVectors() error {
 	for i := len(m.inputs) - 1; i >= 0; i-- {
 		s := m.inputs[i].Segment
 		name, dims := s.Model()
-		if dims == 0 || m.out.dims > 0 && (name != m.out.model || uint64(dims) != m.out.dims) {
+		if dims == 0 || m.out.dims > 0 && (name != m.out.model || s.meta.shape() != m.out.shape()) {
 			continue
 		}
 		scales, err := s.scales.slice(0, s.scales.len())
@@ -140,7 +140,7 @@ func (m *merger) planVectors() error {
 		for unit, scale := range scales {
 			if scale != 0 && m.units[i][unit] != gone {
 				m.vectors[i] = true
-				m.out.model, m.out.dims = name, uint64(dims)
+				m.out.model, m.out.dims, m.out.bits = name, s.meta.dims, s.meta.bits
 				break
 			}
 		}
@@ -153,7 +153,7 @@ func (m *merger) writeVectors(w *fileWriter) error {
 		return nil
 	}
 	out := newVectorWriter(w, &m.out)
-	dims, words := m.out.dims, m.out.words()
+	size, words := m.out.valueBytes(), m.out.words()
 	return m.allRuns(func(s *Segment, input int, doc uint32) error {
 		for u := uint64(s.firstUnits[doc]); u < uint64(s.firstUnits[doc+1]); u++ {
 			if !m.vectors[input] {
@@ -164,7 +164,7 @@ func (m *merger) writeVectors(w *fileWriter) error {
 			if err != nil {
 				return err
 			}
-			bytes, err := s.bytes.slice(u*dims, (u+1)*dims)
+			bytes, err := s.bytes.slice(u*size, (u+1)*size)
 			if err != nil {
 				return err
 			}

@@ -171,7 +171,7 @@ func (s *Segment) attach(sections [numSections]section) {
 	s.titleKeys = newKeyTable(at(secTitleHashes), at(secTitleDocs), docs)
 	s.doiKeys = newKeyTable(at(secDOIHashes), at(secDOIDocs), docs)
 	s.codes = newColumn[uint64](at(secVectorCodes))
-	s.bytes = newColumn[int8](at(secVectorBytes))
+	s.bytes = newColumn[uint8](at(secVectorBytes))
 	s.scales = newColumn[float32](at(secVectorScales))
 	s.sections[secPostingUnits].valid = below(s.meta.units)
 }

@@ -141,7 +141,7 @@ func (s *Segment) Vectors() (Vectors, error) {
 	if s.meta.dims == 0 {
 		return Vectors{}, nil
 	}
-	v := Vectors{Dims: int(s.meta.dims), Codes: s.codes.values, Scales: s.scales.values}
+	v := Vectors{Dims: int(s.meta.dims), Bits: int(s.meta.bits), Codes: s.codes.values, Scales: s.scales.values}
 	if s.vectorsChecked.Load() {
 		return v, nil
 	}
@@ -155,8 +155,8 @@ func (s *Segment) Vectors() (Vectors, error) {
 }
 
 // Vector returns the quantised embedding of a unit, to be multiplied by its scale, as a view of the file. The segment
-// must have vectors.
-func (s *Segment) Vector(unit uint32) ([]int8, error) {
-	dims := s.meta.dims
-	return s.bytes.slice(uint64(unit)*dims, (uint64(unit)+1)*dims)
+// must have vectors; Quantise describes their form.
+func (s *Segment) Vector(unit uint32) ([]byte, error) {
+	size := s.meta.valueBytes()
+	return s.bytes.slice(uint64(unit)*size, (uint64(unit)+1)*size)
 }

@@ -48,7 +48,7 @@ type Segment struct {
 	titleKeys      keyTable
 	doiKeys        keyTable
 	codes          column[uint64]
-	bytes          column[int8]
+	bytes          column[uint8]
 	scales         column[float32]
 	vectorsChecked atomic.Bool
 

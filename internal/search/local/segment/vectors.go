@@ -6,28 +6,29 @@ import "math"
 // embedding. The slices are nil if the segment has no vectors, and views of the file otherwise.
 type Vectors struct {
 	Dims int
+	// Bits is the number of bits of a value: EightBits or FourBits.
+	Bits int
 	// Codes are the sign bits, (Dims+63)/64 words per unit; see Quantise.
 	Codes []uint64
 	// Scales holds one value per unit, 0 for a unit without a vector.
 	Scales []float32
 }
 
+// The numbers of bits of a quantised value. Four bits are enough for vectors whose values are of similar magnitude.
+const (
+	EightBits = 8
+	FourBits  = 4
+)
+
 // Quantise appends the sign bits of a vector to codes and its quantised values to bytes, in the form that segments
-// store and queries are compared in. Bit i%64 of word i/64 is set if value i is positive. A vector without direction
-// (all zeros, or not finite) gets the scale 0.
-func Quantise(vector []float32, codes []uint64, bytes []int8) ([]uint64, []int8, float32) {
-	var highest float32
-	for _, v := range vector {
-		a := float32(math.Abs(float64(v)))
-		if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
-			highest = 0
-			break
-		}
-		highest = max(highest, a)
-	}
-	scale := highest / math.MaxInt8
-	if scale == 0 { // also if the division underflowed
-		return append(codes, make([]uint64, (len(vector)+63)/64)...), append(bytes, make([]int8, len(vector))...), 0
+// store and queries are compared in. Bit i%64 of word i/64 is set if value i is positive. With FourBits, a byte holds
+// value i in its lower half and value i+(n+1)/2 in its upper half. A vector without direction (all zeros, or not
+// finite) gets the scale 0.
+func Quantise(vector []float32, bits int, codes []uint64, bytes []byte) ([]uint64, []byte, float32) {
+	scale := scaleOf(vector, bits)
+	if scale == 0 {
+		codes = append(codes, make([]uint64, (len(vector)+63)/64)...)
+		return codes, append(bytes, make([]byte, valueBytes(len(vector), bits))...), 0
 	}
 	var word uint64
 	for i, v := range vector {
@@ -38,11 +39,79 @@ func Quantise(vector []float32, codes []uint64, bytes []int8) ([]uint64, []int8,
 			codes = append(codes, word)
 			word = 0
 		}
-		q := math.RoundToEven(float64(v) / float64(scale))
-		bytes = append(bytes, int8(max(-math.MaxInt8, min(math.MaxInt8, q))))
+	}
+	if bits == FourBits {
+		bytes, scale = quantiseFour(vector, scale, bytes)
+		return codes, bytes, scale
+	}
+	for _, v := range vector {
+		bytes = append(bytes, byte(quantised(v, scale, math.MaxInt8)))
 	}
 	return codes, bytes, scale
 }
+
+// quantiseFour appends values of four bits, and returns the scale that restores the length of the vector.
+func quantiseFour(vector []float32, scale float32, bytes []byte) ([]byte, float32) {
+	var length, rounded float64 // squared
+	half := (len(vector) + 1) / 2
+	quantise := func(v float32) byte {
+		q := quantised(v, scale, maxFourBits)
+		// The conversions keep the compiler from fusing the operations, which would round differently.
+		length += float64(float64(v) * float64(v))
+		rounded += float64(int(q) * int(q))
+		return byte(q)
+	}
+	for i, v := range vector[:half] {
+		b := quantise(v) & 0xf
+		if i+half < len(vector) {
+			b |= quantise(vector[i+half]) << 4
+		}
+		bytes = append(bytes, b)
+	}
+	return bytes, float32(math.Sqrt(length / rounded))
+}
+
+// maxFourBits is the highest quantised value of four bits. fourBitRange is the share of the largest value that it
+// stands for: the few larger values are cut off, so that the others are rounded less.
+const (
+	maxFourBits  = 7
+	fourBitRange = 0.8
+)
+
+// scaleOf returns the value of one step, 0 for a vector without direction.
+func scaleOf(vector []float32, bits int) float32 {
+	var highest float32
+	for _, v := range vector {
+		a := float32(math.Abs(float64(v)))
+		if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
+			return 0
+		}
+		highest = max(highest, a)
+	}
+	if bits == FourBits {
+		return float32(float64(highest) * fourBitRange / maxFourBits)
+	}
+	return highest / math.MaxInt8 // 0 if the division underflows
+}
+
+func quantised(v, scale float32, limit float64) int8 {
+	q := math.RoundToEven(float64(v) / float64(scale))
+	return int8(max(-limit, min(limit, q)))
+}
+
+// Value returns value i of a quantised vector.
+func (v *Vectors) Value(bytes []byte, i int) int8 {
+	if v.Bits == EightBits {
+		return int8(bytes[i])
+	}
+	if half := (v.Dims + 1) / 2; i >= half {
+		return int8(bytes[i-half]) >> 4
+	}
+	return int8(bytes[i]<<4) >> 4
+}
+
+// valueBytes returns the number of bytes of n quantised values.
+func valueBytes(n, bits int) int { return (n*bits + 7) / 8 }
 
 // vectorWriter writes the vectors of units in order.
 type vectorWriter struct {
@@ -54,13 +123,13 @@ type vectorWriter struct {
 func newVectorWriter(w *fileWriter, m *meta) *vectorWriter {
 	return &vectorWriter{
 		codes: w.section(secVectorCodes), bytes: w.section(secVectorBytes), scales: w.section(secVectorScales),
-		noCode: make([]byte, 8*m.words()), noBytes: make([]byte, m.dims),
+		noCode: make([]byte, 8*m.words()), noBytes: make([]byte, m.valueBytes()),
 	}
 }
 
-func (v *vectorWriter) add(code []uint64, bytes []int8, scale float32) {
+func (v *vectorWriter) add(code []uint64, bytes []byte, scale float32) {
 	v.codes.write(bytesOf(code))
-	v.bytes.write(bytesOf(bytes))
+	v.bytes.write(bytes)
 	v.scales.uint32(math.Float32bits(scale))
 }
 

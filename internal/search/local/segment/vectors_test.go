@@ -11,8 +11,9 @@ func TestVectorsRoundTripApproximately(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.SampledFrom([]int{1, 5, 63, 64, 65, 130}).Draw(t, "dims")
+		bits := rapid.SampledFrom([]int{EightBits, FourBits}).Draw(t, "bits")
 		docs := someDocs(dims).Draw(t, "documents")
-		s := mustOpen(t, build(t, Options{Model: "m", Dims: dims, Surface: surfaceOf}, docs))
+		s := mustOpen(t, build(t, Options{Model: "m", Dims: dims, Bits: bits, Surface: surfaceOf}, docs))
 		m := newModel(docs)
 		checkAgainst(t, s, m)
 		v, err := s.Vectors()
@@ -20,6 +21,9 @@ func TestVectorsRoundTripApproximately(t *testing.T) {
 			t.Fatalf("vectors: %v", err)
 		}
 		name, n := s.Model()
+		if n > 0 && v.Bits != bits {
+			t.Fatalf("%d bits, want %d", v.Bits, bits)
+		}
 		if v.Dims != n || (n == 0) != (v.Scales == nil) || (n == dims) != (name == "m") {
 			t.Fatalf("model %q %d, vectors of %d", name, n, v.Dims)
 		}
@@ -48,8 +52,10 @@ func checkVector(tb rapid.TB, s *Segment, v Vectors, unit int, want []float32) {
 		tb.Fatal(err)
 	}
 	for i, x := range want {
-		got := float64(bytes[i]) * float64(v.Scales[unit])
-		if math.Abs(got-float64(x)) > float64(v.Scales[unit])*0.51 {
+		got := float64(v.Value(bytes, i)) * float64(v.Scales[unit])
+		// Values of four bits are cut off above fourBitRange of the largest, and scaled to restore the length.
+		within := map[int]float64{EightBits: float64(v.Scales[unit]) * 0.51, FourBits: float64(highest) * 0.35}[v.Bits]
+		if math.Abs(got-float64(x)) > within {
 			tb.Fatalf("value %d of unit %d: %v, want %v", i, unit, got, x)
 		}
 		if set := code[i/64]>>(i%64)&1 == 1; set != (x > 0) {
@@ -62,7 +68,7 @@ func TestVectorWithoutDirectionIsNone(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, vector := range [][]float32{{0, 0}, {nan, 1}, {1, nan}, {inf, 1}, {1, -inf}, {0, math.SmallestNonzeroFloat32}} {
-		codes, bytes, scale := Quantise(vector, nil, nil)
+		codes, bytes, scale := Quantise(vector, EightBits, nil, nil)
 		if scale != 0 || codes[0] != 0 || bytes[0] != 0 || bytes[1] != 0 {
 			t.Errorf("%v: %v %v %v", vector, codes, bytes, scale)
 		}
@@ -80,8 +86,8 @@ func TestExtremeVectorsStayInRange(t *testing.T) {
 		{1e-40, -1e-40, 5e-41, 0}, // too small for an exact scale
 		{1, -1, 0.5, -0.5},
 	} {
-		_, bytes, scale := Quantise(vector, nil, nil)
-		if scale == 0 || bytes[0] < 100 || bytes[1] > -100 {
+		_, bytes, scale := Quantise(vector, EightBits, nil, nil)
+		if scale == 0 || int8(bytes[0]) < 100 || int8(bytes[1]) > -100 {
 			t.Errorf("%v: %v × %v", vector, bytes, scale)
 		}
 	}

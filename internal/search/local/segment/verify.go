@@ -264,7 +264,8 @@ func (s *Segment) verifyVectors() error {
 		if scale == 0 && slices.Max(code) != 0 {
 			return damaged("vector of unit %d", unit)
 		}
-		for i, b := range bytes {
+		for i := range v.Dims {
+			b := v.Value(bytes, i)
 			// A value may round to 0, but never changes its sign.
 			positive := code[i/64]>>(i%64)&1 == 1
 			if b > 0 && !positive || b < 0 && positive || b != 0 && scale == 0 {

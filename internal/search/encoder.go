@@ -1,0 +1,88 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+
+	"carrel/internal/builtin"
+)
+
+// BuiltInEncoder is the model in the binary, which was made for English texts.
+var BuiltInEncoder = &Encoder{
+	Model: builtin.VectorModel, Dims: builtin.Dimensions, Language: "en", LeastCosine: 0.38, Embed: embedEnglish,
+}
+
+// embedEnglish returns the vector of a text, or nil if most of its letters are not Latin: the model knows hardly any
+// words in other scripts, so that all such texts would be alike.
+func embedEnglish(text string) []float32 {
+	latin, letters := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+			if unicode.Is(unicode.Latin, r) {
+				latin++
+			}
+		}
+	}
+	if 2*latin <= letters {
+		return nil
+	}
+	return builtin.Embed(text)
+}
+
+// HasMeaning reports whether a query is more than names of things: every word of "rfc9110" or "A-104 B7" holds a digit.
+// Such a word is either found or not; words that look alike have nothing in common.
+func HasMeaning(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if strings.ContainsFunc(word, unicode.IsLetter) && !strings.ContainsFunc(word, unicode.IsDigit) {
+			return true
+		}
+	}
+	return false
+}
+
+// Encoder is an embedding model that runs in the process, for one language. An engine with an encoder computes the
+// embeddings of passages when it indexes them, and those of queries. They are not stored in the database, because they
+// can be computed again.
+type Encoder struct {
+	// Model names the model. An index of another model's vectors is rebuilt.
+	Model string
+	// Dims is the length of the vectors.
+	Dims int
+	// Language is the ISO 639-1 code of the texts that the model was made for. Other texts get no vector.
+	Language string
+	// LeastCosine is the least similarity of a passage to a query whose words it does not hold. Less similar passages are
+	// rarely related to the query.
+	LeastCosine float64
+	// Embed returns the vector of a text, of length 1, or nil if the text has no words. It may be called concurrently.
+	Embed func(text string) []float32
+}
+
+// Covers reports whether the encoder embeds texts in a language. A nil encoder covers none.
+func (e *Encoder) Covers(language string) bool { return e != nil && language == e.Language }
+
+// Passage returns the text to embed for a passage: it is preceded by the title of its document.
+func Passage(title, passage string) string { return title + "\n" + passage }
+
+// nearest returns the index of the text that is nearest to the query, -1 if none has a vector.
+func (e *Encoder) nearest(query string, texts []string) int {
+	if e == nil {
+		return -1
+	}
+	q := e.Embed(query)
+	best, highest := -1, 0.0
+	for i, text := range texts {
+		v := e.Embed(text)
+		if v == nil || q == nil {
+			continue
+		}
+		sum := 0.0
+		for j := range v {
+			sum += float64(v[j]) * float64(q[j])
+		}
+		if best < 0 || sum > highest {
+			best, highest = i, sum
+		}
+	}
+	return best
+}
