@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// idleTimeout is the longest time without a byte of the answer, including the time before the first. It is long
-	// because a small machine may need minutes to read a prompt; callers limit the whole answer with their context.
+	// idleTimeout is the default of Options.Idle. It is long because a small machine may need minutes to read a prompt;
+	// callers limit the whole answer with their context.
 	idleTimeout = 5 * time.Minute
 	// maxErrorBody bounds the body of a failed request, and maxStream an answer.
 	maxErrorBody = 64 << 10

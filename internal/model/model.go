@@ -6,6 +6,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"time"
 
 	"carrel/internal/core"
 )
@@ -134,6 +136,8 @@ type Options struct {
 	// Name is the default model. Allowed are further models that a Request may name.
 	Name    string
 	Allowed []string
+	// Idle is the longest time without a byte of the answer, including the time before the first; 0 means 5 minutes.
+	Idle time.Duration
 }
 
 // New returns a provider. With None, or without an API, its Stream fails with ErrNoModel.
@@ -160,7 +164,7 @@ func New(o Options, clock core.Clock) (Provider, error) {
 		return nil, errors.New("the name of the model is missing")
 	}
 	c := &chatClient{
-		key: o.Key, clock: clock, http: newStreamingClient(), sleep: sleep, idle: idleTimeout,
+		key: o.Key, clock: clock, http: newStreamingClient(), sleep: sleep, idle: cmp.Or(o.Idle, idleTimeout),
 		models: []string{o.Name}, quirks: map[string]quirk{},
 	}
 	for _, name := range o.Allowed {

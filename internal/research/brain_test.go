@@ -2,6 +2,7 @@ package research_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,18 +12,34 @@ import (
 
 // brain defines the answers of a fake model for each stage; nil fields get a sensible default.
 type brain struct {
-	plan, evidence, answer, repair func(modelfake.Request) modelfake.Reply
+	plan, evidence, answer, repair   func(modelfake.Request) modelfake.Reply
+	judge, reply, transform, summary func(modelfake.Request) modelfake.Reply
+	outline, section, disagree       func(modelfake.Request) modelfake.Reply
 }
 
 // stage returns the stage of a request.
 func stage(r modelfake.Request) string {
 	switch {
-	case strings.Contains(string(r.Schema), `"queries"`):
+	case strings.HasPrefix(r.System, "You plan"):
 		return "plan"
-	case strings.Contains(string(r.Schema), `"evidence"`):
+	case strings.HasPrefix(r.System, "You choose"):
 		return "evidence"
+	case strings.HasPrefix(r.System, "You judge"):
+		return "judge"
 	case strings.HasPrefix(r.System, "You correct"):
 		return "repair"
+	case strings.HasPrefix(r.System, "You are an assistant"):
+		return "reply"
+	case strings.HasPrefix(r.System, "You turn earlier answers"):
+		return "transform"
+	case strings.HasPrefix(r.System, "You summarize"):
+		return "summary"
+	case strings.HasPrefix(r.System, "You outline"):
+		return "outline"
+	case strings.HasPrefix(r.System, "You write one section"):
+		return "section"
+	case strings.HasPrefix(r.System, "You find out where"):
+		return "disagree"
 	}
 	return "answer"
 }
@@ -35,8 +52,31 @@ func (b brain) answerTo(r modelfake.Request) modelfake.Reply {
 		return or(b.evidence, firstSentences)(r)
 	case "repair":
 		return or(b.repair, says("It is so [1]."))(r)
+	case "judge":
+		return or(b.judge, says(`{"sentences":[]}`))(r)
+	case "reply":
+		return or(b.reply, says("Hello. Ask me about the library."))(r)
+	case "transform":
+		return or(b.transform, says("In short, it is so [1]."))(r)
+	case "summary":
+		return or(b.summary, says("The user asked about bridges."))(r)
+	case "outline":
+		return or(b.outline, says(`{"sections":[]}`))(r)
+	case "section":
+		return or(b.section, quoteBack)(r)
+	case "disagree":
+		return or(b.disagree, says(`{"disagreements":[]}`))(r)
 	}
-	return or(b.answer, says("It is so [1]. And so [2]."))(r)
+	return or(b.answer, quoteBack)(r)
+}
+
+// quoteBack answers with the first two quotes.
+func quoteBack(r modelfake.Request) modelfake.Reply {
+	var sentences []string
+	for _, q := range passagesOf(r, "quote") {
+		sentences = append(sentences, fmt.Sprintf("%s [%d].", strings.TrimRight(q.text, ". "), q.number))
+	}
+	return modelfake.Say(strings.Join(sentences[:min(2, len(sentences))], " "))
 }
 
 func or(f, d func(modelfake.Request) modelfake.Reply) func(modelfake.Request) modelfake.Reply {

@@ -12,15 +12,15 @@ import (
 	"carrel/internal/thread"
 )
 
-// cite converts quotes to citations, numbered by their index from 1. Each quote is compared once more with the stored
+// cite converts quotes to citations with their numbers. Each quote is compared once more with the stored
 // document, and left out if the document does not hold it verbatim at its offsets.
-func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citation, error) {
+func (t *turn) cite(ctx context.Context, quotes []numbered) ([]thread.Citation, error) {
 	if err := t.keep(ctx, quotes); err != nil {
 		return nil, err
 	}
 	documents := map[string]source.Document{} // not the cached ones, which may have changed since
 	var out []thread.Citation
-	for i, q := range quotes {
+	for _, q := range quotes {
 		d, ok := documents[q.DocumentID]
 		if !ok {
 			var err error
@@ -30,11 +30,11 @@ func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citatio
 			}
 			documents[q.DocumentID] = d
 		}
-		if !isVerbatim(d.Text, q) {
+		if !isVerbatim(d.Text, q.Quote) {
 			continue
 		}
 		out = append(out, thread.Citation{
-			N: i + 1, CardID: d.CardID(), DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Authors: d.Authors,
+			N: q.n, CardID: d.CardID(), DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Authors: d.Authors,
 			Year: d.Year, URL: d.URL, DOI: d.DOI, Quote: q.Text, Start: q.Start, End: q.End, Page: pageAt(d.Text, q.Start),
 		})
 	}
@@ -43,7 +43,7 @@ func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citatio
 
 // keep makes the documents of quotes permanent. It must run before they are compared, because a kept document does not
 // change any more.
-func (t *turn) keep(ctx context.Context, quotes []quote.Quote) error {
+func (t *turn) keep(ctx context.Context, quotes []numbered) error {
 	ids := make([]string, len(quotes))
 	for i, q := range quotes {
 		ids[i] = q.DocumentID

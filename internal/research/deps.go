@@ -2,8 +2,11 @@ package research
 
 import (
 	"context"
+	"encoding/json"
 
 	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/favourite"
 	"carrel/internal/memory"
 	"carrel/internal/search"
 	"carrel/internal/source"
@@ -20,6 +23,9 @@ type Search interface {
 // Documents returns a document with its text. A document outside of the agent's sources is not_found.
 type Documents interface {
 	DocumentOf(ctx context.Context, userID, agentID, documentID string) (source.Document, error)
+	// Heads returns up to n documents of the agent's sources, with the beginnings of their texts, that were published in
+	// the years from and to, both included; 0 means no limit. Results of live sources are not among them.
+	Heads(ctx context.Context, userID, agentID string, from, to, n int) ([]source.Document, error)
 	// Keep makes documents of live sources permanent, so that citations of them can be checked.
 	Keep(ctx context.Context, userID, agentID string, ids []string) error
 }
@@ -33,8 +39,23 @@ type Conversation interface {
 type Memories interface {
 	// Recall returns the few memories that are relevant to a text.
 	Recall(ctx context.Context, userID, agentID, text string) ([]memory.Memory, error)
+	// Known returns all active memories, newest first.
+	Known(ctx context.Context, userID, agentID string) ([]memory.Memory, error)
 	// Propose stores a memory for the user to confirm. It is idempotent.
 	Propose(ctx context.Context, userID, agentID, threadID, messageID, text string) error
+	// Add stores a memory. Adding the same text again returns the existing memory.
+	Add(ctx context.Context, actor core.Actor, agentID, text string) (memory.Memory, error)
+	Delete(ctx context.Context, actor core.Actor, agentID, memoryID string) error
+}
+
+// Favourites are the documents that the user has saved.
+type Favourites interface {
+	List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]favourite.Favourite, string, error)
+	// Save saves a card. Saving it again updates it.
+	Save(
+		ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string,
+	) (favourite.Favourite, error)
+	Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error
 }
 
 // Agents returns an agent with its sources.

@@ -17,6 +17,8 @@ const (
 	// batchPassages is how many passages the model is shown at once, and evidenceTokens the limit of its reply.
 	batchPassages  = 12
 	evidenceTokens = 2000
+	// evidenceShare is the part of the turn's time that a choice of quotes may take: a third.
+	evidenceShare = 3
 	// shortestQuote and longestQuote limit a quote in code points. A shorter one could occur anywhere.
 	shortestQuote, longestQuote = 12, 1200
 	// leastRelevance is the relevance, out of 10, that a quote must have.
@@ -37,6 +39,10 @@ type evidence struct {
 
 // chooseEvidence has the model choose quotes from passages, and keeps those that are verbatim.
 func (t *turn) chooseEvidence(ctx context.Context, g *gathered, passages []quote.Passage) error {
+	if t.slow {
+		g.add(t.chooseByWords(passages))
+		return nil
+	}
 	batches := slices.Collect(slices.Chunk(passages, batchPassages))
 	for i, batch := range batches {
 		label := "Choosing quotes"
@@ -48,7 +54,7 @@ func (t *turn) chooseEvidence(ctx context.Context, g *gathered, passages []quote
 			MaxTokens: evidenceTokens, Temperature: new(float64),
 			Messages: []model.Message{{Role: model.RoleUser, Text: t.evidenceText(g, batch)}},
 		}
-		answer, err := t.ask(ctx, "evidence", label, r, nil)
+		answer, err := t.askWithin(ctx, "evidence", label, r, nil, t.limits.Time/evidenceShare)
 		if err != nil {
 			return err
 		}
@@ -58,10 +64,13 @@ func (t *turn) chooseEvidence(ctx context.Context, g *gathered, passages []quote
 		}
 		chosen, read := readEvidence(answer.Text, batch)
 		if !read {
-			// The model did not follow the format, so the words of the question choose.
+			// The model did not follow the format or was too slow, so the words of the question choose.
 			chosen = t.chooseByWords(batch)
 		}
 		g.add(chosen)
+		if t.slow = answer.Expired; t.slow {
+			return nil
+		}
 		if !g.enough(t.limits) {
 			g.timeShort, g.exhausted = answer.MustAnswerNow, t.exhausted()
 		}
@@ -90,6 +99,9 @@ func (t *turn) evidenceText(g *gathered, passages []quote.Passage) string {
 // the model that wrote it has read untrusted text.
 func (t *turn) questionText(g *gathered) string {
 	text := "Question: " + t.ready.defuse(t.q.Text)
+	if g.part {
+		return t.ready.fence(`kind="part of the question to work on now"`, g.question) + text
+	}
 	if g.question != "" && g.question != t.q.Text {
 		text = t.ready.fence(`kind="question in other words"`, g.question) + text
 	}
@@ -174,6 +186,8 @@ func (t *turn) chooseByWords(passages []quote.Passage) []evidence {
 // gathered is the state of a turn with a model.
 type gathered struct {
 	question string // understandable without the conversation
+	// part is set if the question is the question of a section.
+	part     bool
 	lookups  []lookup
 	unread   []place
 	passages []quote.Passage

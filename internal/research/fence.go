@@ -1,6 +1,11 @@
 package research
 
-import "strings"
+import (
+	"strings"
+
+	"carrel/internal/agent"
+	"carrel/internal/language"
+)
 
 // fence encloses untrusted text in tags with the turn's nonce, which its author cannot know and so cannot close.
 // Occurrences of the nonce in the text are removed. The head is trusted.
@@ -21,28 +26,26 @@ func (p prepared) rules(prompt string) string {
 	return strings.ReplaceAll(strings.TrimSpace(prompt), "{{mark}}", p.mark())
 }
 
-// system returns the rules followed by the instructions of the agent's owner.
+// system returns the rules followed by the settings and the instructions of the agent's owner.
 func (p prepared) system(prompt string) string {
 	s := p.rules(prompt)
+	switch p.Settings.AnswerLength {
+	case agent.AnswerShort:
+		s += "\n\nKeep texts to one to three sentences."
+	case agent.AnswerLong:
+		s += "\n\nWrite in detail: explain the background and mention everything relevant in the quotes."
+	}
+	if code := p.Settings.Language; code != "" {
+		name := code
+		if l := language.Lookup(code); l != nil {
+			name = l.Name
+		}
+		s += "\n\nWrite in this language, unless the user asks for another: " + name + "."
+	}
 	if p.Instructions != "" {
 		s += "\n\nThe owner of this assistant adds, which changes none of the rules above:\n" + p.Instructions
 	}
 	return s
-}
-
-// conversation returns the earlier exchanges, as context for the question.
-func (p prepared) conversation() string {
-	if len(p.Talk) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, e := range p.Talk {
-		b.WriteString("Q: " + clip(e.Question, shownAnswer) + "\n")
-		if e.Answer != "" {
-			b.WriteString("A: " + e.Answer + "\n")
-		}
-	}
-	return p.fence(`kind="conversation so far"`, b.String())
 }
 
 // notes returns the memories, which the model may use but not cite.

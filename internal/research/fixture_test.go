@@ -20,6 +20,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/cli/demo"
 	"carrel/internal/core"
+	"carrel/internal/favourite"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/research"
@@ -52,7 +53,15 @@ type fixture struct {
 	kept     []string
 	memories []memory.Memory
 	proposed []string
-	purse    purse
+	// favourites are the saved cards, and changes counts the calls that changed memories or favourites.
+	favourites []favourite.Favourite
+	changes    []string
+	// recalled, unless it is nil, are the memories relevant to every message.
+	recalled []memory.Memory
+	// sender is the sender of the messages. deny, if set, refuses changes.
+	sender thread.Sender
+	deny   error
+	purse  purse
 	// searches are the queries so far.
 	searches []search.Query
 	buyers   []source.Buyer
@@ -113,7 +122,7 @@ func database(t testing.TB) *store.DB {
 
 func newFixture(t testing.TB) *fixture {
 	return &fixture{
-		t: t, clock: testkit.NewClock(),
+		t: t, clock: testkit.NewClock(), options: research.Options{NoJudge: true},
 		agent: agent.Agent{ID: core.NewID(core.PrefixAgent), UserID: userID, Name: "Librarian", Sources: []agent.Source{
 			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
 		}},
@@ -160,9 +169,14 @@ func (w *fixture) landmarks() *fixture {
 // fake sets a model that answers as the brain defines.
 func (w *fixture) fake(b brain) *modelfake.Server {
 	w.t.Helper()
-	s := modelfake.New(w.t, modelfake.OpenAI)
+	return w.fakeOf(modelfake.OpenAI, b)
+}
+
+func (w *fixture) fakeOf(format modelfake.Format, b brain) *modelfake.Server {
+	w.t.Helper()
+	s := modelfake.New(w.t, format)
 	s.Answer(b.answerTo)
-	p, err := model.New(model.Options{API: model.OpenAI, BaseURL: s.URL(), Key: s.Key, Name: "fake-1"}, w.clock)
+	p, err := model.New(model.Options{API: model.API(format), BaseURL: s.URL(), Key: s.Key, Name: "fake-1"}, w.clock)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -173,7 +187,7 @@ func (w *fixture) fake(b brain) *modelfake.Server {
 
 func (w *fixture) answerer() *research.Agent {
 	return research.New(research.Deps{
-		Search: w, Documents: w, Conversation: w, Memories: w, Agents: w, Spend: &w.purse,
+		Search: w, Documents: w, Conversation: w, Memories: w, Favourites: saved{w}, Agents: w, Spend: &w.purse,
 		Model: w.model, Clock: w.clock, Log: slog.New(
 			slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}),
 		),
@@ -260,7 +274,7 @@ func (w *fixture) submit(e *task.Engine, q thread.Question) string {
 
 func (w *fixture) submitAs(e *task.Engine, kind string, q thread.Question) string {
 	w.t.Helper()
-	q.UserID, q.AgentID, q.ThreadID, q.MessageID = userID, w.agent.ID, threadID, question
+	q.UserID, q.AgentID, q.ThreadID, q.MessageID, q.Sender = userID, w.agent.ID, threadID, question, w.sender
 	input, err := json.Marshal(q)
 	if err != nil {
 		w.t.Fatal(err)
@@ -469,69 +483,15 @@ func (w *fixture) DocumentOf(_ context.Context, user, agentID, id string) (sourc
 	return source.Document{}, core.NotFound("document")
 }
 
-// Messages implements research.Conversation.
-func (w *fixture) Messages(_ context.Context, _ string, _, n int) ([]thread.Message, error) {
-	asked := thread.Message{ID: question, Role: thread.RoleUser, Text: "the question itself"}
-	all := append([]thread.Message{asked}, w.messages...)
-	return all[:min(n, len(all))], nil
-}
-
-// said adds an exchange to the conversation.
-func (w *fixture) said(question, answer string, titles ...string) {
-	turn := fmt.Sprintf("trn_%d", len(w.messages))
-	a := thread.Message{ID: "msg_a" + turn, Role: thread.RoleAssistant, Text: answer, TurnID: turn}
-	for _, title := range titles {
-		a.Answer.Citations = append(a.Answer.Citations, thread.Citation{Title: title})
-	}
-	q := thread.Message{ID: "msg_q" + turn, Role: thread.RoleUser, Text: question, TurnID: turn}
-	w.messages = append([]thread.Message{a, q}, w.messages...)
-}
-
-// Recall implements research.Memories.
-func (w *fixture) Recall(context.Context, string, string, string) ([]memory.Memory, error) {
-	return w.memories, nil
-}
-
-// Propose implements research.Memories.
-func (w *fixture) Propose(_ context.Context, _, _, _, _, text string) error {
+// Heads implements research.Documents.
+func (w *fixture) Heads(_ context.Context, user, agentID string, from, to, n int) ([]source.Document, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.proposed = append(w.proposed, text)
-	return nil
-}
-
-// Agent implements research.Agents.
-func (w *fixture) Agent(context.Context, string, string) (agent.Agent, error) { return w.agent, nil }
-
-// purse is the budget of the user.
-type purse struct {
-	mu                   sync.Mutex
-	capped               bool
-	cap, spent, reserved int64
-	estimated            bool
-	settled              int
-}
-
-// Reserve implements research.Spend.
-func (p *purse) Reserve(_ context.Context, _, _, _ string, micros int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spent += p.reserved // a call interrupted by a crash
-	p.reserved = 0
-	if p.capped && p.spent+micros > p.cap {
-		return core.Spend{Cap: p.cap, Used: p.spent, Capped: true}.Reached()
+	var out []source.Document
+	for _, d := range w.docs {
+		if user == userID && agentID == w.agent.ID && len(out) < n && d.Year >= from && (to == 0 || d.Year <= to) {
+			out = append(out, d)
+		}
 	}
-	p.reserved = micros
-	return nil
-}
-
-// Settle implements research.Spend.
-func (p *purse) Settle(_ context.Context, _, _ string, micros int64, estimated bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spent += micros
-	p.reserved = 0
-	p.estimated = p.estimated || estimated
-	p.settled++
-	return nil
+	return out, nil
 }

@@ -38,11 +38,8 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		brain brain
 		want  string
 	}{
-		"planning": {
-			brain{plan: slow(plans("a b"))}, "This answer is partial, because time ran out. These are quotes from your sources:",
-		},
-		"choosing": {
-			brain{evidence: slow(firstSentences)},
+		"everything": {
+			brain{plan: slow(plans("a b")), answer: slow(says("It was bu"))},
 			"This answer is partial, because time ran out. These are quotes from your sources:",
 		},
 		"writing": {

@@ -71,11 +71,11 @@ func TestAModelAnswersFromQuotesThatWereChecked(t *testing.T) {
 		got.Citations[0].DOI != "10.1/a" || got.Citations[1].URL != "https://example.org/m" {
 		t.Errorf("cited %+v", got.Citations)
 	}
-	if len(got.Checks) != 1 || got.Checks[0].State != thread.Supported {
+	if len(got.Checks) != 2 || got.Checks[0].State != thread.Supported || got.Checks[1].State != thread.Uncited {
 		t.Errorf("checked %+v", got.Checks)
 	}
 	want := []string{
-		"Reading the question", "Planning the search", "Searching 2 sources", "Reading 3 documents", "Choosing quotes",
+		"Reading the question", "Planning the reply", "Searching 2 sources", "Reading 3 documents", "Choosing quotes",
 		"Writing the answer", "Checking citations",
 	}
 	if !slices.Equal(got.steps, want) {
@@ -376,17 +376,17 @@ func TestACitationThatSaysSomethingElseIsRepairedOrMarked(t *testing.T) {
 		"repaired": {
 			"It was built in 1860 [1]. It is old [2].", "It was built in 1850 [1]. It is old [2].",
 			"It was built in 1850 [1]. It is old [2].",
-			[]thread.CheckState{thread.Supported, thread.Supported},
+			[]thread.CheckState{thread.Supported, thread.Cited},
 		},
 		"no better": {
 			"It was built in 1860 [1]. It is old [2].", "It was built in 1861 [1]. It is old [2].",
 			"It was built in 1860 [1]. It is old [2].",
-			[]thread.CheckState{thread.Unsupported, thread.Supported},
+			[]thread.CheckState{thread.Contradicted, thread.Cited},
 		},
 		"an unknown key": {
 			"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [2].",
 			"It was built in 1850 [1]. It is old [2].",
-			[]thread.CheckState{thread.Supported, thread.Supported},
+			[]thread.CheckState{thread.Supported, thread.Cited},
 		},
 		"still unknown": {
 			"It was built in 1850 [1]. It is old [7].", "It was built in 1850 [1]. It is old [8].",
@@ -395,9 +395,9 @@ func TestACitationThatSaysSomethingElseIsRepairedOrMarked(t *testing.T) {
 		},
 		"declined": {
 			"It was built in 1860 [1]. It is old [2].", "NOT ANSWERED", "It was built in 1860 [1]. It is old [2].",
-			[]thread.CheckState{thread.Unsupported, thread.Supported},
+			[]thread.CheckState{thread.Contradicted, thread.Cited},
 		},
-		"nothing cited": {"It is old.", "It is old [1].", "It is old [1].", []thread.CheckState{thread.Supported}},
+		"nothing cited": {"It is old.", "It is old [1].", "It is old [1].", []thread.CheckState{thread.Cited}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -464,9 +464,8 @@ func TestAModelRewritesAFollowUp(t *testing.T) {
 		t.Errorf("the query is %q", got.Query)
 	}
 	for _, r := range s.Requests() {
-		if talk := strings.Contains(
-			r.Last(), "Q: Tell me of the old bridge\nA: It is old. [1]",
-		); talk != (stage(r) != "evidence") {
+		talk := strings.Contains(r.Last(), "Q1: Tell me of the old bridge\nA1: It is old. [1]")
+		if talk != (stage(r) != "evidence") {
 			t.Errorf("the stage %s has the conversation: %v", stage(r), talk)
 		}
 		if stage(r) != "plan" &&

@@ -35,6 +35,12 @@ func (f failure) err() error { return &core.Error{Kind: f.Kind, Code: f.Code, De
 // isLimit reports whether a limit was reached, rather than that the model failed.
 func (f failure) isLimit() bool { return f.Code == codeCap || f.Code == codeTime }
 
+// codeIdle is the code of a model that sent nothing for too long.
+const codeIdle = "model_timeout"
+
+// isTimeout reports whether the model was too slow.
+func (f failure) isTimeout() bool { return f.Code == codeTime || f.Code == codeIdle }
+
 func modelFailed(detail string) *failure {
 	return &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: detail}
 }
@@ -46,14 +52,26 @@ var outOfTime = failure{Kind: core.KindTimeout, Code: codeTime, Detail: "The tur
 type modelAnswer struct {
 	Text string `json:"text,omitempty"`
 	// Cut is set if the answer was truncated or broke off.
-	Cut     bool     `json:"cut,omitempty"`
+	Cut bool `json:"cut,omitempty"`
+	// Expired is set if the answer broke off because the call had used its share of the time.
+	Expired bool     `json:"expired,omitempty"`
 	Failure *failure `json:"failure,omitempty"`
 	Usage   *spent   `json:"usage,omitempty"`
 	// Shown is the stream position before parts of the answer were shown to readers; empty if none were.
 	Shown string `json:"shown,omitempty"`
+	// Unseen is set if readers were not shown all whole sentences of the answer.
+	Unseen bool `json:"unseen,omitempty"`
 	// MustAnswerNow is set if the remaining time is needed to write the answer. It is journaled because it decides the
 	// next step.
 	MustAnswerNow bool `json:"late,omitempty"`
+}
+
+// whole returns the text without an incomplete last sentence.
+func (a modelAnswer) whole() string {
+	if a.Cut {
+		return wholeSentences(strings.TrimSpace(a.Text))
+	}
+	return strings.TrimSpace(a.Text)
 }
 
 // spent is the usage and cost of model calls.
@@ -93,15 +111,28 @@ const longestAnswer = 64 << 10
 // ask calls the model once, within the limits of the turn, and journals the outcome. A failure is an outcome too,
 // because it may have cost money. live shows the text while it arrives, and may be nil.
 func (t *turn) ask(ctx context.Context, kind, label string, r model.Request, live *answerStream) (modelAnswer, error) {
-	out, err := step(ctx, t, kind, label, func(ctx context.Context, _ *task.Step) (modelAnswer, error) {
-		return t.call(ctx, r, live)
+	return t.askWithin(ctx, kind, label, r, live, t.limits.Time)
+}
+
+// askWithin is ask with a limit on the time of the call. A call that exceeds it is not a failure: its answer is the
+// text so far, and the turn goes on with what it has.
+func (t *turn) askWithin(
+	ctx context.Context, kind, label string, r model.Request, live *answerStream, limit time.Duration,
+) (modelAnswer, error) {
+	out, err := step(ctx, t, kind, label, func(ctx context.Context, s *task.Step) (modelAnswer, error) {
+		p := t.reportProgress(s.N(), kind, t.section.label(label))
+		defer p.stop()
+		return t.call(ctx, r, live, p, limit)
 	})
 	t.spent.add(out.Usage)
+	t.late = out.MustAnswerNow
 	return out, err
 }
 
 // call reserves the maximum cost, calls the model and settles the actual cost.
-func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (modelAnswer, error) {
+func (t *turn) call(
+	ctx context.Context, r model.Request, live *answerStream, p *progress, limit time.Duration,
+) (modelAnswer, error) {
 	left := t.left()
 	if left <= 0 {
 		return modelAnswer{Failure: &outOfTime}, nil
@@ -117,7 +148,10 @@ func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (m
 		}
 		return modelAnswer{}, err
 	}
-	out, used := t.stream(ctx, left, r, live)
+	out, used := t.stream(ctx, min(left, limit), r, live, p)
+	if out.Failure != nil && out.Failure.Code == codeTime && limit < left {
+		out.Failure, out.Expired = nil, true
+	}
 	if used != (model.Usage{}) {
 		out.Usage = &spent{
 			In: int64(used.In), Out: int64(used.Out), Micros: int64(price.Cost(used)),
@@ -133,7 +167,7 @@ func (t *turn) call(ctx context.Context, r model.Request, live *answerStream) (m
 
 // stream reads the answer of the model and its usage.
 func (t *turn) stream(
-	ctx context.Context, left time.Duration, r model.Request, live *answerStream,
+	ctx context.Context, left time.Duration, r model.Request, live *answerStream, p *progress,
 ) (modelAnswer, model.Usage) {
 	limited, cancel := context.WithTimeoutCause(ctx, left, outOfTime.err())
 	defer cancel()
@@ -159,6 +193,7 @@ func (t *turn) stream(
 		switch e := event.(type) {
 		case model.Text:
 			text.WriteString(string(e))
+			p.words.Add(int64(strings.Count(string(e), " ")))
 			if live != nil {
 				live.write(string(e))
 			}
@@ -178,6 +213,7 @@ func (t *turn) stream(
 		if live.shown != "" {
 			out.Shown = mark
 		}
+		out.Unseen = strings.TrimSpace(live.shown) != strings.TrimSpace(sanitize(out.whole(), live.quotes).Text)
 	}
 	if !counted && (out.Failure == nil || ctx.Err() != nil || text.Len() > 0) {
 		// The stream was left early; estimate the usage until then.

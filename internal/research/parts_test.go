@@ -16,8 +16,6 @@ func TestMemoryRequestsIgnorePastedText(t *testing.T) {
 	for _, c := range []struct {
 		text, want, rest string
 	}{
-		{"Remember that I work on bridges.", "I work on bridges", ""},
-		{"please remember: the deadline is in May", "The deadline is in May", ""},
 		{"I prefer short answers. When was the bridge built?", "I prefer short answers", "When was the bridge built?"},
 		{"When was it built? Call me Ada!", "Call me Ada", "When was it built?"},
 		{"My name is Ada Lovelace", "My name is Ada Lovelace", ""},
@@ -37,6 +35,9 @@ func TestMemoryRequestsIgnorePastedText(t *testing.T) {
 	} {
 		if got, rest := memoryRequest(text); got != "" || rest != text {
 			t.Errorf("memoryRequest(%q) is %q and %q", text, got, rest)
+		}
+		if got, rest := requestsIn(text); got != nil || rest != text {
+			t.Errorf("requestsIn(%q) is %q and %q", text, got, rest)
 		}
 	}
 }

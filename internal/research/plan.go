@@ -11,63 +11,90 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/model"
+	"carrel/internal/thread"
 )
 
 const (
 	// planQueries is how many queries of a plan are used, and planTokens the limit of its length.
 	planQueries = 4
 	planTokens  = 600
+	// planShare is the part of the turn's time that a plan may take: a quarter.
+	planShare = 4
 	// longestQuery is the maximum length of a query in code points.
 	longestQuery = 300
 )
 
 // planSchema requires every field and allows no others, because some providers accept nothing else.
 var planSchema = &model.Schema{Name: "plan", JSON: json.RawMessage(`{"type":"object","properties":{` +
+	`"kinds":{"type":"array","items":{"type":"string",` +
+	`"enum":["sources","conversation","transformation","action"]}},` +
 	`"question":{"type":"string"},` +
 	`"queries":{"type":"array","items":{"type":"object","properties":{` +
 	`"query":{"type":"string"},"source":{"type":"integer"},"fromYear":{"type":"integer"},"toYear":{"type":"integer"}},` +
-	`"required":["query","source","fromYear","toYear"],"additionalProperties":false}}},` +
-	`"required":["question","queries"],"additionalProperties":false}`)}
+	`"required":["query","source","fromYear","toYear"],"additionalProperties":false}},` +
+	`"answers":{"type":"array","items":{"type":"integer"}},` +
+	`"actions":{"type":"array","items":{"type":"object","properties":{` +
+	`"kind":{"type":"string","enum":["remember","forget","save","unsave"]},"words":{"type":"string"}},` +
+	`"required":["kind","words"],"additionalProperties":false}}},` +
+	`"required":["kinds","question","queries","answers","actions"],"additionalProperties":false}`)}
 
-// plan asks the model what to search for. If the reply cannot be parsed, the question itself is searched. In later
-// rounds an empty plan means that nothing more is needed.
-func (t *turn) plan(ctx context.Context, g *gathered, round int) ([]lookup, error) {
-	own := lookup{Text: clip(t.query.Text, longestQuery)}
-	r := model.Request{
-		System: t.ready.system(planPrompt), Schema: planSchema, MaxTokens: planTokens, Temperature: new(float64),
-		Messages: []model.Message{{Role: model.RoleUser, Text: t.planText(g)}},
+// plan is the parsed plan of a model. Everything in it may be missing.
+type plan struct {
+	kinds    []kind
+	question string
+	lookups  []lookup
+	answers  []int
+	requests []request
+}
+
+// planFirst asks the model what kind of message it is and what to search for. If the reply cannot be parsed, the plan
+// has no kinds, and the message itself is searched.
+func (t *turn) planFirst(ctx context.Context, g *gathered) (plan, error) {
+	own := t.ownLookup()
+	answer, err := t.askForPlan(ctx, g, "Planning the reply")
+	if err != nil {
+		return plan{}, err
 	}
-	label := "Planning the search"
-	if round > 1 {
-		label = "Searching for missing information"
+	g.lookups = append(g.lookups, own)
+	if answer.Failure != nil {
+		g.failure = answer.Failure
+		return plan{lookups: []lookup{own}}, nil
 	}
-	answer, err := t.ask(ctx, "plan", label, r, nil)
+	t.memoriesShown, t.slow = true, answer.Expired
+	p := readPlan(answer.Text, t.ready.Sources)
+	g.question = p.question
+	g.addLookups(p.lookups)
+	// The message itself is searched as well, in case the plan is wrong.
+	p.lookups = slices.Clone(g.lookups)
+	return p, nil
+}
+
+// planMore asks the model what else to search for. An empty plan means that nothing more is needed.
+func (t *turn) planMore(ctx context.Context, g *gathered) ([]lookup, error) {
+	answer, err := t.askForPlan(ctx, g, "Searching for missing information")
 	if err != nil {
 		return nil, err
 	}
-	if round == 1 {
-		g.lookups = append(g.lookups, own)
-	}
 	if answer.Failure != nil {
 		g.failure = answer.Failure
-		if round > 1 {
-			return nil, nil
-		}
-		return []lookup{own}, nil
+		return nil, nil
 	}
-	t.memoriesShown = true
-	question, lookups := readPlan(answer.Text, t.ready.Sources)
-	if round == 1 {
-		g.question = question
-	}
-	fresh := slices.DeleteFunc(lookups, func(l lookup) bool { return slices.ContainsFunc(g.lookups, l.same) })
+	return g.addLookups(readPlan(answer.Text, t.ready.Sources).lookups), nil
+}
+
+func (t *turn) askForPlan(ctx context.Context, g *gathered, label string) (modelAnswer, error) {
+	return t.askWithin(ctx, "plan", label, model.Request{
+		System: t.ready.system(planPrompt), Schema: planSchema, MaxTokens: planTokens, Temperature: new(float64),
+		Messages: []model.Message{{Role: model.RoleUser, Text: t.planText(g)}},
+	}, nil, t.limits.Time/planShare)
+}
+
+// addLookups adds the first planned lookups that are new, and returns them.
+func (g *gathered) addLookups(planned []lookup) []lookup {
+	fresh := slices.DeleteFunc(planned, func(l lookup) bool { return slices.ContainsFunc(g.lookups, l.same) })
 	fresh = fresh[:min(len(fresh), planQueries)]
 	g.lookups = append(g.lookups, fresh...)
-	if round == 1 {
-		// The question itself is searched as well, in case the plan is wrong.
-		return slices.Clone(g.lookups), nil
-	}
-	return fresh, nil
+	return fresh
 }
 
 // same reports whether two lookups are equivalent.
@@ -82,11 +109,7 @@ func (t *turn) planText(g *gathered) string {
 	var b strings.Builder
 	b.WriteString(t.ready.conversation())
 	b.WriteString(t.ready.notes())
-	var sources strings.Builder
-	for i, s := range t.ready.Sources {
-		fmt.Fprintf(&sources, "%d: %s (%s)\n", i+1, s.Name, count(s.Documents, "document"))
-	}
-	b.WriteString(t.ready.fence(`kind="sources"`, sources.String()))
+	b.WriteString(t.sourcesText())
 	if len(g.lookups) > 0 {
 		var done strings.Builder
 		for _, l := range g.lookups {
@@ -97,34 +120,123 @@ func (t *turn) planText(g *gathered) string {
 		}
 		b.WriteString(t.ready.fence(`kind="searches so far"`, done.String()))
 	}
-	b.WriteString("Question: " + t.ready.defuse(t.q.Text))
+	if g.part {
+		b.WriteString(t.ready.fence(`kind="part of the question to work on now"`, g.question))
+	}
+	b.WriteString("Message: " + t.ready.defuse(t.q.Text))
 	return b.String()
 }
 
+// sourcesText returns the numbered sources.
+func (t *turn) sourcesText() string {
+	var sources strings.Builder
+	for i, s := range t.ready.Sources {
+		fmt.Fprintf(&sources, "%d: %s (%s)\n", i+1, s.Name, count(s.Documents, "document"))
+	}
+	return t.ready.fence(`kind="sources"`, sources.String())
+}
+
 // readPlan parses a plan leniently.
-func readPlan(text string, sources []knownSource) (question string, lookups []lookup) {
+func readPlan(text string, sources []knownSource) plan {
+	var out plan
 	var queries []plannedQuery
 	for _, raw := range jsonObjects(text) {
 		var p struct {
-			Question string         `json:"question"`
-			Queries  []plannedQuery `json:"queries"`
+			Kinds    lenientStrings  `json:"kinds"`
+			Kind     lenientStrings  `json:"kind"`
+			Question string          `json:"question"`
+			Queries  []plannedQuery  `json:"queries"`
+			Answers  []lenientInt    `json:"answers"`
+			Actions  []plannedAction `json:"actions"`
 		}
 		var one plannedQuery
 		switch {
-		case json.Unmarshal(raw, &p) == nil && (p.Question != "" || len(p.Queries) > 0):
-			question = p.Question
+		case json.Unmarshal(raw, &p) == nil && (p.Question != "" || len(p.Queries)+len(p.Kinds)+len(p.Kind) > 0):
+			out.addKinds(append(p.Kinds, p.Kind...))
+			out.question = p.Question
 			queries = append(queries, p.Queries...)
+			for _, n := range p.Answers {
+				out.answers = append(out.answers, int(n))
+			}
+			for _, a := range p.Actions {
+				out.requests = append(out.requests, a.requests()...)
+			}
 		case json.Unmarshal(raw, &one) == nil:
 			queries = append(queries, one)
 		}
 	}
 	for _, q := range queries {
-		if l, ok := q.lookup(sources); ok && !slices.ContainsFunc(lookups, l.same) {
-			lookups = append(lookups, l)
+		if l, ok := q.lookup(sources); ok && !slices.ContainsFunc(out.lookups, l.same) {
+			out.lookups = append(out.lookups, l)
 		}
 	}
-	question = strings.Join(strings.Fields(question), " ")
-	return clip(question, longestQuery), lookups
+	out.question = clip(strings.Join(strings.Fields(out.question), " "), longestQuery)
+	return out
+}
+
+// addKinds adds the kinds that a model names, which need not be spelt exactly.
+func (p *plan) addKinds(names []string) {
+	for _, name := range names {
+		name = strings.ToLower(strings.TrimSpace(name))
+		for _, k := range allKinds {
+			known := len(name) >= 4 && (strings.HasPrefix(name, string(k)) || strings.HasPrefix(string(k), name))
+			if known && !slices.Contains(p.kinds, k) {
+				p.kinds = append(p.kinds, k)
+			}
+		}
+	}
+}
+
+// lenientStrings is a list of strings or a single string; anything else is empty.
+type lenientStrings []string
+
+// UnmarshalJSON never fails.
+func (l *lenientStrings) UnmarshalJSON(b []byte) error {
+	var one string
+	var list []any
+	switch {
+	case json.Unmarshal(b, &one) == nil && one != "":
+		*l = strings.FieldsFunc(one, func(r rune) bool { return r == ',' || r == ' ' || r == '|' || r == '+' })
+	case json.Unmarshal(b, &list) == nil:
+		for _, v := range list {
+			if s, ok := v.(string); ok {
+				*l = append(*l, s)
+			}
+		}
+	}
+	return nil
+}
+
+// plannedAction is an action of a plan.
+type plannedAction struct {
+	Kind  string `json:"kind"`
+	Words string `json:"words"`
+}
+
+// UnmarshalJSON never fails.
+func (a *plannedAction) UnmarshalJSON(b []byte) error {
+	var o struct {
+		Kind  string `json:"kind"`
+		Words string `json:"words"`
+	}
+	if json.Unmarshal(b, &o) == nil {
+		a.Kind, a.Words = o.Kind, o.Words
+	}
+	return nil
+}
+
+var plannedKinds = map[string]thread.ActionKind{
+	"remember": thread.ActionRemember, "forget": thread.ActionForget,
+	"save": thread.ActionSave, "unsave": thread.ActionUnsave,
+}
+
+// requests returns the action, or nothing if it is not a known one.
+func (a plannedAction) requests() []request {
+	k, ok := plannedKinds[strings.ToLower(strings.TrimSpace(a.Kind))]
+	if !ok {
+		return nil
+	}
+	return []request{{k, strings.TrimSpace(a.Words)}}
 }
 
 // plannedQuery is a query of a plan. Models write numbers as strings, or a string instead of the object.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/internal/agent"
 	"carrel/internal/research/quote"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
@@ -16,23 +17,36 @@ import (
 )
 
 const (
-	// recentMessages is how many earlier messages of the conversation are considered.
+	// recentMessages is how many earlier messages of the conversation are read without a model.
 	recentMessages = 8
-	// shownAnswer is how many code points of an earlier answer a model is shown.
-	shownAnswer = 600
+	// historyMessages is how many are read with a model, or for an action. Messages that a summary replaces do not count.
+	historyMessages = 80
+	// citedAnswers is how many earlier answers keep their citations, for transformations and favourites.
+	citedAnswers = 6
 )
 
 // prepared is the input of a turn.
 type prepared struct {
 	Instructions string `json:"instructions,omitempty"`
+	// Name and Description describe the agent to the model.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Settings are how the agent answers.
+	Settings agent.Settings `json:"settings,omitzero"`
 	// Model is the model to use: the agent's choice or the installation's default; empty without a model.
 	Model   string        `json:"model,omitempty"`
 	Limits  Limits        `json:"limits"`
 	Sources []knownSource `json:"sources"`
-	Talk    []exchange    `json:"talk,omitempty"`
+	// Talk are the earlier exchanges of the thread, oldest first, without those that Summary replaces.
+	Talk    []exchange      `json:"talk,omitempty"`
+	Summary *thread.Summary `json:"summary,omitempty"`
+	// Choices are the objects among which the last reply asked the user to choose.
+	Choices []thread.Action `json:"choices,omitempty"`
 	// Alone is set if the question can be searched without the conversation.
 	Alone    bool                `json:"alone,omitempty"`
 	Memories []thread.UsedMemory `json:"memories,omitempty"`
+	// OtherMemories are memories that are not relevant to the words of the message.
+	OtherMemories []thread.UsedMemory `json:"otherMemories,omitempty"`
 	// Nonce is part of the tags around untrusted text, whose authors cannot know it.
 	Nonce string `json:"nonce"`
 }
@@ -54,6 +68,10 @@ type exchange struct {
 	Searched string `json:"searched,omitempty"`
 	// Cited are the documents of Titles, in the same order.
 	Cited []cited `json:"cited,omitempty"`
+	// LastMessage is the id of the exchange's last message.
+	LastMessage string `json:"lastMessage,omitempty"`
+	// Citations are the citations of the answer, unless the exchange is old.
+	Citations []thread.Citation `json:"citations,omitempty"`
 }
 
 type cited struct {
@@ -70,7 +88,10 @@ func (t *turn) prepare(ctx context.Context) error {
 		if err != nil {
 			return prepared{}, err
 		}
-		out := prepared{Instructions: a.Instructions, Limits: t.limits, Nonce: rand.Text()[:16]}
+		out := prepared{
+			Instructions: a.Instructions, Name: a.Name, Description: a.Description, Settings: a.Settings,
+			Limits: t.limits, Nonce: rand.Text()[:16],
+		}
 		if models := t.Model.Models(); len(models) > 0 {
 			out.Model = cmp.Or(a.Model, models[0])
 		}
@@ -82,15 +103,19 @@ func (t *turn) prepare(ctx context.Context) error {
 				out.Sources = append(out.Sources, known)
 			}
 		}
-		messages, err := t.Conversation.Messages(ctx, t.q.ThreadID, 0, recentMessages+1)
+		n := recentMessages
+		if out.Model != "" || len(t.requests) > 0 {
+			n = historyMessages
+		}
+		messages, err := t.Conversation.Messages(ctx, t.q.ThreadID, 0, n+1)
 		if err != nil {
 			return prepared{}, err
 		}
-		out.Talk = t.exchanges(messages)
+		out.history(t, messages)
 		out.Alone = len(out.Talk) > 0 && t.standsAlone(ctx, out)
 		if out.Model != "" {
 			// Without a model, quotes are chosen by the words of the question, and memories are not used.
-			out.Memories = t.recall(ctx)
+			out.Memories, out.OtherMemories = t.recall(ctx)
 		}
 		return out, nil
 	})
@@ -98,62 +123,41 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	t.limits = t.ready.Limits
+	switch t.ready.Settings.AnswerLength {
+	case agent.AnswerShort:
+		t.limits.AnswerTokens /= 2
+	case agent.AnswerLong:
+		t.limits.AnswerTokens *= 2
+	}
 	t.extractors.use(t.ready.language(nil), func(x *quote.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
 	return nil
 }
 
-// exchanges pairs the messages before the question, which are sorted newest first, and returns them in chronological
-// order.
-func (t *turn) exchanges(messages []thread.Message) []exchange {
-	var out []exchange
-	var answer *thread.Message
-	for i := range messages {
-		m := &messages[i]
-		switch {
-		case m.ID == t.q.MessageID || m.TurnID == t.run.Task().ID:
-		case m.Role == thread.RoleAssistant:
-			answer = m
-		default:
-			e := exchange{Question: m.Text}
-			if answer != nil && answer.TurnID == m.TurnID {
-				e.Answer = clip(answer.Text, shownAnswer)
-				e.Searched = answer.Answer.Query
-				for _, c := range answer.Answer.Citations {
-					if one := (cited{c.DocumentID, c.SourceID}); !slices.Contains(e.Cited, one) {
-						e.Titles, e.Cited = append(e.Titles, c.Title), append(e.Cited, one)
-					}
-				}
-			}
-			answer = nil
-			out = append([]exchange{e}, out...)
+// lastQuestion returns the last exchange whose message was a question to the sources. Greetings, thanks and actions in
+// between do not change the subject.
+func (p prepared) lastQuestion() (exchange, bool) {
+	for _, e := range slices.Backward(p.Talk) {
+		if _, rest := requestsIn(e.Question); rest != "" && quote.IntentOf(rest) == quote.AskSources {
+			return e, true
 		}
 	}
-	return out
+	return exchange{}, false
 }
 
-// recall returns the memories relevant to the question. If they cannot be read, the turn continues without them.
-func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
-	memories, err := t.Memories.Recall(ctx, t.q.UserID, t.q.AgentID, t.q.Text)
-	if err != nil {
-		t.Log.WarnContext(ctx, "recall memories", "error", err)
-		return nil
-	}
-	var out []thread.UsedMemory
-	for _, m := range memories {
-		out = append(out, thread.UsedMemory{ID: m.ID, Text: m.Text})
-	}
-	return out
-}
-
-// before returns the last exchange, which completes a question without a subject.
+// before returns the last question and its answer, which complete a question without a subject.
 func (p prepared) before() quote.Talk {
-	if len(p.Talk) == 0 || p.Alone {
+	last, found := p.lastQuestion()
+	if !found || p.Alone {
 		return quote.Talk{}
 	}
-	last := p.Talk[len(p.Talk)-1]
 	talk := quote.Talk{Question: cmp.Or(last.Searched, last.Question), Titles: last.Titles}
 	for _, c := range last.Cited {
 		talk.Documents = append(talk.Documents, c.DocumentID)
+	}
+	for _, e := range p.Talk {
+		for _, c := range e.Citations {
+			talk.Quoted = append(talk.Quoted, quoteOfCitation(c))
+		}
 	}
 	return talk
 }
@@ -183,14 +187,18 @@ func (p prepared) language(places []place) string {
 // or unknown. A short question is not always a follow-up ("What is the memex?"), and words of another question would
 // mislead the search.
 func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
-	pointing := false
+	pointing, listing := false, false
 	var own []string
 	t.extractors.use(p.language(nil), func(x *quote.Extractor) {
 		// A question with this many words is completed only if it has a pronoun that refers back.
 		pointing = len(x.Ask(t.text+" lorem ipsum dolor", quote.Talk{Question: "amet"}, nil).Added) > 0
+		listing = x.Ask(t.text, quote.Talk{}, nil).Form() == quote.List
 		// Without passages, every word of the question is unmatched.
 		own = x.Answer(x.Ask(t.text, quote.Talk{}, nil), nil, nil).Unmatched
 	})
+	if listing && !pointing {
+		return true // "Which papers are from the 1970s?" needs no subject
+	}
 	if pointing || len(own) == 0 {
 		return false
 	}

@@ -12,4 +12,18 @@ var (
 	answerPrompt string
 	//go:embed prompts/repair.txt
 	repairPrompt string
+	//go:embed prompts/judge.txt
+	judgePrompt string
+	//go:embed prompts/talk.txt
+	talkPrompt string
+	//go:embed prompts/transform.txt
+	transformPrompt string
+	//go:embed prompts/summary.txt
+	summaryPrompt string
+	//go:embed prompts/outline.txt
+	outlinePrompt string
+	//go:embed prompts/section.txt
+	sectionPrompt string
+	//go:embed prompts/disagree.txt
+	disagreePrompt string
 )

@@ -3,6 +3,7 @@ package research_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -23,46 +24,45 @@ var words = []string{
 	"\u00a0", "\u00ad", "\f", "\n\n", "\n# Heading\n", "- item", "two", "3.5%", "NOT", "ANSWERED",
 }
 
-func sentences(rt *rapid.T, label string, least int) string {
+func sentences(draw *rand.Rand, least int) string {
+	gaps := []string{" ", " ", " ", "  ", "\n", "", ". ", "! ", "\t"}
 	var b strings.Builder
-	for i, word := range rapid.SliceOfN(rapid.SampledFrom(words), least, 40).Draw(rt, label) {
+	for i := range least + draw.IntN(41-least) {
 		if i > 0 {
-			b.WriteString(rapid.SampledFrom([]string{" ", " ", " ", "  ", "\n", "", ". ", "! ", "\t"}).Draw(rt, "gap"))
+			b.WriteString(gaps[draw.IntN(len(gaps))])
 		}
-		b.WriteString(word)
+		b.WriteString(words[draw.IntN(len(words))])
 	}
 	return b.String() + "."
 }
 
-// adversary draws the answer of a model: similar to the truth, or arbitrary.
-func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
+// adversary returns a model whose answers are similar to the truth, or arbitrary.
+func adversary(draw *rand.Rand) func(modelfake.Request) modelfake.Reply {
+	changes := []string{"\n", "  ", "-", "", " not "}
 	return func(r modelfake.Request) modelfake.Reply {
 		switch stage(r) {
 		case "plan":
-			return rapid.SampledFrom(
-				[]modelfake.Reply{plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(rt, "plan", 0))},
-			).Draw(rt, "plan")
+			return []modelfake.Reply{
+				plans("bridge")(r), plans("stone", "old")(r), modelfake.Say(sentences(draw, 0)),
+			}[draw.IntN(3)]
 		case "evidence":
 			var list []quote
 			for _, p := range passagesOf(r, "passage") {
 				runes := []rune(p.text)
-				from := rapid.IntRange(0, len(runes)).Draw(rt, "from")
-				to := rapid.IntRange(from, len(runes)).Draw(rt, "to")
-				text := string(runes[from:to])
-				if rapid.Bool().Draw(rt, "changed") {
-					text = strings.Replace(text, " ", rapid.SampledFrom([]string{"\n", "  ", "-", "", " not "}).Draw(rt, "change"), 1)
+				from := draw.IntN(len(runes) + 1)
+				text := string(runes[from : from+draw.IntN(len(runes)-from+1)])
+				if draw.IntN(2) == 0 {
+					text = strings.Replace(text, " ", changes[draw.IntN(len(changes))], 1)
 				}
-				number := rapid.IntRange(-1, 4).Draw(rt, "number")
 				list = append(
-					list, quote{number, text, rapid.IntRange(-5, 20).Draw(rt, "relevance")},
+					list, quote{draw.IntN(6) - 1, text, draw.IntN(26) - 5},
 					quote{p.number, strings.TrimSpace(p.text), 9},
 				)
 			}
 			b, _ := json.Marshal(map[string]any{"evidence": list}) // never fails
-			cut := rapid.IntRange(len(b)/2, len(b)).Draw(rt, "cut")
-			return modelfake.Reply{Text: []string{string(b[:cut])}}
+			return modelfake.Reply{Text: []string{string(b[:len(b)-draw.IntN(len(b)/2+1)])}}
 		}
-		return modelfake.Say(sentences(rt, "answer", 3) + " It is so [1].")
+		return modelfake.Say(sentences(draw, 3) + " It is so [1].")
 	}
 }
 
@@ -76,12 +76,15 @@ func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 	asked := second.start(nil)
 	cited := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		say = adversary(rt)
+		// The model is called in other goroutines, where rapid cannot draw.
+		seed := rapid.Uint64().Draw(rt, "seed")
+		draw := rand.New(rand.NewPCG(seed, 1))
+		say = adversary(rand.New(rand.NewPCG(seed, 2)))
 		var docs []source.Document
-		for i := range rapid.IntRange(1, 4).Draw(rt, "documents") {
+		for i := range 1 + draw.IntN(4) {
 			docs = append(docs, source.Document{
-				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(rt, "title", 0),
-				Text: "The old bridge. " + sentences(rt, "text", 1),
+				ID: fmt.Sprint("doc_", i), SourceID: "src_l", Title: sentences(draw, 0),
+				Text: "The old bridge. " + sentences(draw, 1),
 			})
 		}
 		w.docs, second.docs = docs, docs

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/internal/research/quote"
+	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -17,16 +18,23 @@ type searchResult struct {
 
 // answerWithQuotes answers with quotes from the sources, without a model.
 func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
-	lookups := []lookup{{Text: t.query.Text}}
+	from, to := t.query.Years()
+	lookups := []lookup{{Text: t.query.Text, FromYear: from, ToYear: to}}
 	label := searchLabel(t.ready.Sources, lookups)
 	out, err := step(ctx, t, "search", label, func(ctx context.Context, _ *task.Step) (searchResult, error) {
 		var out searchResult
 		var err error
+		if t.query.Form() == quote.List && t.query.Words() == 0 {
+			out.Found.Searches = 1
+			out.Passages, err = t.heads(ctx, from, to, quotePassages)
+			return out, err
+		}
 		if out.Found, err = t.find(ctx, lookups); err != nil {
 			return out, err
 		}
 		t.found = out.Found // its language decides how passages are analysed
-		out.Passages, err = t.passages(ctx, out.Found.Places, quoteDocuments, quotePassages)
+		documents, passages := t.quoteLimits()
+		out.Passages, err = t.passages(ctx, out.Found.Places, documents, passages)
 		if out.Found.Corrected != "" && !t.correctionHelps(out.Passages) {
 			out.Found.Corrected = ""
 		}
@@ -40,6 +48,25 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 		return thread.Answer{}, t.found.Error.err() // it was the only search
 	}
 	return t.quote(ctx, out.Passages, nil, quoteReason{})
+}
+
+// heads returns the first passages of documents that were published in the given years.
+func (t *turn) heads(ctx context.Context, from, to, n int) ([]quote.Passage, error) {
+	documents, err := t.Documents.Heads(ctx, t.q.UserID, t.q.AgentID, from, to, n)
+	if err != nil {
+		return nil, err
+	}
+	return firstPassages(documents), nil
+}
+
+func firstPassages(documents []source.Document) []quote.Passage {
+	var out []quote.Passage
+	for _, d := range documents {
+		if first, _ := cut(d, place{}, false); first.Text != "" {
+			out = append(out, first)
+		}
+	}
+	return out
 }
 
 // correctionHelps reports whether the passages answer the corrected question better than the original. A word that no
@@ -72,7 +99,8 @@ type quoteReason struct {
 }
 
 // quote answers with the chosen quotes, or with the best of the passages. Without any quote the answer says so, unless
-// there was a failure, which is then returned.
+// the model failed or the spending cap was reached, which is then returned as an error. A model that was too slow is no
+// error.
 func (t *turn) quote(
 	ctx context.Context, passages []quote.Passage, chosen []quote.Quote, w quoteReason,
 ) (thread.Answer, error) {
@@ -82,32 +110,44 @@ func (t *turn) quote(
 	}
 	out, err := step(ctx, t, "quote", "Choosing quotes", func(ctx context.Context, _ *task.Step) (written, error) {
 		var answer quote.Answer
-		t.withExtractor(func(x *quote.Extractor, q quote.Query) { answer = x.Answer(q, passages, t.statistics()) })
+		t.withExtractor(func(x *quote.Extractor, q quote.Query) {
+			answer = x.Ranked(t.ranker(ctx)).Answer(q, passages, t.statistics())
+		})
 		if len(chosen) > 0 {
-			answer.Outcome, answer.Quotes = quote.Answered, chosen[:min(len(chosen), mostQuotes)]
+			answer.Outcome, answer.Form, answer.Quotes = quote.Answered, quote.Quotes, chosen[:min(len(chosen), mostQuotes)]
 		}
 		if w.Unanswered {
 			answer.Outcome = min(answer.Outcome, quote.Closest)
 		}
-		citations, err := t.cite(ctx, answer.Quotes)
+		survey := t.surveyOf(&answer, passages)
+		citations, err := t.cite(ctx, number(answer.Quotes))
 		if err != nil {
 			return written{}, err
 		}
+		subjects := make([]string, len(citations))
 		for i := range citations {
+			subjects[i] = answer.Quotes[citations[i].N-1].Subject
 			citations[i].N = i + 1 // renumber, because some quotes may be missing
 		}
 		if len(citations) == 0 {
 			answer.Outcome = quote.Nothing
 		}
-		if len(citations) == 0 && w.Failure != nil {
+		if len(citations) == 0 && w.Failure != nil && !w.Failure.isTimeout() {
 			return written{Empty: true}, nil
 		}
 		p := replyWriter{say: t.run.Delta, Phrases: t.phrases()}
 		t.discard(w.Shown)
-		t.write(&p, answer, citations, w)
+		if survey != nil && len(citations) > 0 {
+			t.writeSurvey(&p, survey, answer, citations)
+		} else {
+			t.write(&p, answer, citations, subjects, w)
+		}
 		reply := thread.Answer{
 			Text: p.String(), Citations: citations, Checks: p.checks, FollowUps: answer.FollowUps,
 			Partial: w.Failure != nil && w.Failure.isLimit(),
+		}
+		if len(reply.Checks) == 0 {
+			reply.Checks = wholeText(reply.Text)
 		}
 		return written{Answer: reply}, nil
 	})

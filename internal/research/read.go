@@ -25,12 +25,17 @@ type reading struct {
 	Passages []quote.Passage `json:"passages,omitempty"`
 }
 
-// read reads the found documents and chooses the passages that are most relevant to the question.
-func (t *turn) read(ctx context.Context, places []place) ([]quote.Passage, error) {
+// read reads the found documents and returns up to n passages that are most relevant to the question, which is
+// understandable without the conversation. Their order is part of the step, so a resumed turn shows the model the same
+// passages in the same order.
+func (t *turn) read(ctx context.Context, question string, places []place, n int) ([]quote.Passage, error) {
 	label := "Reading " + count(len(places), "document")
 	out, err := step(ctx, t, "read", label, func(ctx context.Context, _ *task.Step) (reading, error) {
-		passages, err := t.passages(ctx, places, len(places), t.limits.Passages)
-		return reading{passages}, err
+		passages, err := t.passages(ctx, places, len(places), n)
+		if err != nil {
+			return reading{}, err
+		}
+		return reading{t.rankPassages(ctx, question, passages)}, nil
 	})
 	return out.Passages, err
 }
@@ -102,11 +107,15 @@ func (t *turn) best(passages []quote.Passage, n int) []quote.Passage {
 	return out
 }
 
-// withExtractor calls do with an extractor for the language of the found passages and the parsed question.
+// withExtractor calls do with an extractor for the language of the found passages and the parsed question: of the
+// section of a report, if one is worked on.
 func (t *turn) withExtractor(do func(x *quote.Extractor, q quote.Query)) {
-	question := cmp.Or(t.found.Corrected, t.text)
+	question, before := cmp.Or(t.found.Corrected, t.text), t.ready.before()
+	if t.section != nil && t.section.title != "" {
+		question, before = t.section.question, quote.Talk{}
+	}
 	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) {
-		do(x, x.Ask(question, t.ready.before(), nil))
+		do(x, x.Ask(question, before, nil))
 	})
 }
 

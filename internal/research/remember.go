@@ -12,10 +12,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// memoryPatterns match explicit requests to remember something. Memories are not inferred from other messages:
-// extractors that do so mostly store junk, and cost a model call per message.
+// memoryPatterns match statements of users about themselves. Memories are not inferred from other messages: extractors
+// that do so mostly store junk, and cost a model call per message.
 var memoryPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)^(?:please\s+)?(?:remember|keep in mind|note)(?:\s+that|\s*:)\s+(.+)$`),
 	regexp.MustCompile(`(?i)^((?:please\s+)?call me\s+.+)$`),
 	regexp.MustCompile(`(?i)^(my name is\s+.+)$`),
 	regexp.MustCompile(`(?i)^(i(?:'d|’d| would)? prefer\s+.+)$`),
@@ -29,7 +28,7 @@ const (
 
 // memoryRequest returns the memory that a message asks to store, and the rest of the message.
 func memoryRequest(text string) (memory, rest string) {
-	if utf8.RuneCountInString(text) > longestRequest || strings.ContainsAny(text, "“”\"`>") {
+	if !isOwnWords(text) {
 		return "", text
 	}
 	var others []string
@@ -84,11 +83,11 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// remember proposes the memory that the user asks for, in the user's words; the user must confirm it. If the message
-// asks for nothing else, that is the answer.
+// remember proposes a memory that the message states, in the user's words; the user must confirm it. If the message
+// says nothing else, that is the answer. Explicit requests to remember something are actions.
 func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, err error) {
-	text, rest := memoryRequest(t.q.Text)
-	only := rest == ""
+	text, rest := memoryRequest(t.rest)
+	only := rest == "" && len(t.requests) == 0
 	if text == "" || t.isRecalled(text) {
 		return false, thread.Answer{}, nil
 	}

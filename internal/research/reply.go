@@ -38,14 +38,23 @@ func (p *replyWriter) paragraph(text string) {
 	p.add(text)
 }
 
-// write writes an answer of quotes. It does not claim more than that.
-func (t *turn) write(p *replyWriter, answer quote.Answer, citations []thread.Citation, w quoteReason) {
-	if modelAnswer := w.explanation(p.Phrases); modelAnswer != "" {
-		p.paragraph(modelAnswer)
+// write writes an answer of quotes. It does not claim more than that. subjects are the sides of a comparison that the
+// citations belong to.
+func (t *turn) write(
+	p *replyWriter, answer quote.Answer, citations []thread.Citation, subjects []string, w quoteReason,
+) {
+	if len(citations) == 0 && w.Failure != nil {
+		p.paragraph(t.actionTexts().noReply)
+	} else if explanation := w.explanation(p.Phrases); explanation != "" {
+		p.paragraph(explanation)
 	}
 	switch answer.Outcome {
 	case quote.Answered:
-		if w.Failure == nil {
+		switch {
+		case w.Failure != nil:
+		case answer.Form == quote.List:
+			p.paragraph(p.Listed)
+		default:
 			p.paragraph(p.Answered)
 		}
 	case quote.Closest:
@@ -54,13 +63,23 @@ func (t *turn) write(p *replyWriter, answer quote.Answer, citations []thread.Cit
 		t.writeNoAnswer(p, answer)
 		return
 	}
-	for _, c := range citations {
+	subject := ""
+	for i, c := range citations {
+		if subjects[i] != subject {
+			subject = subjects[i]
+			p.paragraph("**" + oneLine(subject) + "**")
+		}
 		p.quote(c)
 	}
+	p.writeLacking(answer)
+	p.writeProblems(t.found.Problems)
+}
+
+// writeLacking lists the words of the question that the closest passages do not contain.
+func (p *replyWriter) writeLacking(answer quote.Answer) {
 	if missing := answer.Missing; answer.Outcome == quote.Closest && len(missing)+len(answer.Unmatched) > 0 {
 		p.paragraph(fill(p.Lacking, list(quoted(append(missing, answer.Unmatched...)), p.And)))
 	}
-	p.writeProblems(t.found.Problems)
 }
 
 // fill replaces the placeholder of a phrase.
@@ -86,7 +105,9 @@ func (p *replyWriter) quote(c thread.Citation) {
 	p.paragraph("")
 	from := p.length
 	p.add("> " + oneLine(c.Quote) + " [" + strconv.Itoa(c.N) + "]")
-	p.checks = append(p.checks, thread.Check{Start: from + 2, End: p.length, State: thread.Supported})
+	p.checks = append(p.checks, thread.Check{
+		Start: from + 2, End: p.length, State: thread.Quoted, By: thread.ByRules, Citations: []int{c.N},
+	})
 	p.add("\n>\n> — " + p.describe(c))
 }
 
@@ -108,11 +129,14 @@ func (p *replyWriter) describe(c thread.Citation) string {
 // citationMarks match citations inside a quote, which would be confused with citations of the reply.
 var citationMarks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
 
+// imageMarks match the beginning of an image, which a quote may cut off.
+var imageMarks = regexp.MustCompile(`!+\[`)
+
 // oneLine returns a text from a source on one line, without links, images and citations. The citation holds the
 // original text.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(citationMarks.ReplaceAllString(text, "")), " ")
-	return quote.Plain(text, nil)
+	return imageMarks.ReplaceAllString(quote.Plain(text, nil), "[")
 }
 
 // writeNoAnswer explains why there is no answer.

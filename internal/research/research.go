@@ -4,6 +4,12 @@
 // consists of these words. With a model it is written from verbatim quotes and checked against them; if the model
 // fails, the quotes are the answer.
 //
+// A research turn with a model answers with a report: the model outlines it, and its sections are searched together and
+// written and checked one by one. An interrupted report keeps its finished sections.
+//
+// With a model, a message can also be a conversation, a transformation of earlier answers, or a request for an action.
+// None of them searches.
+//
 // Every stage is a step of the turn's task, so that a turn resumes after a crash without repeating paid calls.
 //
 // Text from sources is untrusted: it reaches a model only in fences that it cannot close, the model has no tools, and
@@ -28,7 +34,9 @@ type Deps struct {
 	Documents    Documents
 	Conversation Conversation
 	Memories     Memories
-	Agents       Agents
+	// Favourites may be nil if there are none.
+	Favourites Favourites
+	Agents     Agents
 	// Spend may be nil if there are no spending caps.
 	Spend Spend
 	// Model may be nil or have no models; answers are then quotes.
@@ -43,6 +51,10 @@ type Options struct {
 	Prices model.Prices
 	// Ordinary and Research limit the two kinds of turns; zero fields get their defaults.
 	Ordinary, Research Limits
+	// NoJudge turns off the model's judgement of sentences in ordinary turns. Research turns always have it.
+	NoJudge bool
+	// ProgressInterval is how often a running model call reports its progress; 0 means every 5 seconds.
+	ProgressInterval time.Duration
 }
 
 // Limits limit a turn.
@@ -58,19 +70,19 @@ type Limits struct {
 	Quotes, Enough, EnoughDocuments int
 	// Tokens is the budget of all calls; after four fifths of it the answer is written.
 	Tokens int
-	// AnswerTokens limits the answer.
-	AnswerTokens int
+	// AnswerTokens limits the answer, and History the earlier conversation that the model is shown.
+	AnswerTokens, History int
 }
 
 // Default limits.
 var (
 	ordinaryLimits = Limits{
 		Time: 90 * time.Second, Rounds: 3, Searches: 12, Documents: 8, Passages: 12,
-		Quotes: 8, Enough: 3, EnoughDocuments: 2, Tokens: 100_000, AnswerTokens: 1500,
+		Quotes: 8, Enough: 3, EnoughDocuments: 2, Tokens: 100_000, AnswerTokens: 1500, History: 4000,
 	}
 	researchLimits = Limits{
 		Time: 10 * time.Minute, Rounds: 8, Searches: 32, Documents: 12, Passages: 24,
-		Quotes: 24, Enough: 16, EnoughDocuments: 8, Tokens: 600_000, AnswerTokens: 4000,
+		Quotes: 24, Enough: 16, EnoughDocuments: 8, Tokens: 600_000, AnswerTokens: 4000, History: 8000,
 	}
 )
 
@@ -86,14 +98,16 @@ func (l Limits) orDefaults(d Limits) Limits {
 		EnoughDocuments: cmp.Or(l.EnoughDocuments, d.EnoughDocuments),
 		Tokens:          cmp.Or(l.Tokens, d.Tokens),
 		AnswerTokens:    cmp.Or(l.AnswerTokens, d.AnswerTokens),
+		History:         cmp.Or(l.History, d.History),
 	}
 }
 
 // Agent answers questions. It implements thread.Answerer and is safe for concurrent use.
 type Agent struct {
 	Deps
-	options    Options
-	extractors extractors
+	options     Options
+	extractors  extractors
+	suggestions suggestions
 }
 
 var _ thread.Answerer = (*Agent)(nil)
@@ -101,6 +115,7 @@ var _ thread.Answerer = (*Agent)(nil)
 // New returns an agent.
 func New(d Deps, o Options) *Agent {
 	o.Ordinary, o.Research = o.Ordinary.orDefaults(ordinaryLimits), o.Research.orDefaults(researchLimits)
+	o.ProgressInterval = cmp.Or(o.ProgressInterval, progressInterval)
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
@@ -126,7 +141,7 @@ func (t *turn) answer(ctx context.Context) (thread.Answer, error) {
 		return answer, err
 	}
 	if t.ready.Model == "" {
-		return t.answerWithQuotes(ctx)
+		return t.answerWithoutModel(ctx)
 	}
 	return t.answerWithModel(ctx)
 }

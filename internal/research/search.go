@@ -101,10 +101,28 @@ func searchLabel(sources []knownSource, lookups []lookup) string {
 
 // find runs all lookups concurrently and merges their results.
 func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
-	answers := make([]source.Found, len(lookups))
-	failures := make([]error, len(lookups))
+	results, err := t.runLookups(ctx, lookups)
+	if err != nil {
+		return found{}, err
+	}
+	return t.merge(ctx, lookups, results), nil
+}
+
+// lookupResult is the result of one lookup.
+type lookupResult struct {
+	found source.Found
+	err   error
+}
+
+// maxConcurrentLookups limits the searches of a turn that run at once.
+const maxConcurrentLookups = 12
+
+// runLookups runs lookups concurrently. It fails only if the turn is stopped.
+func (t *turn) runLookups(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
+	results := make([]lookupResult, len(lookups))
 	buyer := source.Buyer{UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID}
 	var group errgroup.Group
+	group.SetLimit(maxConcurrentLookups)
 	for i, l := range lookups {
 		group.Go(func() error {
 			limited, cancel := context.WithTimeout(ctx, searchTimeout)
@@ -113,24 +131,29 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 			if l.Source != "" {
 				q.Sources = []string{l.Source}
 			}
-			answers[i], failures[i] = t.Search.Find(limited, buyer, q)
+			results[i].found, results[i].err = t.Search.Find(limited, buyer, q)
 			return nil
 		})
 	}
 	_ = group.Wait() // the goroutines return no errors
 	if ctx.Err() != nil {
-		return found{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
+	return results, nil
+}
+
+// merge merges the results of lookups. The first lookup of a turn is the question.
+func (t *turn) merge(ctx context.Context, lookups []lookup, results []lookupResult) found {
 	out := found{Searches: len(lookups)}
 	ranks := newRankFusion(len(lookups) > 1)
 	for i, l := range lookups {
-		if err := failures[i]; err != nil {
+		if err := results[i].err; err != nil {
 			t.Log.WarnContext(ctx, "search failed", "turn", t.run.Task().ID, "error", err)
 			out.fail(t.ready.source(l.Source).Name, err)
 			continue
 		}
-		out.note(t.ready, answers[i])
-		for rank, h := range answers[i].Cards {
+		out.note(t.ready, results[i].found)
+		for rank, h := range results[i].found.Cards {
 			ranks.add(rank, h)
 			if h.Document.Text != "" {
 				t.documents[h.Document.ID] = h.Document
@@ -140,10 +163,10 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 	out.Places = ranks.places()
 	if t.found.Searches == 0 {
 		out.Places = append(t.known(out.Places), out.Places...)
-		out.Corrected = answers[0].Corrected // the first lookup of a turn is the question
+		out.Corrected = results[0].found.Corrected
 		t.count(ctx, &out)
 	}
-	return out, nil
+	return out
 }
 
 // known returns the documents cited in the previous answer, if the question refers back to it, unless the search found
@@ -153,7 +176,8 @@ func (t *turn) known(places []place) []place {
 	if !t.query.PointsBack() {
 		return nil
 	}
-	for _, c := range t.ready.Talk[len(t.ready.Talk)-1].Cited {
+	last, _ := t.ready.lastQuestion()
+	for _, c := range last.Cited {
 		p := place{DocumentID: c.DocumentID, SourceID: c.SourceID}
 		if c.DocumentID != "" && !slices.ContainsFunc(places, p.same) {
 			out = append(out, p)
@@ -162,9 +186,10 @@ func (t *turn) known(places []place) []place {
 	return out
 }
 
-// count adds the term statistics of the question. Without them, the found passages serve as statistics.
+// count adds the term statistics of the question and of the sections of a report. Without them, the found
+// passages serve as statistics.
 func (t *turn) count(ctx context.Context, f *found) {
-	s, err := t.termStatistics(ctx, t.ready, f.Corrected+" "+t.query.Text, f.Places)
+	s, err := t.termStatistics(ctx, t.ready, f.Corrected+" "+t.query.Text+t.sectionWords, f.Places)
 	if err != nil {
 		t.Log.WarnContext(ctx, "count the words of a question", "turn", t.run.Task().ID, "error", err)
 		return

@@ -99,3 +99,62 @@ func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
 		t.Errorf("used %+v of %+v", u, &w.purse)
 	}
 }
+
+func TestACapIsKeptInEveryKindOfTurn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text  string
+		cap   int64
+		asked []string
+		state task.State
+		want  string
+	}{
+		"before the reply": {"hello", 599, nil, task.StateFailed, ""},
+		"after the plan":   {"And you?", 600, []string{"plan"}, task.StateFailed, ""},
+		"before the rewriting": {
+			"Shorten it", 1000,
+			[]string{"plan"},
+			task.StateComplete,
+			"This answer is partial, because the spending cap was reached.",
+		},
+		"before the judge": {
+			"Shorten it", 1501, []string{"plan", "transform"}, task.StateComplete, "It dates from 1850 [1].",
+		},
+		"never": {
+			"Shorten it", 10_000, []string{"plan", "transform", "judge"}, task.StateComplete, "It dates from 1850 [1].",
+		},
+		"an action costs none": {"Remember that I like tea", 0, nil, task.StateComplete, "Remembered: “I like tea”"},
+		"an action is not lost": {
+			"Remember that I like tea. What can you do?", 0, nil, task.StateComplete,
+			"Remembered: “I like tea”\n\nThe spend cap of",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := bridges(t)
+			w.sender, w.options.NoJudge = everyone, false
+			w.options.Prices = model.Prices{Default: &model.Price{Out: 1_000_000}}
+			w.purse.capped, w.purse.cap = true, c.cap
+			w.cited("Q", "It was built in 1850 [1].", w.docs[0], "The old bridge was built of stone in 1850.")
+			kind := "transformation"
+			if strings.HasSuffix(c.text, "?") {
+				kind = "conversation"
+			}
+			s := w.fake(brain{
+				plan: costs(1, planned(kind)), transform: costs(1, says("It dates from 1850 [1].")),
+				reply: costs(1, says("Hello.")), judge: costs(1, says("{}")),
+			})
+			got := w.ask(c.text)
+			w.holds(got)
+			if got.task.State != c.state || !strings.HasPrefix(got.Text, c.want) || !slices.Equal(stages(s), c.asked) {
+				t.Errorf("ended %s, %s, with %q after %q", got.task.State, got.task.ErrorCode, got.Text, stages(s))
+			}
+			if c.state == task.StateFailed && got.task.ErrorCode != "spend_cap_reached" {
+				t.Errorf("failed with %s", got.task.ErrorCode)
+			}
+			if w.purse.spent > c.cap || w.purse.reserved != 0 || got.Usage != nil && got.Usage.CostMicros != w.purse.spent {
+				t.Errorf("the purse is at %+v, and %+v was used", &w.purse, got.Usage)
+			}
+		})
+	}
+}

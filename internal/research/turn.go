@@ -20,8 +20,11 @@ type turn struct {
 	*Agent
 	run *task.Run
 	q   thread.Question
-	// text is the question without a request to remember something.
-	text string
+	// requests are the actions that the message asks for by its words, and rest is the message without them. text is the
+	// question: the rest without a memory that it states.
+	requests []request
+	rest     string
+	text     string
 	// ends is when this attempt answers with what it has. A resumed turn gets its full time again, because waiting for
 	// a node is not its fault, and the task has a deadline.
 	ends time.Time
@@ -33,6 +36,16 @@ type turn struct {
 	spent     spent
 	// memoriesShown is set once a model has been shown the memories.
 	memoriesShown bool
+	// late is set if less than a third of the time was left after the last model call.
+	late bool
+	// slow is set if a call has used its share of the time. Quotes are then chosen by words, so that the answer has the
+	// rest of the time.
+	slow bool
+	// section is the section of a report that is worked on, or nil. sectionWords are the questions of all sections.
+	section      *section
+	sectionWords string
+	// newSummary is set if this turn has summarized the conversation.
+	newSummary bool
 	// limits are read from the journal, so that changed settings do not affect a resumed turn.
 	limits Limits
 }
@@ -42,9 +55,11 @@ func newTurn(a *Agent, r *task.Run, q thread.Question) *turn {
 	if q.Research {
 		limits = a.options.Research
 	}
-	_, text := memoryRequest(q.Text)
+	requests, rest := requestsIn(q.Text)
+	_, text := memoryRequest(rest)
 	return &turn{
-		text: cmp.Or(text, q.Text), Agent: a, run: r, q: q, limits: limits, ends: a.Clock.Now().Add(limits.Time),
+		requests: requests, rest: rest, text: cmp.Or(text, rest, q.Text), Agent: a, run: r, q: q, limits: limits,
+		ends:      a.Clock.Now().Add(limits.Time),
 		documents: map[string]source.Document{},
 	}
 }
@@ -61,7 +76,7 @@ func step[T any](
 	ctx context.Context, t *turn, kind, label string, fn func(ctx context.Context, s *task.Step) (T, error),
 ) (T, error) {
 	var out T
-	raw, err := t.run.Step(ctx, kind, label, func(ctx context.Context, s *task.Step) ([]byte, error) {
+	raw, err := t.run.Step(ctx, kind, t.section.label(label), func(ctx context.Context, s *task.Step) ([]byte, error) {
 		v, err := fn(ctx, s)
 		if ctx.Err() != nil {
 			// Cancelled: a result computed meanwhile does not count.

@@ -44,6 +44,10 @@ func (m *material) choose(ranked []int) []int {
 		next, value := -1, math.Inf(-1)
 		for i, at := range ranked {
 			share := m.sentences[at].score / best
+			if m.documentOf(at) != m.documentOf(ranked[0]) {
+				// Another document that shares a word of its title is not therefore about the question.
+				share -= m.sentences[at].titled / best
+			}
 			if len(chosen) > 0 && m.about(at) < about {
 				continue // it shares only common words with the question
 			}
@@ -95,15 +99,17 @@ func (m *material) about(at int) float64 {
 	return sum
 }
 
+func (m *material) documentOf(at int) string { return m.passages[m.sentences[at].passage].DocumentID }
+
 // allowed reports whether a sentence can be added: it is not chosen yet, and its document has not reached its limit.
 func (m *material) allowed(ranked, chosen []int, i int) bool {
-	document := m.passages[m.sentences[ranked[i]].passage].DocumentID
+	document := m.documentOf(ranked[i])
 	same := 0
 	for _, at := range chosen {
 		if at == i {
 			return false
 		}
-		if m.passages[m.sentences[ranked[at]].passage].DocumentID == document {
+		if m.documentOf(ranked[at]) == document {
 			same++
 		}
 	}
@@ -144,10 +150,13 @@ type stretch struct{ first, last int }
 // sentences are joined.
 func (m *material) quotes(chosen []int) []Quote {
 	var stretches []stretch
-	for _, at := range chosen {
+	for i, at := range chosen {
 		s := stretch{at, at}
 		if m.sentences[at].refersBack && m.together(at-1, at) && m.length(stretch{at - 1, at}) <= longestQuote {
 			s.first--
+		}
+		if i == 0 && m.continues(at) && m.length(stretch{s.first, at + 1}) <= longestQuote {
+			s.last++
 		}
 		stretches = append(stretches, s)
 	}
@@ -172,6 +181,21 @@ func (m *material) quotes(chosen []int) []Quote {
 		}
 	}
 	return out
+}
+
+// continues reports whether the sentence after the best one is quoted with it: it gives the reason that is asked for,
+// or goes on to explain the subject that the best one introduces.
+func (m *material) continues(at int) bool {
+	if at+1 >= len(m.sentences) || !m.together(at, at+1) {
+		return false
+	}
+	switch m.query.kind {
+	case cause:
+		return m.sentences[at+1].explains && !m.sentences[at].rightKind
+	case manner, definition:
+		return m.sentences[at+1].explains || m.opens(at) || m.introduces(at)
+	}
+	return false
 }
 
 // together reports whether two sentences are consecutive in one paragraph.

@@ -21,7 +21,7 @@ func NewText(text string) Text { return Text{fold(text)} }
 // Quote and text may differ in white space, hyphens, dashes, quotation marks, ligatures and other compatible forms
 // (NFKC), soft hyphens, and words broken at the end of a line. Letters, their case, and digits must be equal. A quote
 // must begin and end at word boundaries, so that "5 percent" is not found in "2.5 percent", nor "linear" in
-// "non-linear".
+// "non-linear". It cannot begin within a web address.
 func Find(text, quote string) (start, end int, ok bool) { return NewText(text).Find(quote) }
 
 // Find returns the position of a quote; see the function Find.
@@ -89,7 +89,7 @@ func (f *folded) begins(at int) bool {
 	}
 	first, _ := utf8.DecodeRune(f.text[at:])
 	before, size := utf8.DecodeLastRune(f.text[:at])
-	if unicode.IsMark(first) {
+	if unicode.IsMark(first) || f.insideAddress(at) {
 		return false
 	}
 	if isWordRune(first) && isWordRune(before) {
@@ -108,6 +108,18 @@ func (f *folded) begins(at int) bool {
 		return unicode.IsDigit(earlier)
 	}
 	return !isRaised(before)
+}
+
+// longestAddress is how far back the scheme of a web address is looked for, in bytes.
+const longestAddress = 2048
+
+// insideAddress reports whether a byte is within a web address, after the letters of its scheme. An address without its
+// scheme would not be recognized as a link and removed.
+func (f *folded) insideAddress(at int) bool {
+	const mark = "://"
+	from := max(0, at-longestAddress)
+	from += bytes.LastIndexByte(f.text[from:at], ' ') + 1
+	return bytes.Contains(f.text[from:min(len(f.text), at+len(mark))], []byte(mark))
 }
 
 // stops reports whether a word or a number ends before a byte. Hanging means that a hyphen must follow.

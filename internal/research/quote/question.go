@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"carrel/internal/language"
-	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
 )
 
@@ -29,7 +28,24 @@ type Query struct {
 	terms    []term
 	sequence []int // indexes in terms, in the order of the question
 	kind     kind
+	units    map[string]bool // units of the number that is asked for; empty if any will do
+	form     Form
+	// from and to limit the years of publication of the listed documents; 0 means no limit.
+	from, to int
+	// sides are the subjects of a comparison.
+	sides []string
+	// avoid are terms of the other side of a comparison.
+	avoid []term
+	// shown are quotes that must not be repeated: "Who else?"
+	shown []Quote
 }
+
+// Form returns the form of the answer. A List without Words and Years is a list of all documents.
+func (q Query) Form() Form { return q.form }
+
+// Years returns the years of publication, both included, to which a list of documents is limited; 0 means no limit. The
+// search should be limited to them. A question without Words then asks for all documents of these years.
+func (q Query) Years() (from, to int) { return q.from, q.to }
 
 // term is a term of the question.
 type term struct {
@@ -49,7 +65,33 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 	for i := range q.terms {
 		q.terms[i].weight = 1
 	}
+	words := plainWords(question)
+	e.lessenExceptions(&q, words)
+	if q.sides = e.words.sides(question); q.sides != nil {
+		q.form = Comparison
+	} else if e.words.asksForList(words) {
+		e.makeList(&q, words)
+	}
+	switch q.kind {
+	case anything:
+		q.kind = e.explanation(&q, words)
+	case name:
+		if e.asksWhoSomeoneIs(&q, words) {
+			q.kind = definition
+		}
+	case number:
+		for _, u := range e.words.units {
+			if find(words, u.phrase) >= 0 {
+				q.units = u.terms
+			}
+		}
+	}
+	if before.Question != "" && slices.ContainsFunc(words, func(w string) bool { return e.words.more[w] }) {
+		q.shown = before.Quoted
+		before.Titles = nil // their words would find the same again
+	}
 	e.complete(&q, before, statistics)
+	q.Text = strings.Join(append([]string{q.Text}, spellings(words, question)...), " ")
 	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.weak }) {
 		for i := range q.terms {
 			if t := &q.terms[i]; t.weak && !t.name {
@@ -125,76 +167,4 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 		}
 	}
 	return terms, sequence
-}
-
-// kind is the kind of answer that a question asks for.
-type kind uint8
-
-const (
-	anything kind = iota
-	number
-	date
-	name
-	cause
-)
-
-// kindOf determines by its words what a question asks for.
-func (v *vocabulary) kindOf(question string) kind {
-	folded := foldWords(v.analyser, question)
-	for _, asking := range v.questions {
-		for _, phrase := range asking.phrases {
-			if strings.Contains(folded, phrase) {
-				return asking.kind
-			}
-		}
-	}
-	for _, asking := range unspacedQuestions {
-		for _, phrase := range asking.phrases {
-			if strings.Contains(question, phrase) {
-				return asking.kind
-			}
-		}
-	}
-	return anything
-}
-
-// foldWords returns the words of a text in folded form, with a space before, between and after them. Characters of
-// scripts without spaces are left out.
-func foldWords(a *analysis.Analyser, text string) string {
-	var folded strings.Builder
-	folded.WriteByte(' ')
-	for w := range a.Words(text) {
-		if !w.Unspaced {
-			folded.Write(w.Folded)
-			folded.WriteByte(' ')
-		}
-	}
-	return folded.String()
-}
-
-// hasKind reports whether the tokens of a sentence include something of the kind that is not a word of the question, as
-// reported by asked.
-func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, asked func(string) bool) bool {
-	if wanted == anything {
-		return false
-	}
-	for i, token := range tokens {
-		first := text[token.Start]
-		var found bool
-		switch wanted {
-		case name:
-			// The first word of a sentence is always capitalized.
-			found = i > 0 && !token.Stop && unicode.IsUpper(first)
-		case number:
-			found = unicode.IsDigit(first) || v.kinds[token.Term] == number
-		case date:
-			found = token.End-token.Start == 4 && (first == '1' || first == '2') || v.kinds[token.Term] == date
-		default:
-			found = v.kinds[token.Term] == wanted
-		}
-		if found && !asked(token.Term) {
-			return true
-		}
-	}
-	return false
 }

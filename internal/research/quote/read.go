@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +16,8 @@ type material struct {
 	held      []bool    // whether any searched passage holds the term
 	passages  []reading
 	sentences []candidate // in order
+	// logits are the ranker's scores of the sentences that it was given, by sentence; nil if it was not asked.
+	logits map[int]float64
 }
 
 // reading is an analysed passage.
@@ -25,7 +28,8 @@ type reading struct {
 	holds   []float64 // occurrences of each term, or related if there is only a related word
 	inTitle []bool    // whether the title holds each term
 	title   []analysis.Token
-	length  int // words that are not stop words
+	content uint64 // bits of the terms of the question, without weak ones, that the passage or title holds
+	length  int    // words that are not stop words
 	score   float64
 	from    int // range of its sentences
 	to      int
@@ -40,8 +44,11 @@ type candidate struct {
 	verbatim   []bool    // whether the sentence holds each term in the form of the question
 	length     int
 	rightKind  bool // holds the kind of thing that is asked for
+	kindNear   bool // holds it near a word of the question
 	refersBack bool // begins with a word that refers back
+	explains   bool // begins with a word that introduces a reason
 	own        float64
+	titled     float64 // part of own for words of the title
 	score      float64
 }
 
@@ -52,7 +59,7 @@ const related = 0.7
 // read analyses the passages.
 func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *material {
 	m := &material{query: q, weights: make([]float64, len(q.terms)), held: make([]bool, len(q.terms))}
-	if len(q.terms) == 0 {
+	if len(q.terms) == 0 && q.form != List {
 		return m
 	}
 	for i, t := range q.terms {
@@ -63,12 +70,25 @@ func (e *Extractor) read(q Query, passages []Passage, statistics Statistics) *ma
 			m.weights[i] *= 0.5
 		}
 	}
-	matcher := newMatcher(q.terms)
+	matcher := e.newMatcher(m)
 	m.passages = make([]reading, len(passages))
 	for i := range passages {
 		e.readPassage(m, matcher, i, &passages[i])
 	}
+	if !e.capitalizesNouns {
+		m.findNames(matcher)
+	}
 	return m
+}
+
+// findNames marks the terms that the passages write with a capital only. Questions are often typed without capitals.
+func (m *material) findNames(matcher *matcher) {
+	m.query.terms = slices.Clone(m.query.terms)
+	for i := range m.query.terms {
+		if t := &m.query.terms[i]; !t.weak && matcher.seen[i] > 0 && matcher.capitals[i] == matcher.seen[i] {
+			t.name = true
+		}
+	}
 }
 
 func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Passage) {
@@ -79,6 +99,11 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 		r.title = append(r.title, token)
 		if i, exact := matcher.match(token); exact {
 			r.inTitle[i] = true
+		}
+	}
+	for i, letters := range matcher.acronyms {
+		for at := range r.title {
+			r.inTitle[i] = r.inTitle[i] || isLongForm(letters, []rune(p.Title), r.title[at:])
 		}
 	}
 	const usualWord = 5
@@ -94,11 +119,15 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 		from, to := i*terms, (i+1)*terms
 		c := candidate{Sentence: s, passage: number, holds: holds[from:to], verbatim: verbatim[from:to]}
 		first := at
+		var words []int // positions of words of the question
 		for at < len(r.tokens) && r.tokens[at].Start < s.End {
-			c.count(matcher, r.text, r.tokens[at])
+			if t := c.count(matcher, r.text, r.tokens[at]); t >= 0 && !m.query.terms[t].weak {
+				words = append(words, at-first)
+			}
 			at++
 		}
 		c.tokens = r.tokens[first:at]
+		words = append(words, c.countSpellings(matcher, r.text)...)
 		r.length += c.length
 		for i, n := range c.holds {
 			if n < 1 {
@@ -109,19 +138,34 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 				r.holds[i] += n
 			}
 		}
-		c.rightKind = e.words.hasKind(m.query.kind, r.text, c.tokens, matcher.exact)
+		things := e.words.kindsIn(m.query.kind, m.query.units, r.text, c.tokens, matcher.exact)
+		c.rightKind = len(things) > 0
+		c.kindNear = e.words.kindNear(m.query.kind, c.tokens, things, words)
 		c.refersBack = len(c.tokens) > 0 && e.words.openers[lower(r.text, c.tokens[0])]
+		c.explains = m.query.kind.isExplanation() && e.words.opensReason(r.text, c.tokens)
 		m.sentences = append(m.sentences, c)
 	}
 	r.to = len(m.sentences)
+	for i, t := range m.query.terms {
+		if !t.weak && (r.holds[i] > 0 || r.inTitle[i]) {
+			r.content |= 1 << i
+		}
+	}
 }
 
-func (c *candidate) count(matcher *matcher, text []rune, token analysis.Token) {
+// count counts a token and returns the index of the term of the question that it matches, or -1.
+func (c *candidate) count(matcher *matcher, text []rune, token analysis.Token) int {
 	if token.Stop {
-		return
+		return -1
 	}
 	c.length++
 	i, exact := matcher.match(token)
+	if exact && token.Start > c.Body {
+		matcher.seen[i]++
+		if unicode.IsUpper(text[token.Start]) {
+			matcher.capitals[i]++
+		}
+	}
 	if exact && !c.verbatim[i] {
 		c.verbatim[i] = sameForm(string(text[token.Start:token.End]), matcher.terms[i].word)
 	}
@@ -134,6 +178,7 @@ func (c *candidate) count(matcher *matcher, text []rune, token analysis.Token) {
 	default:
 		c.holds[i]++
 	}
+	return i
 }
 
 // sameForm reports whether two words of one stem differ by at most a last letter: "machines" and "machine", but not
@@ -153,16 +198,55 @@ func lower(text []rune, token analysis.Token) string {
 type matcher struct {
 	terms []term
 	known map[string]int // index in terms, or its complement if the word is only related
+	// joined maps terms to two adjacent words of the question that they are written from: backpropagation.
+	joined map[string][2]int
+	// acronyms are the lower-case letters of terms in capitals, by the index of the term. Those in unheld are not in the
+	// sources, so that they may be written out there.
+	acronyms map[int]string
+	unheld   map[int]bool
+	// seen counts the occurrences of each term inside of sentences, and capitals those with a capital.
+	seen, capitals []int
 }
 
 const unknown = 1 << 16
 
-func newMatcher(terms []term) *matcher {
-	m := &matcher{terms: terms, known: make(map[string]int, 1024)}
-	for i, t := range terms {
+func (e *Extractor) newMatcher(from *material) *matcher {
+	q := from.query
+	m := &matcher{
+		terms: q.terms, known: make(map[string]int, 1024), joined: make(map[string][2]int), acronyms: make(map[int]string),
+		unheld: make(map[int]bool), seen: make([]int, len(q.terms)), capitals: make([]int, len(q.terms)),
+	}
+	for i, t := range q.terms {
+		for _, other := range e.words.synonyms[t.text] {
+			m.known[other] = ^i
+		}
+		if letters := strings.TrimSuffix(t.word, "s"); len(letters) >= minAcronym && isAcronym(letters) {
+			m.acronyms[i] = strings.ToLower(letters)
+			m.unheld[i] = !from.held[i]
+		}
+	}
+	for i, t := range q.terms {
 		m.known[t.text] = i
 	}
+	for i := 1; i < len(q.sequence); i++ {
+		first, second := q.sequence[i-1], q.sequence[i]
+		if joined := e.onlyTerm(q.terms[first].word + q.terms[second].word); joined != "" {
+			m.joined[joined] = [2]int{first, second}
+		}
+	}
 	return m
+}
+
+// onlyTerm returns the term of a word, or "" if the word has several, as in scripts without spaces.
+func (e *Extractor) onlyTerm(word string) string {
+	var terms []string
+	for token := range e.analyser.Tokens(word) {
+		terms = append(terms, token.Term)
+	}
+	if len(terms) != 1 {
+		return ""
+	}
+	return terms[0]
 }
 
 // match returns the index of the token's term and whether it is equal; -1 if there is none.

@@ -15,6 +15,8 @@ type Talk struct {
 	Titles []string
 	// Documents are their ids. A question that refers back is about them.
 	Documents []string
+	// Quoted are the quotes shown so far. A question for something else does not repeat them.
+	Quoted []Quote
 }
 
 // How a question is completed.

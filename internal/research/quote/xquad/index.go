@@ -10,8 +10,8 @@ import (
 	"carrel/internal/search/query"
 )
 
-// index is a small in-memory search: BM25 over passages, in which words of the title count like words of the text.
-type index struct {
+// Index is a small in-memory search: BM25 over passages, in which words of the title count like words of the text.
+type Index struct {
 	passages []quote.Passage
 	analyser *analysis.Analyser
 	postings map[string][]posting
@@ -26,9 +26,10 @@ type posting struct {
 
 const k1, b = 1.2, 0.75
 
-func newIndex(passages []quote.Passage) *index {
-	x := &index{
-		passages: passages, analyser: analysis.New("en"), postings: make(map[string][]posting),
+// NewIndex indexes passages in a language, given by its code.
+func NewIndex(passages []quote.Passage, code string) *Index {
+	x := &Index{
+		passages: passages, analyser: analysis.New(code), postings: make(map[string][]posting),
 		lengths: make([]float64, len(passages)), scores: make([]float64, len(passages)),
 	}
 	total := 0.0
@@ -56,13 +57,13 @@ func newIndex(passages []quote.Passage) *index {
 }
 
 // Units returns the number of passages.
-func (x *index) Units() int { return len(x.passages) }
+func (x *Index) Units() int { return len(x.passages) }
 
 // Holders returns how many passages hold a term.
-func (x *index) Holders(term string) int { return len(x.postings[term]) }
+func (x *Index) Holders(term string) int { return len(x.postings[term]) }
 
 // Retrieve returns the n passages with the highest BM25.
-func (x *index) Retrieve(text string, n int) ([]quote.Passage, error) {
+func (x *Index) Retrieve(text string, n int) ([]quote.Passage, error) {
 	clear(x.scores)
 	var found []int
 	for _, term := range query.Parse(x.analyser, text).Terms {
@@ -94,6 +95,6 @@ func (x *index) Retrieve(text string, n int) ([]quote.Passage, error) {
 }
 
 // compare sorts passages by score, best first.
-func (x *index) compare(i, j int) int {
+func (x *Index) compare(i, j int) int {
 	return cmp.Or(cmp.Compare(x.scores[j], x.scores[i]), cmp.Compare(i, j))
 }

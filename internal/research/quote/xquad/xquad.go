@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/language"
 	"carrel/internal/research/quote"
 )
 
@@ -30,13 +31,14 @@ type Retriever interface {
 type Report struct {
 	Passages, Sentences, Questions int
 
-	Sentence1 float64 // the right sentence is ranked first
-	Sentence3 float64 // … among the first three
-	Passage1  float64 // the first sentence is from the right passage
-	Quote1    float64 // the first shown quote holds the answer
-	Quoted    float64 // any shown quote holds the answer
+	Sentence1  float64 // the right sentence is ranked first
+	Sentence3  float64 // … among the first three
+	Sentence10 float64 // … among the first ten
+	Passage1   float64 // the first sentence is from the right passage
+	Quote1     float64 // the first shown quote holds the answer
+	Quoted     float64 // any shown quote holds the answer
 
-	// AUC is how often a question with its passage has a higher coverage than one without its passage; ties count half.
+	// AUC is how often a question with its passage has a higher confidence than one without its passage; ties count half.
 	AUC float64
 	// Of the questions with their passage, and of those whose passage was removed.
 	Answered, FalselyAnswered float64 // called answered
@@ -55,6 +57,7 @@ func (r Report) String() string {
 	}{
 		{"right sentence first", r.Sentence1},
 		{"right sentence in the first three", r.Sentence3},
+		{"right sentence in the first ten", r.Sentence10},
 		{"right passage first", r.Passage1},
 		{"first quote holds the answer", r.Quote1},
 		{"any quote shown holds the answer", r.Quoted},
@@ -70,14 +73,26 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Evaluate reads questions and measures the answers with a small in-memory search.
-func Evaluate(r io.Reader) (Report, error) {
-	return EvaluateWith(r, func(passages []quote.Passage) (Retriever, error) { return newIndex(passages), nil })
+// Options choose what Evaluate measures. The zero value measures English questions by words, with a small in-memory
+// search.
+type Options struct {
+	// Language is the code of the language of the questions; English if it is empty.
+	Language string
+	// Ranker orders the candidate sentences; nil orders them by words.
+	Ranker quote.Ranker
+	// Build makes the search from the passages, which are identified by document id; nil stands for the small one.
+	Build func([]quote.Passage) (Retriever, error)
+	// Every measures only each nth question; 0 measures all.
+	Every int
 }
 
-// EvaluateWith measures the answers with the search that build makes from the passages. Passages are identified by
-// document id.
-func EvaluateWith(r io.Reader, build func([]quote.Passage) (Retriever, error)) (Report, error) {
+// Evaluate reads questions and measures the answers.
+func Evaluate(r io.Reader, o Options) (Report, error) {
+	code := cmp.Or(o.Language, language.Default)
+	build := o.Build
+	if build == nil {
+		build = func(p []quote.Passage) (Retriever, error) { return NewIndex(p, code), nil }
+	}
 	passages, questions, err := read(r)
 	if err != nil {
 		return Report{}, err
@@ -86,12 +101,19 @@ func EvaluateWith(r io.Reader, build func([]quote.Passage) (Retriever, error)) (
 	if err != nil {
 		return Report{}, fmt.Errorf("index the passages: %w", err)
 	}
-	e := evaluation{extractor: quote.New("en"), search: search}
-	e.report.Passages, e.report.Questions = len(passages), len(questions)
-	for _, p := range passages {
-		e.report.Sentences += len(quote.Sentences(p.Text, "en"))
+	if o.Ranker != nil {
+		o.Ranker = &remembering{Ranker: o.Ranker}
 	}
-	for _, q := range questions {
+	e := evaluation{extractor: quote.New(code).Ranked(o.Ranker), search: search}
+	e.report.Passages = len(passages)
+	for _, p := range passages {
+		e.report.Sentences += len(quote.Sentences(p.Text, code))
+	}
+	for i, q := range questions {
+		if i%max(1, o.Every) != 0 {
+			continue
+		}
+		e.report.Questions++
 		if err := e.measure(q); err != nil {
 			return Report{}, fmt.Errorf("question %q: %w", q.text, err)
 		}
@@ -112,7 +134,7 @@ type evaluation struct {
 	search    Retriever
 	report    Report
 	spent     time.Duration
-	there     []float64 // coverages
+	there     []float64 // confidences
 	away      []float64
 }
 
@@ -127,7 +149,7 @@ func (e *evaluation) measure(q question) error {
 	answer := e.extractor.Answer(asked, passages, e.search)
 	e.spent += time.Since(began)
 
-	e.there = append(e.there, answer.Coverage)
+	e.there = append(e.there, answer.Confidence)
 	e.report.Answered += share(answer.Outcome == quote.Answered)
 	e.report.Shown += share(answer.Outcome != quote.Nothing)
 	// Quotes are judged regardless of the outcome, which has its own measure.
@@ -144,24 +166,23 @@ func (e *evaluation) measure(q question) error {
 
 	rest := slices.DeleteFunc(slices.Clone(found), func(p quote.Passage) bool { return p.DocumentID == q.passage })
 	robbed := e.extractor.Answer(asked, rest[:min(len(rest), candidates)], e.search)
-	e.away = append(e.away, robbed.Coverage)
+	e.away = append(e.away, robbed.Confidence)
 	e.report.FalselyAnswered += share(robbed.Outcome == quote.Answered)
 	e.report.FalselyShown += share(robbed.Outcome != quote.Nothing)
 	return nil
 }
 
 func (e *evaluation) rank(q question, ranked []quote.Ranked, passages []quote.Passage) {
-	for i, s := range ranked[:min(3, len(ranked))] {
+	for i, s := range ranked[:min(10, len(ranked))] {
 		p := passages[s.Passage]
 		right := p.DocumentID == q.passage
 		if i == 0 {
 			e.report.Passage1 += share(right)
 		}
 		if right && q.holds(string([]rune(p.Text)[s.Start:s.End])) {
-			e.report.Sentence3++
-			if i == 0 {
-				e.report.Sentence1++
-			}
+			e.report.Sentence10++
+			e.report.Sentence3 += share(i < 3)
+			e.report.Sentence1 += share(i == 0)
 			return
 		}
 	}
@@ -177,7 +198,7 @@ func (e *evaluation) sum() Report {
 	r := e.report
 	n := float64(max(1, r.Questions))
 	for _, v := range []*float64{
-		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted,
+		&r.Sentence1, &r.Sentence3, &r.Sentence10, &r.Passage1, &r.Quote1, &r.Quoted,
 		&r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
 	} {
 		*v /= n
