@@ -41,6 +41,13 @@ type Contents struct {
 	Webhooks    *webhook.Service
 	Audit       *audit.Log
 	Store       ContentStore
+	// Originals opens the original files of documents; nil leaves them out.
+	Originals Originals
+}
+
+// Originals opens stored files; see package blob. A missing file is not_found.
+type Originals interface {
+	Open(ctx context.Context, key string, size int64) (io.ReadSeekCloser, error)
 }
 
 // ContentStore reads data that no service lists completely.

@@ -1,6 +1,7 @@
 package accountdata
 
 import (
+	"archive/zip"
 	"context"
 	"encoding/json"
 	"io"
@@ -19,8 +20,10 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	about := object{"id": g.ID, "name": g.Name}.with("access", g.Grant.String()).with("description", g.Description)
 	own := g.Grant == core.GrantOwner
 	if own {
-		about.with("instructions", g.Instructions).with("model", g.Model).with("createdAt", g.CreatedAt).
-			with("updatedAt", g.UpdatedAt)
+		about.with("instructions", g.Instructions).with("model", g.Model)
+		about.with("policy", g.Policy).with("answerLength", g.AnswerLength).with("language", g.Language).
+			with("opening", g.Opening).with("examples", g.Examples)
+		about.with("createdAt", g.CreatedAt).with("updatedAt", g.UpdatedAt)
 	}
 	if err := a.json(dir+"agent.json", about); err != nil {
 		return err
@@ -64,11 +67,52 @@ func (a *archive) sources(ctx context.Context, dir, agentID string) error {
 		if s.Documents == 0 {
 			continue
 		}
-		if err := lines(a, dir+"documents/"+s.ID+".jsonl", a.Store.ScanDocuments(ctx, s.ID), a.document); err != nil {
+		var originals []documentFile
+		write := func(d source.Document) any {
+			if d.Original.Hash != "" {
+				originals = append(originals, documentFile{d.ID + "-" + d.Original.Name, d.Original})
+			}
+			return a.document(d)
+		}
+		if err := lines(a, dir+"documents/"+s.ID+".jsonl", a.Store.ScanDocuments(ctx, s.ID), write); err != nil {
 			return err
+		}
+		for _, o := range originals {
+			if err := a.original(ctx, dir+"originals/"+s.ID+"/"+o.name, o.Original); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// documentFile is the original file of a document. The id of the document is part of the name, because files of
+// different folders may have the same name.
+type documentFile struct {
+	name string
+	source.Original
+}
+
+// original writes one file without compressing it, because most formats are compressed. A file that was deleted in the
+// meantime is left out.
+func (a *archive) original(ctx context.Context, name string, o source.Original) error {
+	if a.Originals == nil {
+		return nil
+	}
+	content, err := a.Originals.Open(ctx, o.Hash, o.Size)
+	if core.IsKind(err, core.KindNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // opened for reading only
+	w, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: a.now})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, content)
+	return err
 }
 
 // document returns a document in the format of the JSON lines import.

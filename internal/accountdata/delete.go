@@ -55,20 +55,23 @@ type Deletions struct {
 	tasks Tasks
 	clock core.Clock
 	log   *slog.Logger
+	sweep func(context.Context) error
 }
 
-// DeletionDeps are the dependencies of Deletions. All are required.
+// DeletionDeps are the dependencies of Deletions. All but Sweep are required.
 type DeletionDeps struct {
 	Store DeletionStore
 	Tasks Tasks
 	Clock core.Clock
 	Log   *slog.Logger
+	// Sweep deletes the original files of deleted documents; nil means that there are none.
+	Sweep func(context.Context) error `dep:"optional"`
 }
 
 // NewDeletions panics if a dependency is missing.
 func NewDeletions(d DeletionDeps) *Deletions {
 	core.RequireDeps(d)
-	return &Deletions{store: d.Store, tasks: d.Tasks, clock: d.Clock, log: d.Log}
+	return &Deletions{store: d.Store, tasks: d.Tasks, clock: d.Clock, log: d.Log, sweep: d.Sweep}
 }
 
 // Kind returns the task kind of deletions, to be registered with the engine.
@@ -201,7 +204,10 @@ func (d *Deletions) deleteAgents(ctx context.Context, userID string) error {
 			return err
 		}
 	}
-	return nil
+	if d.sweep == nil {
+		return nil
+	}
+	return d.sweep(ctx)
 }
 
 // finish erases the account together with the end of its task.

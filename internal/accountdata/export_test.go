@@ -87,6 +87,7 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 			[]webhook.Event{webhook.EventTurnCompleted})
 		w.must(err)
 		w.agent(w.bob, documents(1, 10))
+		w.keepOriginal(src.ID, doc)
 
 		e := w.exported(w.node, w.session(w.ada))
 		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil ||
@@ -103,6 +104,7 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes",
 			dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
 			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
+			dir + "originals/" + src.ID + "/" + doc.ID + "-a.pdf": "The file " + originalHash,
 			dir + "cited.bib": "A work that is gone", dir + "cited.csl.json": doc.Title,
 		} {
 			got, there := files[name]

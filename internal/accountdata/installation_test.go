@@ -165,7 +165,7 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 		}),
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
 		Webhooks: webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{}),
-		Audit:    w.audit, Store: db,
+		Audit:    w.audit, Store: db, Originals: fakeOriginals{},
 	}
 	n.exports = accountdata.NewExports(accountdata.ExportDeps{
 		Store: db, Archives: accountdata.NewArchives(n.contents, w.clock), Tasks: n.tasks, Clock: w.clock, Audit: w.audit,

@@ -5,7 +5,9 @@ package agent
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +23,8 @@ type Agent struct {
 	Description  string
 	Instructions string
 	// Model overrides the installation's default model; empty means the default.
-	Model   string
+	Model string
+	Settings
 	Sources []Source
 	// Grant is the grant of the user who requested the agent.
 	Grant core.Grant
@@ -30,6 +33,40 @@ type Agent struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
+
+// Settings are how an agent answers. The zero values are the defaults.
+type Settings struct {
+	// Policy decides what happens to sentences that the sources do not support.
+	Policy Policy
+	// AnswerLength is the preferred length of answers.
+	AnswerLength AnswerLength
+	// Language is the language of answers (ISO 639-1); empty means the language of the question.
+	Language string
+	// Opening is shown in an empty thread, with Examples of questions.
+	Opening  string
+	Examples []string
+}
+
+// Policy decides what happens to sentences that the sources do not support.
+type Policy string
+
+// The policies. Strict removes such sentences, and facts without a citation. Marked, the default, shows them with their
+// state. Open neither corrects nor replaces them.
+const (
+	PolicyStrict Policy = "strict"
+	PolicyMarked Policy = "marked"
+	PolicyOpen   Policy = "open"
+)
+
+// AnswerLength is the preferred length of answers.
+type AnswerLength string
+
+// The lengths. Normal is the default.
+const (
+	AnswerShort  AnswerLength = "short"
+	AnswerNormal AnswerLength = "normal"
+	AnswerLong   AnswerLength = "long"
+)
 
 // Source is the summary of a source in the record of its agent.
 type Source struct {
@@ -114,7 +151,12 @@ var (
 	descriptionRule  = core.TextRule{Max: 2000}
 	instructionsRule = core.TextRule{Max: 8000}
 	modelRule        = core.TextRule{Max: 200}
+	openingRule      = core.TextRule{Max: 1000}
+	exampleRule      = core.TextRule{Min: 1, Max: 300}
 )
+
+// maxExamples is the maximum number of example questions.
+const maxExamples = 6
 
 // Change holds new values for an agent; nil fields stay unchanged.
 type Change struct {
@@ -122,6 +164,12 @@ type Change struct {
 	Description  *string
 	Instructions *string
 	Model        *string
+	Policy       *Policy
+	AnswerLength *AnswerLength
+	Language     *string
+	Opening      *string
+	// Examples replaces all example questions unless it is nil.
+	Examples []string
 }
 
 // checkModel checks that the model of a change is allowed by the operator and by the actor's plan.
@@ -137,6 +185,17 @@ func (s *Service) checkModel(actor core.Actor, c Change) error {
 		return core.InvalidField("/model", "This installation has no models. Leave it empty.")
 	}
 	return core.InvalidField("/model", "Must be empty or one of: "+strings.Join(s.models, ", ")+".")
+}
+
+// Models returns the models of the installation that the plan of the actor includes.
+func (s *Service) Models(actor core.Actor) []string {
+	var out []string
+	for _, name := range s.models {
+		if actor.AllowModel(name) == nil {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // apply sets the given fields and returns an error for the invalid ones.
@@ -155,10 +214,54 @@ func (c Change) apply(a *Agent) error {
 	set("/description", descriptionRule, c.Description, &a.Description)
 	set("/instructions", instructionsRule, c.Instructions, &a.Instructions)
 	set("/model", modelRule, c.Model, &a.Model)
+	set("/opening", openingRule, c.Opening, &a.Opening)
+	bad = append(bad, c.applySettings(&a.Settings)...)
 	if bad != nil {
 		return core.Invalid(bad...)
 	}
 	return nil
+}
+
+// languageCode matches ISO 639 codes.
+var languageCode = regexp.MustCompile(`^(?:[a-z]{2,3})?$`)
+
+// applySettings sets the given settings and returns the invalid ones.
+func (c Change) applySettings(s *Settings) []core.FieldError {
+	var bad []core.FieldError
+	if c.Policy != nil {
+		switch s.Policy = *c.Policy; s.Policy {
+		case PolicyStrict, PolicyMarked, PolicyOpen:
+		default:
+			bad = append(bad, core.FieldError{Pointer: "/policy", Detail: "Must be strict, marked or open."})
+		}
+	}
+	if c.AnswerLength != nil {
+		switch s.AnswerLength = *c.AnswerLength; s.AnswerLength {
+		case AnswerShort, AnswerNormal, AnswerLong:
+		default:
+			bad = append(bad, core.FieldError{Pointer: "/answerLength", Detail: "Must be short, normal or long."})
+		}
+	}
+	if c.Language != nil {
+		if s.Language = strings.TrimSpace(*c.Language); !languageCode.MatchString(s.Language) {
+			bad = append(bad, core.FieldError{Pointer: "/language", Detail: "Must be a language code, such as de, or empty."})
+		}
+	}
+	if c.Examples == nil {
+		return bad
+	}
+	if len(c.Examples) > maxExamples {
+		return append(bad, core.FieldError{Pointer: "/examples", Detail: "Must be at most 6 questions."})
+	}
+	s.Examples = nil
+	for i, example := range c.Examples {
+		example = strings.TrimSpace(example)
+		if detail := exampleRule.Check(example); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: "/examples/" + strconv.Itoa(i), Detail: detail})
+		}
+		s.Examples = append(s.Examples, example)
+	}
+	return bad
 }
 
 // Create creates an agent with an empty library as its default source, so that every agent has a source.

@@ -110,6 +110,21 @@ func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 	}
 }
 
+func TestModelsAreThoseOfThePlan(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t).withModels("large", "small")
+	limited := f.ada
+	limited.Models = []string{"small"}
+	for name, c := range map[string]struct {
+		actor core.Actor
+		want  []string
+	}{"any": {f.ada, []string{"large", "small"}}, "limited": {limited, []string{"small"}}} {
+		if got := f.Models(c.actor); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestModelOutsideThePlanIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t).withModels("large", "small")

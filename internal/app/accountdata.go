@@ -31,7 +31,7 @@ func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 		Accounts: in.Accounts, Billing: in.Billing, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
 		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials,
 		Sessions: in.sessions, Webhooks: in.webhooks,
-		Audit: in.Audit, Store: in.Store,
+		Audit: in.Audit, Store: in.Store, Originals: in.Originals,
 	}, in.Clock)
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
 	if cfg.Database == "" {
@@ -47,6 +47,7 @@ func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 		Tasks: in.Tasks,
 		Clock: in.Clock,
 		Log:   log,
+		Sweep: in.Originals.Sweep,
 	})
 	in.Tasks.Register(in.Deletions.Kind())
 }

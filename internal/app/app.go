@@ -16,6 +16,7 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/billing"
 	"carrel/internal/billing/stripe"
+	"carrel/internal/blob"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -26,6 +27,7 @@ import (
 	"carrel/internal/model"
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
+	"carrel/internal/research"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/secretbox"
@@ -56,6 +58,7 @@ type App struct {
 	Agents      *agent.Service
 	Sources     *source.Service
 	Imports     *importer.Service
+	Originals   *blob.Service
 	Tasks       *task.Engine
 	Embedding   *embedding.Service // nil without an embedding endpoint
 	Archives    *accountdata.Archives
@@ -67,7 +70,9 @@ type App struct {
 	upstream   *upstream.Service // nil without an OpenID provider
 	memories   *memory.Service
 	favourites *favourite.Service
+	research   *research.Agent
 	threads    *thread.Service
+	texts      *research.TextChecker
 	webhooks   *webhook.Service
 	exports    *accountdata.Exports
 	search     *search.Service
@@ -162,12 +167,18 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log},
 		task.Options{Version: Version(), SingleNode: cfg.Database == ""})
 	in.wireSearch(cfg, log)
+	if in.Originals, err = in.newOriginals(cfg.Originals); err != nil {
+		return nil, err
+	}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: analysis.Stems})
+	in.research = in.newResearch(o, provider)
 	in.threads = thread.NewService(thread.Deps{
-		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.newAnswerer(o, provider),
+		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.answerer(o),
+		Deadline: turnDeadline(cfg.Model),
 	})
 	in.Tasks.Register(in.threads.Kind())
+	in.texts = in.newTextChecker(o, provider)
 	in.wireImporter(cfg, log)
 	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock},
 		webhook.Options{Private: cfg.OutboundPrivate})
@@ -179,11 +190,12 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	return in, nil
 }
 
-// wireSearch creates the search service, with embeddings if an endpoint for them is configured.
+// wireSearch creates the search service, with an endpoint for embeddings if it is configured. The index computes
+// built-in embeddings itself.
 func (in *App) wireSearch(cfg config.Config, log *slog.Logger) {
 	e := cfg.Embeddings
-	if !e.On() {
-		in.search = search.NewService(nil, log)
+	if !e.Endpoint() {
+		in.search = search.NewService(nil, e.FusionWeight(), log)
 		return
 	}
 	client := model.NewEmbeddingClient(model.EmbeddingOptions{
@@ -195,7 +207,7 @@ func (in *App) wireSearch(cfg config.Config, log *slog.Logger) {
 		Clock: in.Clock, Log: log,
 	}, e.Price)
 	in.Tasks.Register(in.Embedding.Kind())
-	in.search = search.NewService(in.Embedding, log)
+	in.search = search.NewService(in.Embedding, e.FusionWeight(), log)
 }
 
 // Close closes the database and the clients of outside services.

@@ -34,6 +34,7 @@ func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 	}, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
+		Originals: in.Originals,
 		Imported: func(ctx context.Context) {
 			if in.Embedding == nil {
 				return

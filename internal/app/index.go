@@ -19,14 +19,17 @@ func (in *App) IndexFolder(ctx context.Context) (local.Folder, error) {
 	if err != nil {
 		return local.Folder{}, err
 	}
-	var changes search.Log = in.Store
-	if in.Embedding != nil {
-		changes = search.WithVectors(in.Store, in.Embedding)
-	}
-	return local.Folder{
-		Path: IndexPath(in.Config), Identity: local.Identity(secret), Changes: changes, Positions: in.Store,
+	folder := local.Folder{
+		Path: IndexPath(in.Config), Identity: local.Identity(secret), Changes: in.Store, Positions: in.Store,
 		SingleNode: in.Config.Database == "",
-	}, nil
+	}
+	switch {
+	case in.Embedding != nil:
+		folder.Changes = search.WithVectors(in.Store, in.Embedding)
+	case in.Config.Embeddings.BuiltIn():
+		folder.Encoder = search.BuiltInEncoder
+	}
+	return folder, nil
 }
 
 // openIndex opens the search index of a server and makes it answer searches.

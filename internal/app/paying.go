@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"carrel/internal/billing"
+	"carrel/internal/core"
 	"carrel/internal/embedding"
 	"carrel/internal/source"
 )
@@ -12,11 +13,29 @@ import (
 // unknownSearchPrice is charged, in micro-dollars, for a search of a service without a configured price.
 const unknownSearchPrice = 10_000
 
-// payer charges embeddings and searches of paid services to accounts.
+// payer charges embeddings, searches of paid services and model calls outside of turns to accounts.
 type payer struct {
 	spending *billing.Spending
 	// searchPrices are estimates, by kind of source; the services' own prices may differ.
 	searchPrices map[string]int64
+	// priceVersion returns the version of a model's price.
+	priceVersion func(model string) string
+}
+
+// HoldModel reserves the maximum cost of a model call and returns the function that settles the actual cost.
+func (p payer) HoldModel(
+	ctx context.Context, actor core.Actor, agentID, model string, micros int64,
+) (func(ctx context.Context, micros int64, estimated bool) error, error) {
+	id, err := p.spending.Hold(ctx, billing.Purchase{
+		UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID, Kind: billing.MeteredModel, Model: model,
+		PriceVersion: p.priceVersion(model), Micros: micros,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, micros int64, estimated bool) error {
+		return p.spending.SettleHold(ctx, id, micros, estimated)
+	}, nil
 }
 
 // HoldVectors reserves the maximum cost of computing vectors.

@@ -79,6 +79,25 @@ func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 	}
 }
 
+// A model call outside of a turn belongs to its credential and agent, and is held at its maximum cost.
+func TestModelCallsOfTextsArePaidFromTheSpendCap(t *testing.T) {
+	t.Parallel()
+	s := newLedger(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, 10_000)
+	s.payer.priceVersion = func(model string) string { return "price of " + model }
+	actor := core.Actor{UserID: s.buyer.UserID, CredentialID: s.buyer.CredentialID}
+	settle, err := s.payer.HoldModel(t.Context(), actor, s.buyer.AgentID, "large", 9000)
+	s.must(err)
+	s.mustHaveUsed(9000, "while it is held")
+	if _, err := s.payer.HoldModel(t.Context(), actor, s.buyer.AgentID, "large", 1001); core.AsError(err).Code !=
+		"spend_cap_reached" {
+		t.Errorf("beyond the cap: %v", err)
+	}
+	s.must(settle(t.Context(), 4000, false))
+	s.mustHaveUsed(4000, "when it is settled")
+	s.checkSums()
+	s.mustHaveRows(billing.Usage{Name: "large", Calls: 1, Spent: 4000})
+}
+
 // ledger is an account with a spend cap and the payer under test.
 type ledger struct {
 	t     *testing.T
@@ -107,10 +126,10 @@ func newLedger(t *testing.T, o store.Options, limit int64) *ledger {
 	s.must(db.InsertUser(t.Context(), u, "none"))
 	s.must(db.InsertAgent(t.Context(),
 		agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
-	s.payer = payer{billing.NewService(billing.Deps{
+	s.payer = payer{spending: billing.NewService(billing.Deps{
 		Store: db, Clock: s.clock,
 		Audit: audit.New(audit.Deps{Store: db, Clock: s.clock, Log: slog.New(slog.DiscardHandler)}),
-	}).Spending, map[string]int64{"brave": 5000, "tavily": 8000}}
+	}).Spending, searchPrices: map[string]int64{"brave": 5000, "tavily": 8000}}
 	return s
 }
 

@@ -180,7 +180,8 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
 				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx),
 				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
-				in.exports.Prune(ctx), in.Deletions.RunHousekeeping(ctx), in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
+				in.exports.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx),
+				in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; retrying later", slog.Any("error", err))

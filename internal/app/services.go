@@ -9,11 +9,13 @@ import (
 func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
 		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports,
-		Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
+		Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Texts: in.texts,
+		Webhooks:    in.webhooks,
 		Credentials: in.Credentials, Sessions: in.sessions,
 		Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,
 		Exports: in.exports, Deletions: in.Deletions,
 		Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth,
+		Examples:    in.research,
 		System:      system{in, in.Clock.Now()},
 		Idempotency: in.Store, Sealer: in.replies, Clock: in.Clock,
 	}

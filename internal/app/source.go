@@ -24,7 +24,8 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 		Languages:     language.Codes(),
 		Kinds:         append(source.StoredKinds(), catalogue.Kinds()...),
 		Federated:     catalogue,
-		Payer:         payer{in.Billing.Spending, cfg.SearchPrices},
+		Payer:         payer{spending: in.Billing.Spending, searchPrices: cfg.SearchPrices},
 		Sealer:        sealer,
+		Originals:     in.Originals,
 	})
 }

@@ -11,14 +11,15 @@ import (
 // newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input
 // and output.
 func (in *App) newBilling() *billing.Service {
-	known := prices(in.Config.Model)
 	return billing.NewService(billing.Deps{
 		Store: in.Store, Clock: in.Clock, Audit: in.Audit, DefaultPlan: in.Config.DefaultPlan,
-		PriceVersion: func(model string) string {
-			price, _ := known.Of(model)
-			return fmt.Sprintf("%d/%d", price.In, price.Out)
-		},
+		PriceVersion: in.priceVersion,
 	})
+}
+
+func (in *App) priceVersion(model string) string {
+	price, _ := prices(in.Config.Model).Of(model)
+	return fmt.Sprintf("%d/%d", price.In, price.Out)
 }
 
 // reconcileSpend closes holds left open by crashes and logs totals that differ from the ledger.

@@ -26,7 +26,8 @@ type sourceAdd struct {
 	Name        string `required:"" help:"The name of the source. If the agent has a source of this name, the documents are added to it."`
 	Default     bool   `help:"Make it the default source, which is searched if a request names none."`
 	Language    string `placeholder:"CODE" help:"Language of the documents (ISO 639-1: en, de, zh …), or the edition for wikipedia. Default: detected; English for wikipedia."`
-	SkipInvalid bool   `help:"Skip invalid records instead of importing nothing."`
+	Strict      bool   `help:"Import nothing if a record is invalid, instead of all others."`
+	SkipInvalid bool   `hidden:"" help:"The default; accepted for scripts of earlier versions."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
 	kindFlags
 	Of string `arg:"" name:"file-folder-or-kind" help:"A file (${file_extensions}), a folder of such files, a kind that the server syncs (${synced_kinds}), or a kind that it searches at query time (${live_kinds})."`
@@ -109,11 +110,17 @@ func (a admin) index(ctx context.Context) (bool, error) {
 // maxErrors is the number of invalid records that are printed.
 const maxErrors = 10
 
-// check reads the whole library before anything is written, so that an invalid record changes nothing.
+// check reads the whole library before anything is written, and prints the first invalid records. It fails if no record
+// is valid, or with --strict if one is invalid.
 func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library) (bad int, err error) {
 	bar := progressBar(env, library.Bytes(), "Checking")
 	defer bar.finish()
-	for _, err := range library.Documents(ctx, bar.set) {
+	good := 0
+	for d, err := range library.Documents(ctx, bar.set) {
+		if d.Note != "" {
+			bar.finish()
+			_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", d.Note)
+		}
 		var record *format.RecordError
 		if errors.As(err, &record) {
 			if bad++; bad <= maxErrors {
@@ -125,10 +132,13 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library)
 		if err != nil {
 			return bad, err
 		}
+		good++
 	}
-	if bad > 0 && !c.SkipInvalid {
-		return bad, fmt.Errorf(
-			"%d records are invalid, so nothing was imported; fix them, or skip them with --skip-invalid", bad)
+	if bad > maxErrors {
+		_, _ = fmt.Fprintf(env.Err, "carrel: and %d more invalid records\n", bad-maxErrors)
+	}
+	if bad > 0 && (c.Strict || good == 0) {
+		return bad, fmt.Errorf("%d records are invalid, so nothing was imported", bad)
 	}
 	return bad, nil
 }

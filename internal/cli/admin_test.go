@@ -142,6 +142,7 @@ func TestCommandsExitWithDocumentedCodes(t *testing.T) {
 		{[]string{"serve", "--help"}, 0, "--metrics-addr", ""},
 		{[]string{"admin", "user", "create", "--help"}, 0, "--password", ""},
 		{[]string{"version"}, 0, "carrel ", ""},
+		{[]string{"version", "--notice"}, 0, "all-MiniLM-L6-v2", ""},
 		{[]string{"config", "--data", dir}, 0, "addr", ""},
 		{[]string{"nonsense"}, 2, "", `Try "carrel --help"`},
 		{[]string{"admin", "user", "create"}, 2, "", "--email"},

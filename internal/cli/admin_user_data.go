@@ -95,7 +95,9 @@ func (a admin) deleteHere(ctx context.Context, id string) error {
 	engine := task.New(task.Deps{Store: a.Store, Clock: a.Clock, Log: log},
 		task.Options{Version: app.Version(), SingleNode: a.Config.Database == ""})
 	engine.Register(
-		accountdata.NewDeletions(accountdata.DeletionDeps{Store: a.Store, Tasks: engine, Clock: a.Clock, Log: log}).Kind(),
+		accountdata.NewDeletions(accountdata.DeletionDeps{
+			Store: a.Store, Tasks: engine, Clock: a.Clock, Log: log, Sweep: a.Originals.Sweep,
+		}).Kind(),
 	)
 	if err := engine.Start(ctx); err != nil {
 		return err

@@ -240,8 +240,8 @@ func TestDocumentsAreImportedAndIndexed(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := []string{"source", "add", "--agent", agent, "--name", "Notes", file}
-	mustContain(t, in.refused(add...), "line 2", "1 records are invalid, so nothing was imported")
-	mustContain(t, in.admin(append(add, "--skip-invalid")...), "1 documents added, 0 updated, 0 unchanged, 1 skipped.")
+	mustContain(t, in.refused(append(add, "--strict")...), "line 2", "1 records are invalid, so nothing was imported")
+	mustContain(t, in.admin(add...), "1 documents added, 0 updated, 0 unchanged, 1 skipped.")
 	if got := in.json(append(add, "--skip-invalid")...); got["indexed"] != true {
 		t.Errorf("the import prints %v", got)
 	}
@@ -251,7 +251,7 @@ func TestDocumentsAreImportedAndIndexed(t *testing.T) {
 	}
 	mustContain(t, in.admin("index", "rebuild"), "Rebuilt the search index: 1 documents.")
 	mustContain(t, in.admin("index", "check"), "SEGMENT", "1 documents; the index is up to date.")
-	mustContain(t, in.refused("source", "add", "--agent", "agt_none", "--name", "Notes", file, "--skip-invalid"),
+	mustContain(t, in.refused("source", "add", "--agent", "agt_none", "--name", "Notes", file),
 		"no such agent")
 	mustContain(t, in.admin("source", "status", "--agent", agent), "Notes", "upload")
 }

@@ -3,16 +3,24 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"text/tabwriter"
 
 	"carrel/internal/app"
+	"carrel/internal/builtin"
 )
 
-type versionCommand struct{}
+type versionCommand struct {
+	Notice bool `help:"Print the origin and the licences of the built-in models."`
+}
 
-// Run prints the version.
-func (versionCommand) Run(env *Env) error {
+// Run prints the version or the notice.
+func (c versionCommand) Run(env *Env) error {
+	if c.Notice {
+		_, err := io.WriteString(env.Out, builtin.Notice)
+		return err
+	}
 	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

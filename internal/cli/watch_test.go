@@ -62,6 +62,23 @@ func (f *watchFixture) scan() string {
 	return f.out.String()[before:]
 }
 
+// awaitImport waits until the source lists a file. Files are imported after their upload has been answered.
+func (f *watchFixture) awaitImport(name string) {
+	f.t.Helper()
+	for {
+		var list struct{ Files []struct{ Name string } }
+		if err := f.watcher.call(f.t.Context(), http.MethodGet, "/files", "", nil, &list); err != nil {
+			f.t.Fatal(err)
+		}
+		for _, file := range list.Files {
+			if file.Name == name {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func TestWatchUploadsNewAndChangedFilesAndRemovesDeletedOnes(t *testing.T) {
 	t.Parallel()
 	f := newWatch(t)
@@ -83,6 +100,7 @@ func TestWatchUploadsNewAndChangedFilesAndRemovesDeletedOnes(t *testing.T) {
 	if got := f.scan(); got != "sent a.txt\n" {
 		t.Errorf("a scan after a change prints %q", got)
 	}
+	f.awaitImport("sub/b.md")
 	f.remove("sub/b.md")
 	if got := f.scan(); got != "removed sub/b.md\n" {
 		t.Errorf("a scan after a deletion prints %q", got)

@@ -49,11 +49,13 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Imports are the limits of imports.
 	Imports Imports
+	// Originals are the settings for the original files of documents.
+	Originals Originals
 	// ExportDays is the number of days for which an account export can be downloaded.
 	ExportDays int
 	// SecretKey is the key for hashes of credentials and for stored secrets; empty means a key in the data folder.
 	SecretKey string
-	// Embeddings is the endpoint for embeddings.
+	// Embeddings are the settings of vectors.
 	Embeddings Embeddings
 	// Model is the language model.
 	Model Model
@@ -76,8 +78,12 @@ type Config struct {
 	sources map[string]Source
 }
 
-// Embeddings are the settings of an OpenAI-compatible endpoint for embeddings.
+// Embeddings are the settings of vectors: of the built-in model, or of an OpenAI-compatible endpoint.
 type Embeddings struct {
+	// Mode is "builtin" or "off". An endpoint replaces the built-in model.
+	Mode string
+	// Weight is the weight of vectors in the ranking; 0 means the default of the model. See FusionWeight.
+	Weight float64
 	// URL is the address without "/embeddings" and a trailing slash. URL and Model are both set or neither.
 	URL, Model string
 	// Key is sent as a bearer token; empty means none.
@@ -87,9 +93,6 @@ type Embeddings struct {
 	// Price is the price of a million tokens in dollars.
 	Price float64
 }
-
-// On reports whether an endpoint is configured.
-func (e Embeddings) On() bool { return e.URL != "" }
 
 // Source is the origin of the value of a setting.
 type Source string

@@ -219,6 +219,12 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "512"}, ""},
 		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "-1"}, "whole number"},
 		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "8193"}, "whole number"},
+		{[]string{"CARREL_EMBEDDINGS", "off"}, ""},
+		{[]string{"CARREL_EMBEDDINGS", "none"}, "one of: builtin, off"},
+		{[]string{"CARREL_EMBEDDINGS_WEIGHT", "1"}, ""},
+		{[]string{"CARREL_EMBEDDINGS_WEIGHT", "1.1"}, "up to 1"},
+		{[]string{"CARREL_EMBEDDINGS_WEIGHT", "-0.1"}, "above 0"},
+		{[]string{"CARREL_EMBEDDINGS_WEIGHT", "NaN"}, "above 0"},
 		{[]string{"CARREL_EMBEDDINGS_PRICE", "0.02"}, ""},
 		{[]string{"CARREL_EMBEDDINGS_PRICE", "NaN"}, "dollars"},
 		{[]string{"CARREL_EMBEDDINGS_PRICE", "2000"}, "dollars"},
@@ -285,19 +291,44 @@ func TestDescribeRedactsSecrets(t *testing.T) {
 	}
 }
 
-func TestEmbeddingsAreOffByDefault(t *testing.T) {
+func TestEndpointReplacesTheBuiltInEmbeddings(t *testing.T) {
 	t.Parallel()
-	if c := load(t, env(t)); c.Embeddings.On() {
-		t.Errorf("on without settings: %+v", c.Embeddings)
+	endpoint := []string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1", "CARREL_EMBEDDINGS_MODEL", "m"}
+	for _, c := range []struct {
+		settings          []string
+		builtIn, endpoint bool
+		weight            float64
+	}{
+		{nil, true, false, 0.3},
+		{endpoint, false, true, 0.45},
+		{[]string{"CARREL_EMBEDDINGS_WEIGHT", "0.2"}, true, false, 0.2},
+		{append([]string{"CARREL_EMBEDDINGS_WEIGHT", "0.2"}, endpoint...), false, true, 0.2},
+		{[]string{"CARREL_EMBEDDINGS", "off"}, false, false, 0.3},
+	} {
+		e := load(t, env(t, c.settings...)).Embeddings
+		if e.BuiltIn() != c.builtIn || e.Endpoint() != c.endpoint || e.FusionWeight() != c.weight {
+			t.Errorf("%v: %+v with the weight %v", c.settings, e, e.FusionWeight())
+		}
 	}
+	off := load(t, env(t, append([]string{"CARREL_EMBEDDINGS", "off"}, endpoint...)...))
+	if off.Embeddings.BuiltIn() || off.Embeddings.Endpoint() || len(off.Warnings) != 1 ||
+		!strings.Contains(off.Warnings[0], "embeddings=off") {
+		t.Errorf("an endpoint with embeddings=off: %+v, warnings %q", off.Embeddings, off.Warnings)
+	}
+}
+
+func TestEmbeddingsEndpointIsRead(t *testing.T) {
+	t.Parallel()
 	file := write(t, "key", "sk-hunter2\n")
 	c := load(t, env(
 		t, "CARREL_EMBEDDINGS_URL", "http://10.0.0.7:8000/v1", "CARREL_EMBEDDINGS_MODEL", "m",
 		"CARREL_EMBEDDINGS_API_KEY_FILE", file,
 		"CARREL_EMBEDDINGS_DIMENSIONS", "256", "CARREL_EMBEDDINGS_PRICE", "0.13",
 	))
-	want := config.Embeddings{URL: "http://10.0.0.7:8000/v1", Model: "m", Key: "sk-hunter2", Dimensions: 256, Price: 0.13}
-	if !c.Embeddings.On() || c.Embeddings != want {
+	want := config.Embeddings{
+		Mode: "builtin", URL: "http://10.0.0.7:8000/v1", Model: "m", Key: "sk-hunter2", Dimensions: 256, Price: 0.13,
+	}
+	if !c.Embeddings.Endpoint() || c.Embeddings != want {
 		t.Errorf("got %+v, want %+v", c.Embeddings, want)
 	}
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "use https") {
@@ -333,7 +364,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 55 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 68 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }

@@ -9,6 +9,58 @@ import (
 	"unicode"
 )
 
+// The values of Embeddings.Mode.
+const (
+	embeddingsBuiltIn = "builtin"
+	embeddingsOff     = "off"
+)
+
+// Default weights. They were measured: the vectors of the built-in model are means of word vectors, and weigh less than
+// those of a model that reads the whole text.
+const (
+	builtInWeight  = 0.3
+	endpointWeight = 0.45
+)
+
+// Endpoint reports whether vectors come from an endpoint.
+func (e Embeddings) Endpoint() bool { return e.Mode != embeddingsOff && e.URL != "" }
+
+// BuiltIn reports whether vectors come from the built-in model.
+func (e Embeddings) BuiltIn() bool { return e.Mode != embeddingsOff && e.URL == "" }
+
+// FusionWeight returns the weight of vectors in the ranking.
+func (e Embeddings) FusionWeight() float64 {
+	switch {
+	case e.Weight != 0:
+		return e.Weight
+	case e.Endpoint():
+		return endpointWeight
+	}
+	return builtInWeight
+}
+
+type vectorWeight float64
+
+func (v *vectorWeight) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*v), 'f', -1, 64)
+}
+
+func (v *vectorWeight) Set(s string) error {
+	if s == "" {
+		*v = 0
+		return nil
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(n) || n <= 0 || n > 1 {
+		return errors.New("must be a number above 0 and up to 1, such as 0.3; embeddings=off turns vectors off")
+	}
+	*v = vectorWeight(n)
+	return nil
+}
+
 // maxDimensions is the longest vector that is stored.
 const maxDimensions = 8192
 
@@ -43,7 +95,7 @@ func (v *dollars) Set(s string) error {
 
 func checkEmbeddingsURL(s string) error {
 	if s == "" {
-		return nil // off
+		return nil // none
 	}
 	u, err := url.Parse(s)
 	switch {
@@ -79,11 +131,14 @@ func checkAPIKey(s string) error {
 
 // warnings returns likely mistakes.
 func (e Embeddings) warnings() []string {
+	if e.Mode == embeddingsOff && e.URL != "" {
+		return []string{"embeddings-url has no effect with embeddings=off"}
+	}
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || e.Key == "":
 		return nil
-	case !e.On():
+	case e.URL == "":
 		return []string{"embeddings-api-key has no effect without embeddings-url"}
 	case u.Scheme == "http" && !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0"):
 		return []string{"embeddings-url is plain http to another machine: the key and documents are not encrypted; use https"}

@@ -67,7 +67,8 @@ func Load(opts LoadOptions) (Config, error) {
 		c.BaseURL = baseURL(c.Addr, c.TLS())
 	}
 	c.Warnings = slices.Concat(
-		unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings(),
+		unknownVariables(opts.Environ), c.Originals.warnings(), c.Embeddings.warnings(), c.Model.warnings(),
+		c.OIDC.warnings(), c.Stripe.warnings(),
 	)
 	return c, nil
 }
@@ -194,7 +195,8 @@ func (c Config) checkTogether() Problems {
 	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
 		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}
-	return slices.Concat(probs, c.Model.problems(), c.OIDC.problems(), c.Stripe.problems())
+	return slices.Concat(probs, c.Originals.problems(), c.Model.problems(), c.OIDC.problems(),
+		c.Stripe.problems())
 }
 
 // loopback reports whether the address can be reached only from this machine.

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -25,6 +28,70 @@ type Model struct {
 	PriceIn, PriceOut Money
 	// Prices are keyed by the name of the model.
 	Prices map[string]Price
+	// Idle, Turn and Research are time limits; 0 means the default, which depends on the address. See IdleTime,
+	// OrdinaryTime and ResearchTime.
+	Idle, Turn, Research time.Duration
+	// Judge has the model judge the sentences of ordinary answers as well.
+	Judge bool
+}
+
+// IdleTime returns the longest time without a token of an answer.
+func (m Model) IdleTime() time.Duration {
+	return cmp.Or(m.Idle, m.localOr(10*time.Minute, 2*time.Minute))
+}
+
+// OrdinaryTime returns the time limit of an ordinary turn. A model on a private machine may be slow, and costs nothing
+// while it writes.
+func (m Model) OrdinaryTime() time.Duration {
+	return cmp.Or(m.Turn, m.localOr(15*time.Minute, 90*time.Second))
+}
+
+// ResearchTime returns the time limit of a research turn.
+func (m Model) ResearchTime() time.Duration {
+	return cmp.Or(m.Research, m.localOr(time.Hour, 10*time.Minute))
+}
+
+// localOr returns the first duration for a model at a loopback or private address, else the second. A name without a
+// dot is a host of the local network.
+func (m Model) localOr(local, public time.Duration) time.Duration {
+	u, err := url.Parse(m.BaseURL)
+	if err != nil || m.BaseURL == "" {
+		return public
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip = ip.Unmap(); ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() {
+			return local
+		}
+		return public
+	}
+	if !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") ||
+		strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".lan") {
+		return local
+	}
+	return public
+}
+
+// modelTime is an optional time limit of a model.
+type modelTime time.Duration
+
+func (v *modelTime) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return time.Duration(*v).String()
+}
+
+func (v *modelTime) Set(s string) error {
+	if *v = 0; s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > 24*time.Hour {
+		return errors.New("must be a duration from 1s to 24h, such as 5m, or empty for the default")
+	}
+	*v = modelTime(d)
+	return nil
 }
 
 // On reports whether a model is configured.

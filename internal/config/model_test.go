@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/internal/config"
 )
@@ -22,7 +23,7 @@ func TestModelSettingsAreRead(t *testing.T) {
 		t, "CARREL_MODEL", "openai", "CARREL_MODEL_BASE_URL", "https://models.example/v1", "CARREL_MODEL_NAME", "a=b/c:d",
 		"CARREL_MODEL_API_KEY_FILE", write(t, "key", "sk-hunter2\n"), "CARREL_MODEL_ALLOWED", "small, big ,small,",
 		"CARREL_MODEL_PRICE_IN", "0.075", "CARREL_MODEL_PRICE_OUT", "1.0000001",
-		"CARREL_MODEL_PRICES", "a=b/c:d=0.1/0.3, small=0/12",
+		"CARREL_MODEL_PRICES", "a=b/c:d=0.1/0.3, small=0/12", "CARREL_MODEL_IDLE_TIME", "3m",
 	))
 	want := config.Model{
 		API: "openai", BaseURL: "https://models.example/v1", Key: "sk-hunter2", Name: "a=b/c:d", Allowed: []string{
@@ -31,6 +32,7 @@ func TestModelSettingsAreRead(t *testing.T) {
 		},
 		PriceIn: config.Money{Micros: 75_000, Known: true}, PriceOut: config.Money{Micros: 1_000_001, Known: true},
 		Prices: map[string]config.Price{"a=b/c:d": {In: 100_000, Out: 300_000}, "small": {In: 0, Out: 12_000_000}},
+		Idle:   3 * time.Minute, Judge: true,
 	}
 	if !reflect.DeepEqual(c.Model, want) || !c.Model.On() || len(c.Warnings) != 0 {
 		t.Errorf("got  %+v\nwant %+v\n%v", c.Model, want, c.Warnings)
@@ -108,6 +110,35 @@ func TestModelSettingsWithoutEffectAreWarnings(t *testing.T) {
 	} {
 		if c := load(t, env(t, tc.vars...)); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], tc.want) {
 			t.Errorf("%q: %v", tc.vars, c.Warnings)
+		}
+	}
+}
+
+func TestALocalModelHasMoreTime(t *testing.T) {
+	t.Parallel()
+	for address, local := range map[string]bool{
+		"http://localhost:11434/v1": true, "http://127.0.0.1:8080/v1": true, "http://[::1]:8080/v1": true,
+		"http://192.168.1.5/v1": true, "http://10.1.2.3:8000/v1": true, "http://ollama:11434/v1": true,
+		"http://box.local/v1": true,
+		"":                    false, "https://api.openai.com/v1": false, "http://8.8.8.8/v1": false,
+		"https://models.example/v1": false,
+	} {
+		m := config.Model{BaseURL: address}
+		idle, turn, research := 2*time.Minute, 90*time.Second, 10*time.Minute
+		if local {
+			idle, turn, research = 10*time.Minute, 15*time.Minute, time.Hour
+		}
+		if m.IdleTime() != idle || m.OrdinaryTime() != turn || m.ResearchTime() != research {
+			t.Errorf("%q has %v, %v and %v", address, m.IdleTime(), m.OrdinaryTime(), m.ResearchTime())
+		}
+		m.Idle, m.Turn, m.Research = 1, 2, 3
+		if m.IdleTime() != 1 || m.OrdinaryTime() != 2 || m.ResearchTime() != 3 {
+			t.Errorf("%q ignores its settings", address)
+		}
+	}
+	for _, bad := range []string{"0s", "soon", "25h", "-1m"} {
+		if _, err := config.Load(env(t, "CARREL_TURN_TIME", bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 }

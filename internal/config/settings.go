@@ -144,6 +144,37 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*longTime)(&c.Imports.Time) },
 	},
 	{
+		name: "originals", def: "on",
+		help: "Keep the original files of imported documents: on or off. They count in the storage of a plan.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.Originals.Keep) },
+	},
+	{
+		name: "originals-bucket",
+		help: "S3 bucket for original files, which all nodes share. Empty means a folder in the data folder.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.Bucket, checkBucket} },
+	},
+	{
+		name: "originals-endpoint",
+		help: "Address of an S3-compatible store, such as https://minio.example.org. Empty means Amazon.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.Endpoint, checkEndpoint} },
+	},
+	{
+		name: "originals-region", def: "us-east-1", help: "Region of originals-bucket.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.Region, checkRegion} },
+	},
+	{
+		name: "originals-prefix", help: "Beginning of the keys in originals-bucket, such as carrel/.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.Prefix, checkKeyPrefix} },
+	},
+	{
+		name: "originals-access-key-id", help: "Access key for originals-bucket.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.AccessKeyID, checkAPIKey} },
+	},
+	{
+		name: "originals-secret-access-key", secret: true, help: "Secret of originals-access-key-id.",
+		bind: func(c *Config) flag.Value { return checked{&c.Originals.SecretAccessKey, checkAPIKey} },
+	},
+	{
 		name: "export-days", def: "7", help: "Number of days for which an account export can be downloaded, 1 to 365.",
 		bind: func(c *Config) flag.Value { return (*days)(&c.ExportDays) },
 	},
@@ -153,8 +184,22 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
 	},
 	{
+		name: "embeddings", def: "builtin",
+		help: "builtin ranks English sources by words and by the vectors of a model in the binary. With embeddings-url, " +
+			"the endpoint's vectors replace them, in all languages. off ranks by words alone.",
+		bind: func(c *Config) flag.Value {
+			return checked{&c.Embeddings.Mode, oneOf(embeddingsBuiltIn, embeddingsOff)}
+		},
+	},
+	{
+		name: "embeddings-weight",
+		help: "Weight of vectors in the ranking, above 0 and up to 1. Empty means 0.3 for the built-in model and 0.45 for " +
+			"embeddings-url.",
+		bind: func(c *Config) flag.Value { return (*vectorWeight)(&c.Embeddings.Weight) },
+	},
+	{
 		name: "embeddings-url",
-		help: "OpenAI-compatible endpoint for embeddings, such as https://api.openai.com/v1. Empty means off. " +
+		help: "OpenAI-compatible endpoint for embeddings, such as https://api.openai.com/v1. Empty means none. " +
 			"Documents and search queries are sent to it.",
 		bind: func(c *Config) flag.Value { return checked{&c.Embeddings.URL, checkEmbeddingsURL} },
 	},
@@ -213,6 +258,29 @@ var table = []setting{
 		help: "Prices of single models, dollars per million input and output tokens, such as " +
 			"gpt-4o=2.50/10,llama3.1:8b=0/0.",
 		bind: func(c *Config) flag.Value { return (*priceList)(&c.Model.Prices) },
+	},
+	{
+		name: "model-idle-time",
+		help: "How long a model may send nothing before its call is given up. Empty means 2m, or 10m for a model at a " +
+			"loopback or private address.",
+		bind: func(c *Config) flag.Value { return (*modelTime)(&c.Model.Idle) },
+	},
+	{
+		name: "turn-time",
+		help: "How long a turn may take before it answers with the quotes it has. Empty means 90s, or 15m for a model at " +
+			"a loopback or private address.",
+		bind: func(c *Config) flag.Value { return (*modelTime)(&c.Model.Turn) },
+	},
+	{
+		name: "research-time",
+		help: "The same for turns with research. Empty means 10m, or 1h for a model at a loopback or private address.",
+		bind: func(c *Config) flag.Value { return (*modelTime)(&c.Model.Research) },
+	},
+	{
+		name: "model-judge", def: "on",
+		help: "Have the model judge whether the citations of an ordinary answer support it, which is one more call: " +
+			"on or off. Research turns always do.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.Model.Judge) },
 	},
 	{
 		name: "search-prices",

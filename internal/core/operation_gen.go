@@ -20,11 +20,13 @@ const (
 	OpCancelUpload                Operation = "cancelUpload"
 	OpChangeAccount               Operation = "changeAccount"
 	OpChangeAgent                 Operation = "changeAgent"
+	OpChangeDocument              Operation = "changeDocument"
 	OpChangeMemory                Operation = "changeMemory"
 	OpChangePassword              Operation = "changePassword"
 	OpChangeSource                Operation = "changeSource"
 	OpChangeUser                  Operation = "changeUser"
 	OpCheckSpend                  Operation = "checkSpend"
+	OpCheckText                   Operation = "checkText"
 	OpConfirmMemory               Operation = "confirmMemory"
 	OpConfirmTotp                 Operation = "confirmTotp"
 	OpCreateAgent                 Operation = "createAgent"
@@ -39,6 +41,8 @@ const (
 	OpDeclineInvitation           Operation = "declineInvitation"
 	OpDeleteAccount               Operation = "deleteAccount"
 	OpDeleteAgent                 Operation = "deleteAgent"
+	OpDeleteDocument              Operation = "deleteDocument"
+	OpDeleteDocuments             Operation = "deleteDocuments"
 	OpDeleteExport                Operation = "deleteExport"
 	OpDeleteFavourite             Operation = "deleteFavourite"
 	OpDeleteFile                  Operation = "deleteFile"
@@ -52,6 +56,7 @@ const (
 	OpDeleteWebhook               Operation = "deleteWebhook"
 	OpDismissMemory               Operation = "dismissMemory"
 	OpDownloadExport              Operation = "downloadExport"
+	OpDownloadOriginal            Operation = "downloadOriginal"
 	OpEndOtherSessions            Operation = "endOtherSessions"
 	OpEndSession                  Operation = "endSession"
 	OpExchangeConnectCode         Operation = "exchangeConnectCode"
@@ -82,6 +87,7 @@ const (
 	OpListConnectionAttempts      Operation = "listConnectionAttempts"
 	OpListConnections             Operation = "listConnections"
 	OpListCredentialCaps          Operation = "listCredentialCaps"
+	OpListDocuments               Operation = "listDocuments"
 	OpListFavourites              Operation = "listFavourites"
 	OpListFiles                   Operation = "listFiles"
 	OpListGrants                  Operation = "listGrants"
@@ -102,6 +108,7 @@ const (
 	OpOpenPortal                  Operation = "openPortal"
 	OpOpenidConfiguration         Operation = "openidConfiguration"
 	OpPostUserinfo                Operation = "postUserinfo"
+	OpPutDocuments                Operation = "putDocuments"
 	OpPutGrant                    Operation = "putGrant"
 	OpPutPlan                     Operation = "putPlan"
 	OpPutSubscription             Operation = "putSubscription"
@@ -209,6 +216,12 @@ var operations = map[Operation]*Traits{
 		Body: BodyRequired,
 		Tool: Tool{Name: "change_agent", Order: 360, Destructive: true, Idempotent: true},
 	},
+	OpChangeDocument: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "PATCH", Path: "/api/agents/{agentId}/documents/{documentId}",
+		Body: BodyRequired,
+		Tool: Tool{Name: "change_document", Order: 274, Destructive: true, Idempotent: true},
+	},
 	OpChangeMemory: {
 		Rule:   Rule{Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
 		Method: "PATCH", Path: "/api/agents/{agentId}/memories/{memoryId}",
@@ -234,6 +247,12 @@ var operations = map[Operation]*Traits{
 	OpCheckSpend: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/spend-check",
+	},
+	OpCheckText: {
+		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, Metered: true, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/check",
+		Body: BodyRequired,
+		Tool: Tool{Name: "check_text", Order: 35, ReadOnly: true, Idempotent: true},
 	},
 	OpConfirmMemory: {
 		Rule:   Rule{Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
@@ -306,6 +325,17 @@ var operations = map[Operation]*Traits{
 		Method: "DELETE", Path: "/api/agents/{agentId}",
 		Tool: Tool{Name: "delete_agent", Order: 370, Destructive: true, Idempotent: true},
 	},
+	OpDeleteDocument: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "DELETE", Path: "/api/agents/{agentId}/documents/{documentId}",
+		Tool: Tool{Name: "delete_document", Order: 276, Destructive: true, Idempotent: true},
+	},
+	OpDeleteDocuments: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/documents/delete",
+		Body: BodyRequired,
+		Tool: Tool{Name: "delete_documents", Order: 278, Destructive: true, Idempotent: true},
+	},
 	OpDeleteExport: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "DELETE", Path: "/api/account/export",
@@ -364,6 +394,11 @@ var operations = map[Operation]*Traits{
 	OpDownloadExport: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/export/file",
+		Plain: true,
+	},
+	OpDownloadOriginal: {
+		Rule:   Rule{Access: AccessRead, Area: AreaSearch, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/documents/{documentId}/original",
 		Plain: true,
 	},
 	OpEndOtherSessions: {
@@ -502,6 +537,11 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAccount, Area: AreaBilling},
 		Method: "GET", Path: "/api/account/spend-caps",
 	},
+	OpListDocuments: {
+		Rule:   Rule{Access: AccessRead, Area: AreaAgents, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/sources/{sourceId}/documents",
+		Tool: Tool{Name: "list_documents", Order: 272, ReadOnly: true, Idempotent: true},
+	},
 	OpListFavourites: {
 		Rule:   Rule{Access: AccessRead, Area: AreaFavourites, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/favourites",
@@ -592,6 +632,12 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessUser},
 		Method: "POST", Path: "/api/auth/mcp/userinfo",
 		Plain: true,
+	},
+	OpPutDocuments: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/documents",
+		Body: BodyRequired,
+		Tool: Tool{Name: "put_documents", Order: 277, Idempotent: true},
 	},
 	OpPutGrant: {
 		Rule:   Rule{Access: AccessOwn, Area: AreaManage, Plan: CapManage, OnAgent: true},

@@ -20,6 +20,7 @@ var permissions = func() map[Operation]permission {
 	all := map[Operation]permission{
 		OpSearch:      {GrantViewer, CapSearch, ScopeAgents, true},
 		OpSendMessage: {GrantUser, CapChat, ScopeAgents, true},
+		OpCheckText:   {GrantUser, CapChat, ScopeAgents, true},
 		OpResearch:    {GrantUser, CapResearch, ScopeAgents, true},
 	}
 	add := func(p permission, operations ...Operation) {
@@ -29,7 +30,7 @@ var permissions = func() map[Operation]permission {
 	}
 	add(permission{GrantViewer, "", ScopeAgents, false},
 		OpGetAgent, OpGetDocument, OpListSources, OpGetSource, OpListImports, OpStreamImports, OpListFiles,
-		OpListThreads,
+		OpListThreads, OpListDocuments, OpDownloadOriginal,
 		OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpExportFavourites)
 	add(permission{GrantUser, CapChat, ScopeAgents, false},
 		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback)
@@ -38,7 +39,8 @@ var permissions = func() map[Operation]permission {
 	add(permission{GrantUser, CapFavourites, ScopeAgents, false}, OpSaveFavourite, OpDeleteFavourite)
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
-		OpCreateUpload, OpAppendUpload, OpCancelUpload)
+		OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,
+		OpDeleteDocuments)
 	add(permission{GrantOwner, CapManage, ScopeManage, false}, OpDeleteAgent, OpListGrants, OpPutGrant, OpDeleteGrant)
 	return all
 }()

@@ -22,6 +22,7 @@ func TestAccess(t *testing.T) {
 		{"AtTheSpendCapMeteredWorkIsRefused", atTheCap},
 		{"KeyWithoutManageCannotManage", withoutManage},
 		{"KeyForOneAgentSeesOnlyThatAgent", oneAgent},
+		{"ExamplesAreSuggestedToThoseWhoMaySearch", suggestedExamples},
 		{"UnknownAndForeignIDsGetTheSameReply", foreignIDs},
 		{"RevokedKeyFailsOnTheNextRequest", revokedAtOnce},
 	})
@@ -59,6 +60,29 @@ func withoutPlan(t *testing.T, w *testServer) {
 	p.post(p.at("/memories"), object{"text": "still"}).ok(t)
 	p.post(p.at("/favourites"), object{"card": object{"id": "still"}}).ok(t)
 	p.newThread("still")
+}
+
+func suggestedExamples(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
+	if got := p.get(p.at("")).ok(t).value("agent", "suggestedExamples"); fmt.Sprint(got) != "[What is in Landmarks?]" {
+		t.Errorf("suggested %v", got)
+	}
+	listed := p.get("/api/agents").ok(t)
+	if strings.Contains(string(listed.body), "suggestedExamples") {
+		t.Errorf("a list has suggestions: %s", listed.body)
+	}
+	p.send("PATCH", p.at(""), `{"examples":["Own?"]}`).ok(t)
+	if got := p.get(p.at("")).ok(t); got.value("agent", "suggestedExamples") != nil ||
+		fmt.Sprint(got.value("agent", "examples")) != "[Own?]" {
+		t.Errorf("with examples: %s", got.body)
+	}
+	p.send("PATCH", p.at(""), `{"examples":[]}`).ok(t)
+	if err := w.db.SetPlan(t.Context(), p.id, core.PlanNone); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.get(p.at("")).ok(t).value("agent", "suggestedExamples"); got != nil {
+		t.Errorf("suggested %v without a plan", got)
+	}
 }
 
 func atTheCap(t *testing.T, w *testServer) {

@@ -62,9 +62,17 @@ func citing(d source.Document) thread.Answer {
 			URL: d.URL, DOI: d.DOI, Quote: "A relational model is proposed.", Start: 25, End: 56, Page: 2,
 		}},
 		Checks: []thread.Check{
-			{Start: 0, End: 21, State: thread.Supported},
-			{Start: 22, End: 34, State: thread.Unsupported, Reason: "The quotes it cites do not contain 1971."},
+			{Start: 0, End: 10, State: thread.Cited, Citations: []int{1}},
+			{Start: 10, End: 21, State: thread.Quoted, By: thread.ByRules, Citations: []int{1}},
+			{
+				Start: 22, End: 34, State: thread.Contradicted, By: thread.ByModel, Reason: "number_absent",
+				Detail: "The quotes it cites do not contain 1971.", Citations: []int{1},
+			},
 		},
+		Actions: []thread.Action{{
+			Kind: thread.ActionUnsave, State: thread.ActionDone, ID: "card_x", Title: "T", Undo: "saveFavourite",
+			Card: []byte(`{"a":1}`),
+		}},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_x", Text: "I read German."}},
 		Usage:        &thread.Usage{Model: "m", InputTokens: 10, OutputTokens: 2, CostMicros: 7, Estimated: true},
 	}
@@ -87,8 +95,14 @@ func citedReply(t *testing.T, w *testServer) {
 	extra := fmt.Sprintf(`"partial":true,"citations":[{"n":1,"cardId":%q,"documentId":%q,"sourceId":%q,`+
 		`"title":"A Relational Model of Data","authors":["Edgar F. Codd"],"year":1970,"url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","quote":"A relational model is proposed.","start":25,"end":56,"page":2}],`+
-		`"checks":[{"start":0,"end":21,"state":"supported"},`+
-		`{"start":22,"end":34,"state":"unsupported","reason":"The quotes it cites do not contain 1971."}],`+
+		`"checks":[{"start":10,"end":21,"state":"supported","verdict":"quoted","by":"rules"},`+
+		`{"start":22,"end":34,"state":"unsupported","verdict":"contradicted","by":"model","reasonCode":"number_absent",`+
+		`"reason":"The quotes it cites do not contain 1971."}],`+
+		`"sentences":[{"start":0,"end":10,"verdict":"cited","citations":[1]},`+
+		`{"start":10,"end":21,"verdict":"quoted","by":"rules","citations":[1]},`+
+		`{"start":22,"end":34,"verdict":"contradicted","by":"model","reasonCode":"number_absent",`+
+		`"reason":"The quotes it cites do not contain 1971.","citations":[1]}],`+
+		`"actions":[{"kind":"remove_favourite","state":"done","id":"card_x","title":"T","undo":"saveFavourite","card":{"a":1}}],`+
 		`"followUps":["When?"],"query":"codd proposed","memoriesUsed":[{"id":"mem_x","text":"I read German."}],`+
 		`"usage":{"model":"m","inputTokens":10,"outputTokens":2,"costMicros":7,"estimated":true}`,
 		d.CardID(), d.ID, d.SourceID)
@@ -100,7 +114,8 @@ func citedReply(t *testing.T, w *testServer) {
 	}
 	first, _ := read.value("messages").([]any)[0].(object)
 	for _, field := range []string{
-		"partial", "citations", "checks", "followUps", "query", "memoriesUsed", "usage", "feedback", "error",
+		"partial", "citations", "checks", "sentences", "actions", "followUps", "query", "memoriesUsed", "usage", "feedback",
+		"error",
 	} {
 		if v, there := first[field]; there {
 			t.Errorf("the question has %s: %v", field, v)
@@ -145,8 +160,10 @@ func readDocument(t *testing.T, w *testServer) {
 		`"authors":["Edgar F. Codd"],"year":1970,"publishedAt":"1970-06-01","url":"https://doi.org/10.1145/362384.362685",`+
 		`"doi":"10.1145/362384.362685","venue":"Communications of the ACM","type":"article",`+
 		`"text":"Users must be protected. A relational model is proposed.","citationCount":12500,`+
-		`"openAccessUrl":"https://example.org/codd.pdf","cardId":%q}}`, d.ID, d.SourceID, d.CardID())
-	if got := p.get(path).ok(t); string(got.body) != want {
+		`"openAccessUrl":"https://example.org/codd.pdf","cardId":%q,"tags":[],"edited":[],`+
+		`"createdAt":"2025-06-15T12:00:`, d.ID, d.SourceID, d.CardID())
+	got := p.get(path).ok(t)
+	if !strings.HasPrefix(string(got.body), want) || got.str("document", "updatedAt") != got.str("document", "createdAt") {
 		t.Errorf("read %s\nwant %s", got.body, want)
 	}
 	checkETag(t, p, path, func() {
@@ -155,7 +172,7 @@ func readDocument(t *testing.T, w *testServer) {
 		p.loaded(changed)
 	})
 	bare := p.loaded(source.Document{ExternalID: "bare", Title: "Bare"})
-	got := p.get(p.at("/documents/" + bare.ID)).ok(t)
+	got = p.get(p.at("/documents/" + bare.ID)).ok(t)
 	if strings.Contains(string(got.body), "null") || got.str("document", "text") != "" {
 		t.Errorf("one with little is %s", got.body)
 	}
@@ -206,6 +223,8 @@ Quotes:
 
 - \[1\] “A relational model is proposed.” (work 1, p. 2)
 - \[2\] “Two lines # and \[a\](b)” (work 2)
+
+Sentences: 1 quoted; 1 cited, not judged; 1 contradicted (judged by the model).
 
 Not supported by the cited quotes:
 

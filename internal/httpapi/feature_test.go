@@ -358,6 +358,7 @@ func wholeCards(t *testing.T, w *testServer) {
 	start := float64(len(pages[0]) + len(pages[1]) + 2)
 	for field, want := range map[string]any{
 		"publishedAt": "1970-06-01", "citationCount": 0.0, "openAccessUrl": "https://example.org/free.pdf", "page": 3.0,
+		"byMeaning":  false,
 		"passage":    object{"start": start, "end": start + float64(len(pages[2])), "heading": "1.2 Models"},
 		"highlights": []any{object{"start": 16.0, "end": 26.0}},
 	} {
@@ -380,6 +381,11 @@ func wholeCards(t *testing.T, w *testServer) {
 	}}
 	if a.value("query", "corrected") != "relational" || !reflect.DeepEqual(a.value("warnings"), any(warnings)) {
 		t.Errorf("corrected: %s", a.body)
+	}
+	w.engine.overrides.Store("relational "+p.id, func(r *search.Result) { r.Hits[0].ByMeaning = true })
+	a = p.post(p.at("/search"), object{"query": "relational " + p.id}).ok(t)
+	if got := a.list("results", "byMeaning"); !slices.Equal(got, []string{"true", "false"}) {
+		t.Errorf("found by meaning: %v", got)
 	}
 }
 

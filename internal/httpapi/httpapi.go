@@ -47,6 +47,11 @@ type Attempts interface {
 	Attempts(ctx context.Context, actor core.Actor) ([]oauth.Attempt, error)
 }
 
+// Examples suggests questions that the documents of an agent answer.
+type Examples interface {
+	Suggest(ctx context.Context, userID string, a agent.Agent) ([]string, error)
+}
+
 // System reports the state of the installation to administrators.
 type System interface {
 	State(ctx context.Context, actor core.Actor) (State, error)
@@ -60,6 +65,7 @@ type Services struct {
 	Memories    *memory.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
+	Texts       TextChecker
 	Webhooks    *webhook.Service
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
@@ -73,6 +79,8 @@ type Services struct {
 	Audit       *audit.Log
 	Attempts    Attempts
 	System      System
+	// Examples may be nil; no questions are suggested then.
+	Examples Examples
 	// Payments is nil if no payment provider is configured.
 	Payments    Payments
 	Idempotency Idempotency

@@ -50,6 +50,19 @@ var invokers = map[core.Operation]invoker{
 			return h.Search(ctx, &req, p)
 		},
 	},
+	core.OpCheckText: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "text"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.CheckTextRequest
+			var p oas.CheckTextParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "documentIds", "markdown", "sourceIds", "text"); err != nil {
+				return nil, err
+			}
+			return h.CheckText(ctx, &req, p)
+		},
+	},
 	core.OpGetDocument: {
 		path:     []string{"agentId", "documentId"},
 		required: []string{"agentId", "documentId"},
@@ -350,6 +363,89 @@ var invokers = map[core.Operation]invoker{
 			return h.ListFiles(ctx, p)
 		},
 	},
+	core.OpListDocuments: {
+		path:     []string{"agentId", "sourceId"},
+		required: []string{"agentId", "sourceId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.ListDocumentsParams
+			p.AgentId = in.path("agentId")
+			p.SourceId = in.path("sourceId")
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryInt(in, "year", 1, 2200, p.Year.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "type", 0, p.Type.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "file", 0, p.File.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "status", 0, p.Status.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "cursor", 0, p.Cursor.SetTo); err != nil {
+				return nil, err
+			}
+			return h.ListDocuments(ctx, p)
+		},
+	},
+	core.OpChangeDocument: {
+		path:     []string{"agentId", "documentId"},
+		required: []string{"agentId", "documentId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.DocumentChange
+			var p oas.ChangeDocumentParams
+			p.AgentId = in.path("agentId")
+			p.DocumentId = in.path("documentId")
+			if err := in.body(&req, "authors", "doi", "tags", "title", "url", "venue", "year"); err != nil {
+				return nil, err
+			}
+			return h.ChangeDocument(ctx, &req, p)
+		},
+	},
+	core.OpDeleteDocument: {
+		path:     []string{"agentId", "documentId"},
+		required: []string{"agentId", "documentId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.DeleteDocumentParams
+			p.AgentId = in.path("agentId")
+			p.DocumentId = in.path("documentId")
+			return h.DeleteDocument(ctx, p)
+		},
+	},
+	core.OpPutDocuments: {
+		path:     []string{"agentId", "sourceId"},
+		required: []string{"agentId", "sourceId", "documents"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.DocumentBatch
+			var p oas.PutDocumentsParams
+			p.AgentId = in.path("agentId")
+			p.SourceId = in.path("sourceId")
+			if err := in.body(&req, "documents"); err != nil {
+				return nil, err
+			}
+			return h.PutDocuments(ctx, &req, p)
+		},
+	},
+	core.OpDeleteDocuments: {
+		path:     []string{"agentId", "sourceId"},
+		required: []string{"agentId", "sourceId", "ids"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.DocumentIds
+			var p oas.DeleteDocumentsParams
+			p.AgentId = in.path("agentId")
+			p.SourceId = in.path("sourceId")
+			if err := in.body(&req, "ids"); err != nil {
+				return nil, err
+			}
+			return h.DeleteDocuments(ctx, &req, p)
+		},
+	},
 	core.OpListImports: {
 		path:     []string{"agentId", "sourceId"},
 		required: []string{"agentId", "sourceId"},
@@ -434,7 +530,7 @@ var invokers = map[core.Operation]invoker{
 		required: []string{"name"},
 		call: func(ctx context.Context, h handlers, in input) (any, error) {
 			var req oas.AgentCreate
-			if err := in.body(&req, "description", "instructions", "model", "name"); err != nil {
+			if err := in.body(&req, "answerLength", "description", "examples", "instructions", "language", "model", "name", "opening", "policy"); err != nil {
 				return nil, err
 			}
 			return h.CreateAgent(ctx, &req)
@@ -447,7 +543,7 @@ var invokers = map[core.Operation]invoker{
 			var req oas.AgentChange
 			var p oas.ChangeAgentParams
 			p.AgentId = in.path("agentId")
-			if err := in.body(&req, "description", "instructions", "model", "name"); err != nil {
+			if err := in.body(&req, "answerLength", "description", "examples", "instructions", "language", "model", "name", "opening", "policy"); err != nil {
 				return nil, err
 			}
 			return h.ChangeAgent(ctx, &req, p)

@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
+
+	"github.com/go-faster/jx"
 
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/thread"
@@ -13,7 +16,8 @@ func messageOf(m thread.Message) oas.Message {
 	out := oas.Message{
 		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
 		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
-		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a),
+		Sentences: sentencesOf(a), Actions: actionsOf(a), FollowUps: a.FollowUps,
 		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
 	}
 	if m.Feedback != nil {
@@ -30,7 +34,8 @@ func completeOf(turn thread.Turn) *oas.TurnComplete {
 	a := turn.Reply.Answer
 	return &oas.TurnComplete{
 		Status: "complete", Text: turn.Reply.Text, TurnId: turn.ID, MessageId: turn.Reply.ID,
-		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a),
+		Sentences: sentencesOf(a), Actions: actionsOf(a), FollowUps: a.FollowUps,
 		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
 	}
 }
@@ -62,13 +67,56 @@ func emptyNotNull(words []string) []string {
 	return words
 }
 
+// checksOf returns the sentences whose citations were judged. Clients of earlier versions know only two states, so the
+// other sentences are left out here and are part of sentencesOf.
 func checksOf(a thread.Answer) []oas.Check {
-	if len(a.Checks) == 0 {
-		return nil
+	var out []oas.Check
+	for _, c := range a.Checks {
+		state := oas.CheckStateSupported
+		switch c.State {
+		case thread.Quoted, thread.Supported:
+		case thread.Contradicted, thread.Unsupported:
+			state = oas.CheckStateUnsupported
+		default:
+			continue
+		}
+		out = append(out, oas.Check{
+			Start: c.Start, End: c.End, State: state, Verdict: oas.NewOptVerdict(oas.Verdict(c.State)),
+			By:         oas.OptCheckBy{Value: oas.CheckBy(c.By), Set: c.By != ""},
+			ReasonCode: optional(c.Reason), Reason: optional(c.Detail),
+		})
 	}
-	out := make([]oas.Check, len(a.Checks))
-	for i, c := range a.Checks {
-		out[i] = oas.Check{Start: c.Start, End: c.End, State: oas.CheckState(c.State), Reason: optional(c.Reason)}
+	return out
+}
+
+// sentencesOf returns all sentences of a reply.
+func sentencesOf(a thread.Answer) []oas.Sentence {
+	var out []oas.Sentence
+	for _, c := range a.Checks {
+		out = append(out, oas.Sentence{
+			Start: c.Start, End: c.End, Verdict: oas.Verdict(c.State),
+			By:         oas.OptSentenceBy{Value: oas.SentenceBy(c.By), Set: c.By != ""},
+			ReasonCode: optional(c.Reason), Reason: optional(c.Detail), Citations: c.Citations,
+		})
+	}
+	return out
+}
+
+func actionsOf(a thread.Answer) []oas.Action {
+	var out []oas.Action
+	for _, x := range a.Actions {
+		one := oas.Action{
+			Kind: oas.ActionKind(x.Kind), State: oas.ActionState(x.State), ID: optional(x.ID), Text: optional(x.Text),
+			Title: optional(x.Title), Undo: oas.OptActionUndo{Value: oas.ActionUndo(x.Undo), Set: x.Undo != ""},
+		}
+		var card map[string]json.RawMessage
+		if x.Card != nil && json.Unmarshal(x.Card, &card) == nil {
+			one.Card = oas.NewOptActionCard(oas.ActionCard{})
+			for key, value := range card {
+				one.Card.Value[key] = jx.Raw(value)
+			}
+		}
+		out = append(out, one)
 	}
 	return out
 }

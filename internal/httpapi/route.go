@@ -104,6 +104,7 @@ func (a *API) plainPaths() plainPaths {
 	p.handle(core.OpExportThread, a.serveThreadExport)
 	p.handle(core.OpExportUsage, a.serveUsageExport)
 	p.handle(core.OpDownloadExport, a.downloadExport)
+	p.handle(core.OpDownloadOriginal, a.downloadOriginal)
 	p.handle(core.OpUploadFiles, a.uploadFiles)
 	p.handle(core.OpCreateUpload, a.createUpload)
 	p.handle(core.OpAppendUpload, a.appendUpload)

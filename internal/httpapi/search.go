@@ -27,10 +27,7 @@ func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.Sear
 		Results: make([]oas.Card, len(found.Cards)), SourceId: found.Searched[0].ID,
 		TookMs:          float64(time.Since(start).Microseconds()) / 1000,
 		UndatedExcluded: found.UndatedExcluded, Query: oas.QueryInfo{Corrected: optional(found.Corrected)},
-		Warnings: make([]oas.SearchWarning, len(found.Warnings)),
-	}
-	for i, w := range found.Warnings {
-		out.Warnings[i] = oas.SearchWarning{SourceId: optional(w.SourceID), Code: w.Code, Detail: w.Detail}
+		Warnings: warningsOf(found.Warnings),
 	}
 	if q.Facets {
 		out.Total = oas.NewOptInt(found.Total)
@@ -45,6 +42,14 @@ func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.Sear
 	return out, nil
 }
 
+func warningsOf(list []source.Warning) []oas.SearchWarning {
+	out := make([]oas.SearchWarning, len(list))
+	for i, w := range list {
+		out[i] = oas.SearchWarning{SourceId: optional(w.SourceID), Code: w.Code, Detail: w.Detail}
+	}
+	return out
+}
+
 func cardOf(c source.Card) oas.Card {
 	out := oas.Card{
 		CardId: c.CardID(), Title: c.Title, URL: link(c.URL), Doi: optional(c.DOI), Authors: emptyNotNull(c.Authors),
@@ -52,7 +57,7 @@ func cardOf(c source.Card) oas.Card {
 		OpenAccessUrl: link(c.OpenAccessURL),
 		Snippet:       c.Snippet.Text, Highlights: make([]oas.Span, len(c.Snippet.Highlights)),
 		Page:  positive(c.Snippet.Page),
-		Score: c.Score, SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
+		Score: c.Score, ByMeaning: c.ByMeaning, SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
 	}
 	if c.CitationCount != nil {
 		out.CitationCount = oas.NewOptInt(*c.CitationCount)

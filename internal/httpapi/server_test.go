@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
+	"carrel/internal/research"
 	"carrel/internal/secretbox"
 	"carrel/internal/server"
 	"carrel/internal/source"
@@ -217,8 +219,12 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 		Favourites: favourite.NewService(favourite.Deps{
 			Store: db, Agents: w.agents, Threads: w.threads, Documents: w.sources, Clock: w.clock,
 		}), Threads: w.threads, Webhooks: webhooks,
+		Texts: research.NewTextChecker(research.TextCheckerDeps{
+			Access: w.agents, Agents: db, Library: w.sources, Clock: w.clock, Log: log,
+		}, research.TextCheckerOptions{}),
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Auth: w.signIn.Service,
 		Passkeys: w.signIn.passkeys, Audit: w.audit, Attempts: w.oauth,
+		Examples:    suggestions{},
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Admit: w.admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
@@ -245,6 +251,16 @@ func (w *testServer) admit(ctx context.Context, who core.Actor) error {
 		(*f)(who)
 	}
 	return err
+}
+
+// suggestions suggests one question for every agent.
+type suggestions struct{}
+
+func (suggestions) Suggest(_ context.Context, userID string, a agent.Agent) ([]string, error) {
+	if userID == "" || a.ID == "" {
+		return nil, errors.New("no user or agent")
+	}
+	return []string{"What is in " + a.Name + "?"}, nil
 }
 
 // answerer echoes messages unless a test has set a script for the question.

@@ -108,6 +108,7 @@ type lengthCase struct {
 
 // untestedTexts are the bounded texts without a lengthCase, with the reason.
 var untestedTexts = map[string]string{
+	"POST /api/agents/{agentId}/sources/{sourceId}/documents /documents/0/publishedAt": "must be a date",
 	"DELETE /api/account /email":                                           "every other address is 400",
 	"POST /api/account/subscription/checkout /plan":                        "must be a plan name from the settings",
 	"PATCH /api/admin/users/{userId} /email":                               "same check as PATCH /api/account",
@@ -160,6 +161,9 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		},
 		"GET /api/admin/users q": {
 			as: "admin", path: "/api/admin/users?q=VALUE",
+		},
+		"POST " + one + "/check /text": {
+			path: p.at("/check"), body: `{"text":VALUE}`,
 		},
 		"POST " + one + "/search /query": {
 			path: p.at("/search"), body: `{"query":VALUE}`,
@@ -232,9 +236,39 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 			path: "/api/connect/exchange", body: `{"code":"none","client":VALUE}`, status: 400,
 		},
 	}
-	for _, field := range []string{"description", "instructions", "model"} {
+	language := func(n int) string { return "deu_"[:n] }
+	for verb, path := range map[string]string{"POST " + agents: agents, "PATCH " + one: p.at("")} {
+		cases[verb+" /language"] = lengthCase{path: path, body: `{"name":"x","language":VALUE}`, make: language}
+		cases[verb+" /examples/0"] = lengthCase{path: path, body: `{"name":"x","examples":[VALUE]}`}
+	}
+	for _, field := range []string{"description", "instructions", "model", "opening"} {
 		cases["POST "+agents+" /"+field] = lengthCase{path: agents, body: `{"name":"x","` + field + `":VALUE}`}
 		cases["PATCH "+one+" /"+field] = lengthCase{path: p.at(""), body: `{"` + field + `":VALUE}`}
+	}
+	documents := p.at("/sources/" + source + "/documents")
+	document := p.post(documents, object{"documents": []object{{"externalId": "x", "title": "X"}}}).ok(p.t).
+		list("documents", "id")[0]
+	cases["GET "+one+"/sources/{sourceId}/documents q"] = lengthCase{path: documents + "?q=VALUE"}
+	for field, value := range map[string]string{
+		"title": "VALUE", "authors": "[VALUE]", "venue": "VALUE", "doi": "VALUE", "url": "VALUE", "type": "VALUE",
+		"tags": "[VALUE]", "externalId": "VALUE",
+	} {
+		at, maker := field, map[string]func(int) string{"url": address}[field]
+		if value != "VALUE" {
+			at += "/0"
+		}
+		if field != "type" && field != "externalId" {
+			cases["PATCH "+one+"/documents/{documentId} /"+at] = lengthCase{
+				path: p.at("/documents/" + document), body: `{"` + field + `":` + value + `}`, make: maker,
+			}
+		}
+		others := `"externalId":"y","text":"Y",`
+		if field == "externalId" {
+			others = `"text":"Y",`
+		}
+		cases["POST "+one+"/sources/{sourceId}/documents /documents/0/"+at] = lengthCase{
+			path: documents, body: `{"documents":[{` + others + `"` + field + `":` + value + `}]}`, make: maker,
+		}
 	}
 	cases["POST "+agents+" /name"] = lengthCase{path: agents, body: `{"name":VALUE}`}
 	cases["PATCH "+one+" /name"] = lengthCase{path: p.at(""), body: `{"name":VALUE}`}

@@ -46,7 +46,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 		a.problems.Write(w, r, err)
 		return
 	}
-	uploads, err := a.takeFiles(w, r, who)
+	uploads, started, err := a.takeFiles(w, r, who)
 	if err != nil {
 		a.problems.Write(w, r, closeConnection(w, err))
 		return
@@ -63,19 +63,28 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	rep := newReply(w.Header())
 	defer rep.free()
 	rep.header.Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out}) // cannot fail for strings and numbers
+	running := importOf(started)
+	imported, err := running.MarshalJSON()
+	if err != nil {
+		a.problems.Write(w, r, core.Internal(err))
+		return
+	}
+	// Encoding can't fail for strings and numbers.
+	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out, "import": json.RawMessage(imported)})
 	a.send(w, r, rep)
 }
 
 // takeFiles stores the files of a multipart body and starts their import.
-func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) ([]importer.Upload, error) {
+func (a *API) takeFiles(
+	w http.ResponseWriter, r *http.Request, who core.Actor,
+) (uploads []importer.Upload, started importer.Import, err error) {
 	to, err := a.uploadTarget(r, who, core.OpUploadFiles)
 	if err != nil {
-		return nil, err
+		return nil, started, err
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
-		return nil, &core.Error{
+		return nil, started, &core.Error{
 			Kind: core.KindUnsupported, Code: "unsupported_media_type",
 			Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
 		}
@@ -86,16 +95,18 @@ func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) 
 	}{slowBody{r.Body, http.NewResponseController(w)}, r.Body}
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, core.InvalidField("Content-Type", "Must contain the boundary of the parts.")
+		return nil, started, core.InvalidField("Content-Type", "Must contain the boundary of the parts.")
 	}
-	uploads, err := a.takeParts(r.Context(), to, parts)
+	uploads, err = a.takeParts(r.Context(), to, parts)
 	if len(uploads) > 0 { // import the files that arrived, even if a later one failed
-		err = errors.Join(err, a.Importer.ImportUploads(r.Context(), to))
+		var failed error
+		started, failed = a.Importer.ImportUploads(r.Context(), to)
+		err = errors.Join(err, failed)
 	}
 	if err == nil && len(uploads) == 0 {
 		err = core.InvalidField("file", "No part of the body is a file. Each file needs a file name.")
 	}
-	return uploads, err
+	return uploads, started, err
 }
 
 // takeParts stores the parts that are files.

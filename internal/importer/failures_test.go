@@ -3,6 +3,7 @@ package importer_test
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -73,6 +74,39 @@ func TestPagesThatCannotBeReadAreReportedWithTheirReason(t *testing.T) {
 		}
 	}
 	w.same("documents", len(w.documents(src.ID)), 2)
+}
+
+// A record that cannot be used is reported with its line, and all others are imported.
+func TestOneBadRecordDoesNotRefuseTheOthers(t *testing.T) {
+	t.Parallel()
+	reasons := map[string]string{
+		`{"id":"471","title":"","authors":[],"text":"","year":null}`: "has neither a title nor a text",
+		`{"id":"long","title":"` + strings.Repeat("x", 2001) + `"}`:  "has a title of more than 2000 characters",
+		`{"id":"year","text":"x","year":"in spring"}`:                "has a year that is not a whole number from 1 to 9999",
+		`{"id":"type","text":["x"]}`:                                 "has a text that is not a string",
+		`{"id":"good 0","text":"again"}`:                             "repeats the id of line 1",
+		`{"text":"without an id"}`:                                   "has no id",
+		`{"id":"cut","text":"x`:                                      "is not valid JSON (it ends too early)",
+		`["id"]`:                                                     "is not a JSON object",
+	}
+	var lines []string
+	want := make(map[string]bool)
+	for bad, reason := range reasons {
+		lines = append(lines, fmt.Sprintf(`{"id":"good %d","text":"a text"}`, len(lines)), bad)
+		want[fmt.Sprintf("line %d: %s", len(lines), reason)] = true
+	}
+	w := newFixture(t)
+	got := w.put("records.jsonl", strings.Join(lines, "\n"))
+	w.same("added", got.Documents.Added, len(reasons))
+	w.same("failed records", got.Failed, len(reasons))
+	w.same("failed files", got.Files.Failed, 0)
+	for _, problem := range got.Errors {
+		if problem.File != "records.jsonl" || !want[problem.Reason] {
+			t.Errorf("%s: %q is not among %v", problem.File, problem.Reason, want)
+		}
+		delete(want, problem.Reason)
+	}
+	w.same("unreported", len(want), 0)
 }
 
 func TestFeedsThatCannotBeReadAreReported(t *testing.T) {
@@ -170,7 +204,7 @@ func TestFilesAreListedInPages(t *testing.T) {
 		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader("Text of "+name))
 		w.must(err)
 	}
-	w.must(w.importer.ImportUploads(t.Context(), w.target()))
+	w.importUploads()
 	w.imported(w.upload.ID)
 	var names []string
 	for page := (core.Page{Limit: 2}); ; {

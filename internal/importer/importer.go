@@ -139,6 +139,8 @@ type Options struct {
 	MaxUpload int64
 	// Limits bounds the cost of parsing one file; zero means the default limits.
 	Limits format.Limits
+	// Originals stores the files of documents; nil means that they are not kept.
+	Originals Originals
 	// PerUser and PerNode limit concurrent imports of a user and of this node; 0 means no limit.
 	PerUser, PerNode int
 	// Imported is called after an import has stored documents, to start follow-up work at once.

@@ -115,12 +115,19 @@ func (w *fixture) must(err error) {
 	}
 }
 
+// importUploads starts an import of the complete uploads.
+func (w *fixture) importUploads() {
+	w.t.Helper()
+	_, err := w.importer.ImportUploads(w.t.Context(), w.target())
+	w.must(err)
+}
+
 // put uploads a file and waits for the import that reads it.
 func (w *fixture) put(name, content string) importer.Import {
 	w.t.Helper()
 	_, err := w.importer.UploadFile(w.t.Context(), w.target(), name, strings.NewReader(content))
 	w.must(err)
-	w.must(w.importer.ImportUploads(w.t.Context(), w.target()))
+	w.importUploads()
 	return w.imported(w.upload.ID)
 }
 
@@ -170,7 +177,7 @@ func TestAFileThatComesAgainUnchangedIsPassedOver(t *testing.T) {
 	w.same("documents", again.Documents, importer.DocumentCounts{})
 	changed := w.put("notes/a.md", "# A\n\ntwo")
 	w.same("documents", changed.Documents, importer.DocumentCounts{Updated: 1})
-	w.same("text", w.documents(w.upload.ID)["notes/a.md"], "A\n\ntwo")
+	w.same("text", w.documents(w.upload.ID)["notes/a.md"], "# A\n\ntwo")
 }
 
 func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
@@ -200,7 +207,7 @@ func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader(content))
 		w.must(err)
 	}
-	w.must(w.importer.ImportUploads(t.Context(), w.target()))
+	w.importUploads()
 	if all := w.imported(w.upload.ID); all.Files != (importer.FileCounts{Total: 3, Done: 3, Failed: 1}) {
 		t.Errorf("files %+v", all.Files)
 	}
@@ -545,7 +552,7 @@ func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	w.must(err)
 	_, err = w.importer.UploadFile(t.Context(), w.target(), "a.txt", strings.NewReader("A text."))
 	w.must(err)
-	w.must(w.importer.ImportUploads(t.Context(), w.target()))
+	w.importUploads()
 	var seen []string
 	for e, err := range events {
 		w.must(err)

@@ -90,7 +90,7 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 	if file.ID, err = s.store.PutFile(ctx, unread); err != nil {
 		return o, err
 	}
-	if err := s.importDocuments(ctx, src, f, file.ID, &o, t); err != nil {
+	if err := s.importDocuments(ctx, src, f, file.ID, hash, &o, t); err != nil {
 		return o, err
 	}
 	file.Documents = o.Documents.Added + o.Documents.Updated + o.Documents.Unchanged
@@ -104,7 +104,7 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 
 // importDocuments stores the documents of a file and deletes the ones that the file no longer contains.
 func (s *Service) importDocuments(
-	ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter,
+	ctx context.Context, src source.Source, f localFile, fileID string, hash [32]byte, o *fileResult, t *reporter,
 ) error {
 	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
@@ -121,9 +121,11 @@ func (s *Service) importDocuments(
 	}
 	var bytes int64
 	seen := idSet{}
-	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen}
+	keeper := &originalKeeper{service: s, file: f, hash: hash}
+	defer keeper.close()
+	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen, originals: keeper}
 	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(
-		library.Documents(ctx, func(n int64) { bytes = n }),
+		ctx, library.Documents(ctx, func(n int64) { bytes = n }),
 	), func(so source.Imported) {
 		t.fileProgress(ctx, f.name, min(bytes, f.size), so)
 	})
@@ -156,11 +158,15 @@ type fileReader struct {
 	fileID string
 	result *fileResult
 	seen   idSet
+	// originals stores the files of the documents.
+	originals *originalKeeper
 	// failed is the error that ended parsing early.
 	failed error
 }
 
-func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
+func (r *fileReader) documents(
+	ctx context.Context, read iter.Seq2[source.Document, error],
+) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
 			var record *format.RecordError
@@ -170,6 +176,13 @@ func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2
 				continue
 			case err != nil:
 				r.failed = err
+				return
+			}
+			if d.Note != "" {
+				r.result.skip(d.Note)
+			}
+			if d.Original, err = r.originals.original(ctx, d.ExternalID); err != nil {
+				yield(d, err)
 				return
 			}
 			d.ExternalID, d.File = r.id(d.ExternalID), r.fileID

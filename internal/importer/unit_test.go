@@ -324,8 +324,8 @@ func TestFilesOfAnUnreadableFolderAreNotMissing(t *testing.T) {
 		"a.txt": {Name: "a.txt"}, "sub/b.txt": {Name: "sub/b.txt"}, "sub/deep/c.txt": {Name: "sub/deep/c.txt"},
 		"subway.txt": {Name: "subway.txt"},
 	}
-	listing := folderListing{root: "/root", known: known, queue: &syncQueue{}}
-	if err := listing.visit("/root/sub", nil, fs.ErrPermission); err != nil {
+	listing := folderListing{root: "/data", known: known, queue: &syncQueue{}}
+	if err := listing.visit("/data/sub", nil, fs.ErrPermission); err != nil {
 		t.Fatal(err)
 	}
 	var missing []string
@@ -335,7 +335,27 @@ func TestFilesOfAnUnreadableFolderAreNotMissing(t *testing.T) {
 	if len(missing) != 2 || strings.Contains(strings.Join(missing, " "), "sub/") {
 		t.Errorf("missing: %v", missing)
 	}
-	if err := listing.visit("/root", nil, os.ErrPermission); err == nil {
+	if err := listing.visit("/data", nil, os.ErrPermission); err == nil {
 		t.Error("a folder that can't be listed at all is read")
+	}
+}
+
+func TestANoteOfADocumentIsReported(t *testing.T) {
+	t.Parallel()
+	var o fileResult
+	r := &fileReader{
+		file: localFile{name: "a.pdf", path: "a.pdf"}, result: &o, seen: idSet{},
+		originals: &originalKeeper{service: &Service{}},
+	}
+	n := 0
+	for d, err := range r.documents(t.Context(), func(yield func(source.Document, error) bool) {
+		yield(source.Document{ExternalID: "a.pdf", Title: "A", Note: "a.pdf: 12 of 14 pages are images"}, nil)
+	}) {
+		if n++; err != nil || d.Title != "A" {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+	if n != 1 || len(o.Problems) != 1 || o.Problems[0] != "a.pdf: 12 of 14 pages are images" {
+		t.Errorf("%d documents, %q", n, o.Problems)
 	}
 }

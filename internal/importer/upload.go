@@ -184,10 +184,9 @@ func (s *Service) UploadFile(ctx context.Context, to UploadTarget, name string, 
 	return u, s.store.FinishUpload(context.WithoutCancel(ctx), u.ID, s.clock.Now())
 }
 
-// ImportUploads starts an import of the uploads that are complete.
-func (s *Service) ImportUploads(ctx context.Context, to UploadTarget) error {
-	_, err := s.start(context.WithoutCancel(ctx), to.userID, to.sourceID)
-	return err
+// ImportUploads starts an import of the uploads that are complete, and returns it.
+func (s *Service) ImportUploads(ctx context.Context, to UploadTarget) (Import, error) {
+	return s.start(context.WithoutCancel(ctx), to.userID, to.sourceID)
 }
 
 // finishUpload marks an upload as complete and starts its import.
@@ -197,7 +196,8 @@ func (s *Service) finishUpload(ctx context.Context, to UploadTarget, u Upload) (
 		return u, err
 	}
 	u.Ready = true
-	return u, s.ImportUploads(ctx, to)
+	_, err := s.ImportUploads(ctx, to)
+	return u, err
 }
 
 // CancelUpload deletes an unfinished upload.

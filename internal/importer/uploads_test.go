@@ -43,7 +43,7 @@ func TestUploadsThatWaitAreImportedOnceAfterARestart(t *testing.T) {
 		}
 		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader(content))
 		w.must(err)
-		w.must(w.importer.ImportUploads(t.Context(), w.target()))
+		w.importUploads()
 	}
 	start()
 	got := w.imported(w.upload.ID)

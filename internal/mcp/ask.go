@@ -246,6 +246,12 @@ func structuredReply(t turn, reply *oas.Message) map[string]any {
 	if reply.Checks != nil {
 		out["checks"] = reply.Checks
 	}
+	if reply.Sentences != nil {
+		out["sentences"] = reply.Sentences
+	}
+	if reply.Actions != nil {
+		out["actions"] = reply.Actions
+	}
 	if reply.FollowUps != nil {
 		out["followUps"] = reply.FollowUps
 	}

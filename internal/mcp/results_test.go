@@ -106,6 +106,12 @@ func (in *installation) walkThread(c checkedClient) {
 	if len(found) != 1 {
 		c.t.Fatalf("the search found %v", found)
 	}
+	checked := c.must("check_text", object{
+		"agentId": in.agent, "text": "Sailing is a relational sport.", "markdown": true, "sourceIds": []string{in.source},
+	})
+	if len(checked["sentences"].([]any)) != 1 || !strings.HasPrefix(checked["markdown"].(string), "Sailing is") {
+		c.t.Errorf("check_text returns %v", checked)
+	}
 	c.must("get_document", object{"agentId": in.agent, "documentId": found[0].(object)["documentId"]})
 	thread := c.must("create_thread", object{"agentId": in.agent, "title": "T"})["thread"].(object)["id"]
 	one := object{"agentId": in.agent, "threadId": thread}
@@ -155,6 +161,14 @@ func (in *installation) walkSources(c checkedClient, agent string) {
 		time.Sleep(20 * time.Millisecond)
 		files = c.must("list_files", works)["files"].([]any)
 	}
+	stored := c.must("put_documents", with(works, "documents", []object{
+		{"externalId": "one", "title": "One"}, {"externalId": "two", "text": "Two"},
+	}))["documents"].([]any)
+	document := object{"agentId": in.agent, "documentId": stored[0].(object)["id"]}
+	c.must("change_document", with(document, "year", 1970))
+	c.must("list_documents", with(works, "status", "edited"))
+	c.must("delete_document", document)
+	c.must("delete_documents", with(works, "ids", []any{stored[1].(object)["id"]}))
 	c.must("delete_file", with(works, "fileId", files[0].(object)["id"]))
 	c.must("delete_source", one)
 }

@@ -2,9 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 )
+
+// outlineNames are the members with another name in an outline. They are left out if they are false.
+var outlineNames = map[string]string{"byMeaning": "found by meaning"}
 
 // outline formats a JSON object for people and models: one line per value, in the order of the object, without quotes
 // and braces. Empty values are left out.
@@ -49,15 +53,15 @@ func outlineObject(b *strings.Builder, d *json.Decoder, depth int, inline bool) 
 		if err := outlineValue(&value, d, depth+1, false); err != nil {
 			return err
 		}
-		if strings.TrimSpace(value.String()) == "" {
+		name, _ := key.(string)
+		if text := strings.TrimSpace(value.String()); text == "" || text == "no" && outlineNames[name] != "" {
 			continue
 		}
 		if !inline {
 			b.WriteString(strings.Repeat("  ", depth))
 		}
 		inline = false
-		name, _ := key.(string)
-		b.WriteString(name + ": ")
+		b.WriteString(cmp.Or(outlineNames[name], name) + ": ")
 		if nested := value.String(); strings.HasPrefix(nested, "  ") || strings.HasPrefix(nested, "- ") {
 			b.WriteString("\n" + nested)
 			continue

@@ -71,6 +71,12 @@ func (s *Service) Recall(ctx context.Context, userID, agentID, text string) ([]M
 	return recalled, nil
 }
 
+// Known returns the active memories of a user and an agent, newest first. It checks no access, because the turn that
+// calls it was allowed.
+func (s *Service) Known(ctx context.Context, userID, agentID string) ([]Memory, error) {
+	return s.store.Memories(ctx, userID, agentID, StatusActive, "", maxConsidered)
+}
+
 // similarity returns the BM25 score of each memory for a text.
 func (s *Service) similarity(text string, memories []Memory) []float64 {
 	queryTerms := slices.Compact(slices.Sorted(slices.Values(s.terms(text))))

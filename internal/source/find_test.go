@@ -171,4 +171,20 @@ func TestDocumentIsNotFoundUnderAnotherAgent(t *testing.T) {
 	}
 }
 
+func TestHeadsAreOfTheAgentsSources(t *testing.T) {
+	t.Parallel()
+	w, ctx := newFixture(t), t.Context()
+	w.twoLanguages(t)
+	heads, err := w.Heads(ctx, w.ada.UserID, w.agent, 0, 0, 10)
+	if err != nil || len(heads) < 2 {
+		t.Fatalf("%v, %v", heads, err)
+	}
+	if one, err := w.Heads(ctx, w.ada.UserID, w.agent, 0, 0, 1); err != nil || len(one) != 1 {
+		t.Errorf("one of them: %v, %v", one, err)
+	}
+	if others, err := w.Heads(ctx, w.bob.UserID, w.agent, 0, 0, 10); len(others) > 0 {
+		t.Errorf("another user got %v, %v", others, err)
+	}
+}
+
 func errorOf[T any](_ T, err error) error { return err }

@@ -110,6 +110,12 @@ func (h *hasher) sum(d Document) ([]byte, error) {
 	if d.File != "" {
 		fields = append(fields, d.File) // a document that moved to another file counts as changed
 	}
+	if d.Original.Hash != "" {
+		fields = append(fields, d.Original.Hash)
+	}
+	if len(d.Tags) > 0 {
+		fields = append(fields, d.Tags)
+	}
 	h.buf.Reset()
 	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {
 		return nil, err

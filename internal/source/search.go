@@ -38,6 +38,8 @@ type Card struct {
 	Document
 	Snippet search.Snippet
 	Score   float64
+	// ByMeaning is set if the document holds no word of the query and was found by its embedding alone.
+	ByMeaning bool
 }
 
 // Found is the result of a search in sources, with the documents of its hits.
@@ -222,9 +224,23 @@ func (s *Service) cards(ctx context.Context, q search.Query, result search.Resul
 	cards := make([]Card, 0, len(result.Hits))
 	for _, h := range result.Hits {
 		if d, ok := byID[h.ID]; ok {
-			snippet := highlighter.Snippet(d.Title, d.Text, h.Passage)
-			cards = append(cards, Card{Document: d, Snippet: snippet, Score: h.Score})
+			snippet := snippetOf(highlighter, q, result, h, d)
+			cards = append(cards, Card{Document: d, Snippet: snippet, Score: h.Score, ByMeaning: h.ByMeaning})
 		}
 	}
 	return cards, nil
+}
+
+// snippetOf cuts the snippet of a hit. A hit without a word of the query shows the sentence that is nearest in meaning.
+func snippetOf(
+	highlighter search.Highlighter, q search.Query, result search.Result, h search.Hit, d Document,
+) search.Snippet {
+	if !h.ByMeaning {
+		return highlighter.Snippet(d.Title, d.Text, h.Passage)
+	}
+	var encoder *search.Encoder
+	if search.BuiltInEncoder.Covers(q.Language) {
+		encoder = search.BuiltInEncoder
+	}
+	return highlighter.SnippetByMeaning(encoder, cmp.Or(result.Corrected, q.Text), d.Title, d.Text, h.Passage)
 }

@@ -59,11 +59,28 @@ type Document struct {
 	OpenAccessURL string
 	// File is the id of the imported file, or empty.
 	File string
+	// Original is the file that the document was read from, if it was kept.
+	Original Original
+	// Tags are set by people and programs, not by parsers.
+	Tags []string
+	// Edits are the fields that a person has set.
+	Edits Edits
+	// Note says which part of the file could not be read. The import reports it; it is not stored.
+	Note string
 	Hash []byte
 	// ExpiresAt is set for a result of a federated source until the document is kept; nil means never.
 	ExpiresAt *time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Original is a stored file; see package blob. The zero value means none.
+type Original struct {
+	// Hash is the SHA-256 of the content in hex.
+	Hash string
+	// Name is the name of the file without folders.
+	Name string
+	Size int64
 }
 
 // CardID returns the id of the document's result card. It depends on the document alone, so that a document has the
@@ -73,6 +90,9 @@ func (d Document) CardID() string {
 }
 
 const prefixCard = "card_"
+
+// HeadLength is the length of a document's beginning in code points; see Service.Heads.
+const HeadLength = 4000
 
 // documentIDOfCard returns the id of a card's document, or false if the card has none.
 func documentIDOfCard(cardID string) (string, bool) {
@@ -98,6 +118,9 @@ type Store interface {
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
 	// DocumentsByID returns the documents with these ids in the sources, in any order.
 	DocumentsByID(ctx context.Context, sources, ids []string) ([]Document, error)
+	// DocumentHeads returns the first n documents of a source that do not expire, published in the years from and to
+	// (0 means no limit), with the first HeadLength code points of their texts.
+	DocumentHeads(ctx context.Context, sourceID string, from, to, n int) ([]Document, error)
 	// Document returns a document of an agent of the user.
 	Document(ctx context.Context, userID, agentID, documentID string) (Document, error)
 	// SetSourceLanguage sets the language of a source and returns the language in effect: a detected language does
@@ -111,6 +134,7 @@ type Store interface {
 	// AddSearches adds to the daily search counts of users.
 	AddSearches(ctx context.Context, counts []Searches) error
 	FederatedStore
+	DocumentStore
 }
 
 // Agents decides whether an actor may carry out an operation on an agent.
@@ -146,6 +170,8 @@ type Deps struct {
 	Payer Payer `dep:"optional"`
 	// Sealer encrypts the secrets of sources; without it, sources can't have secrets.
 	Sealer Sealer `dep:"optional"`
+	// Originals opens the original files of documents; without it, documents have none.
+	Originals Originals `dep:"optional"`
 }
 
 // Sealer encrypts secrets, bound to associated data that is called place.
@@ -167,6 +193,7 @@ type Service struct {
 	federatedTimeout time.Duration
 	payer            Payer
 	sealer           Sealer
+	originals        Originals
 	meter            meter
 }
 
@@ -191,6 +218,7 @@ func NewService(d Deps) *Service {
 		federatedTimeout: cmp.Or(d.FederatedTimeout, defaultFederatedTimeout),
 		payer:            d.Payer,
 		sealer:           d.Sealer,
+		originals:        d.Originals,
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -11,20 +12,37 @@ import (
 	"carrel/internal/core"
 )
 
-const agentColumns = `id, user_id, name, description, instructions, model, created_at, updated_at`
+const agentColumns = `id, user_id, name, description, instructions, model, policy, answer_length, language, opening,
+	examples, created_at, updated_at`
 
 type agentRow struct {
 	agent            agent.Agent
+	examples         string
 	created, updated int64
 }
 
 func (r *agentRow) dest() []any {
 	a := &r.agent
-	return []any{&a.ID, &a.UserID, &a.Name, &a.Description, &a.Instructions, &a.Model, &r.created, &r.updated}
+	return []any{
+		&a.ID, &a.UserID, &a.Name, &a.Description, &a.Instructions, &a.Model, &a.Policy, &a.AnswerLength, &a.Language,
+		&a.Opening, &r.examples, &r.created, &r.updated,
+	}
+}
+
+// examplesOf returns the example questions of an agent as a JSON list.
+func examplesOf(a agent.Agent) string {
+	if len(a.Examples) == 0 {
+		return "[]"
+	}
+	b, _ := json.Marshal(a.Examples) // strings always marshal
+	return string(b)
 }
 
 func (r *agentRow) value() agent.Agent {
 	a := r.agent
+	if err := json.Unmarshal([]byte(r.examples), &a.Examples); err != nil || len(a.Examples) == 0 {
+		a.Examples = nil
+	}
 	a.CreatedAt, a.UpdatedAt = at(r.created), at(r.updated)
 	return a
 }
@@ -43,8 +61,10 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 	}
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `
-			INSERT INTO agent (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`,
-			a.ID, a.UserID, a.Name, a.Description, a.Instructions, a.Model, millis(a.CreatedAt), millis(a.UpdatedAt))
+			INSERT INTO agent (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+			ON CONFLICT (id) DO NOTHING`,
+			a.ID, a.UserID, a.Name, a.Description, a.Instructions, a.Model, string(a.Policy), string(a.AnswerLength), a.Language,
+			a.Opening, examplesOf(a), millis(a.CreatedAt), millis(a.UpdatedAt))
 		if err != nil {
 			return fail("insert agent", "user", err)
 		}
@@ -215,9 +235,11 @@ func (db *DB) ChangeAgent(
 			return err
 		}
 		_, err = tx.exec(ctx, `
-			UPDATE agent SET name = $1, description = $2, instructions = $3, model = $4, updated_at = $5
-			WHERE id = $6`,
-			a.Name, a.Description, a.Instructions, a.Model, millis(a.UpdatedAt), agentID)
+			UPDATE agent SET name = $1, description = $2, instructions = $3, model = $4, policy = $5, answer_length = $6,
+				language = $7, opening = $8, examples = $9, updated_at = $10
+			WHERE id = $11`,
+			a.Name, a.Description, a.Instructions, a.Model, string(a.Policy), string(a.AnswerLength), a.Language, a.Opening,
+			examplesOf(a), millis(a.UpdatedAt), agentID)
 		return err
 	})
 	if err != nil {

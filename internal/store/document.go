@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"carrel/internal/source"
 )
 
 const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
-	published_at, citation_count, open_access_url, file, hash, expires_at, created_at, updated_at`
+	published_at, citation_count, open_access_url, file, coalesce(original, ''), original_name, original_size, tags,
+	edits, hash, expires_at, created_at, updated_at`
 
 // scanPage is the number of documents ScanDocuments reads at once.
 const scanPage = 64
@@ -19,6 +22,7 @@ const scanPage = 64
 type documentRow struct {
 	document         source.Document
 	authors          string
+	tags, edits      string
 	citations        sql.NullInt64
 	expires          sql.NullInt64
 	created, updated int64
@@ -28,7 +32,8 @@ func (r *documentRow) dest() []any {
 	d := &r.document
 	return []any{
 		&d.ID, &d.SourceID, &d.ExternalID, &d.Title, &r.authors, &d.Text, &d.Year, &d.URL, &d.DOI, &d.Venue, &d.Type,
-		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Hash, &r.expires, &r.created, &r.updated,
+		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Original.Hash, &d.Original.Name, &d.Original.Size,
+		&r.tags, &r.edits, &d.Hash, &r.expires, &r.created, &r.updated,
 	}
 }
 
@@ -40,6 +45,15 @@ func (r *documentRow) value() (d source.Document, err error) {
 		d.CitationCount = &n
 	}
 	d.ExpiresAt, d.CreatedAt, d.UpdatedAt = optAt(r.expires), at(r.created), at(r.updated)
+	if err != nil {
+		return d, err
+	}
+	if d.Edits, err = decodeEdits(r.edits); err != nil {
+		return d, err
+	}
+	if r.tags != noTags {
+		d.Tags, err = decodeList[string](r.tags)
+	}
 	return d, err
 }
 
@@ -48,17 +62,30 @@ func (r *documentRow) value() (d source.Document, err error) {
 func (db *DB) PutDocuments(
 	ctx context.Context, sourceID string, docs []source.Document,
 ) (added, updated int, err error) {
+	return db.putDocuments(ctx, sourceID, docs, func(int, putResult) {})
+}
+
+// putDocuments stores a batch and calls done with the index and the result of each document. After a retry of the
+// transaction, done is called again.
+func (db *DB) putDocuments(
+	ctx context.Context, sourceID string, docs []source.Document, done func(int, putResult),
+) (added, updated int, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		added, updated = 0, 0
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
+		if err := db.referBlobs(ctx, tx, docs); err != nil {
+			return err
+		}
 		ids, bytes := make([]string, 0, len(docs)), int64(0)
-		for _, d := range docs {
+		for i, d := range docs {
 			put, err := putDocument(ctx, tx, sourceID, d)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
+			}
+			done(i, put)
+			switch {
 			case put.id == "": // unchanged
 				continue
 			case put.isNew:
@@ -140,10 +167,11 @@ func countDocuments(ctx context.Context, tx querier, sourceID string, more int, 
 	return err
 }
 
-// documentSize is the SQL expression of a document's size in bytes. sizeOf is the same for a document not stored yet.
-const documentSize = `octet_length(title) + octet_length(text)`
+// documentSize is the SQL expression of a document's size in bytes, including its original file. sizeOf is the same for
+// a document not stored yet.
+const documentSize = `octet_length(title) + octet_length(text) + original_size`
 
-func sizeOf(d source.Document) int64 { return int64(len(d.Title) + len(d.Text)) }
+func sizeOf(d source.Document) int64 { return int64(len(d.Title)+len(d.Text)) + d.Original.Size }
 
 // putResult is the result of storing a document: its id, whether it is new, and the change in bytes. The id is empty if
 // the document is unchanged.
@@ -158,31 +186,41 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 	authors, year := encodeList(d.Authors), optNumber(d.Year)
 	added, err := tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
-			published_at, citation_count, open_access_url, hash, created_at, updated_at, file)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+			published_at, citation_count, open_access_url, hash, created_at, updated_at, file,
+			original, original_name, original_size, tags)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 		ON CONFLICT (source_id, external_id) DO NOTHING`,
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
 		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt),
-		d.File)
+		d.File, optText(d.Original.Hash), d.Original.Name, d.Original.Size, encodeList(d.Tags))
 	if err != nil || added == 1 {
 		return putResult{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
 	}
 	var before int64
-	err = get(ctx, tx, `SELECT id, `+
+	var edits string
+	err = get(ctx, tx, `SELECT id, edits, `+
 		documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
-		args{sourceID, d.ExternalID, d.Hash}, &p.id, &before)
+		args{sourceID, d.ExternalID, d.Hash}, &p.id, &edits, &before)
 	if errors.Is(err, sql.ErrNoRows) {
 		return putResult{}, nil
 	}
 	if err != nil {
 		return putResult{}, err
 	}
+	if d.Edits, err = decodeEdits(edits); err != nil {
+		return putResult{}, err
+	}
+	d.Edits.Apply(&d)
+	authors, year = encodeList(d.Authors), optNumber(d.Year)
 	_, err = tx.exec(ctx, `
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
-			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $14
-		WHERE id = $15`,
+			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $14,
+			original = $15, original_name = $16, original_size = $17,
+			tags = $18
+		WHERE id = $19`,
 		d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
-		d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), d.File, p.id)
+		d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), d.File, optText(d.Original.Hash), d.Original.Name, d.Original.Size,
+		encodeList(d.Tags), p.id)
 	p.bytes = sizeOf(d) - before
 	return p, err
 }
@@ -222,6 +260,23 @@ func (db *DB) DocumentsByID(ctx context.Context, sources, ids []string) ([]sourc
 	err := db.documents(ctx, &docs, `
 		SELECT `+documentColumns+` FROM document WHERE id IN `+db.dialect.in("$1")+` AND source_id IN `+db.dialect.in("$2"),
 		args{encodeList(ids), encodeList(sources)})
+	if err != nil {
+		return nil, fail("read documents", "source", err)
+	}
+	return docs, nil
+}
+
+// DocumentHeads returns the first n documents of a source that do not expire, with the beginnings of their texts. A
+// document without a year is left out if the years are limited.
+func (db *DB) DocumentHeads(ctx context.Context, sourceID string, from, to, n int) ([]source.Document, error) {
+	docs := make([]source.Document, 0, n)
+	columns := strings.Replace(documentColumns, " text,", " substr(text, 1, "+strconv.Itoa(source.HeadLength)+"),", 1)
+	err := db.documents(ctx, &docs, `
+		SELECT `+columns+` FROM document
+		WHERE source_id = $1 AND expires_at IS NULL
+			AND ($2 + 0 = 0 OR year >= $2 + 0) AND ($3 + 0 = 0 OR year <= $3 + 0)
+		ORDER BY id LIMIT $4 + 0`,
+		args{sourceID, from, to, n})
 	if err != nil {
 		return nil, fail("read documents", "source", err)
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"carrel/internal/core"
 	"carrel/internal/source"
@@ -44,6 +45,88 @@ func (w *fixture) documents(p person) int {
 }
 
 var documentTests = []test{
+	{"EditsAreKeptByImports", func(w *fixture) {
+		d := w.doc("edited", "text")
+		d.Year, d.Venue = 1936, "J"
+		w.put(w.ada.source, 1, 0, d)
+		title, year, tags := "My title", 0, []string{"a", "b"}
+		got, err := w.db.EditDocument(w.ctx, w.ada.source, d.ID, source.Edits{Title: &title, Year: &year}, w.now)
+		w.must(err)
+		w.same("changed", []any{got.Title, got.Year, got.Venue, got.Text}, []any{"My title", 0, "J", "text"})
+		_, err = w.db.EditDocument(w.ctx, w.ada.source, d.ID, source.Edits{Tags: &tags}, w.now)
+		w.must(err)
+		again := w.doc("edited", "another text")
+		again.Year, again.Venue = 1937, "K"
+		w.put(w.ada.source, 0, 1, again)
+		got, err = w.db.Document(w.ctx, w.ada.id, w.ada.agent, d.ID)
+		w.must(err)
+		w.same("imported again", []any{got.Title, got.Year, got.Venue, got.Text, got.Tags, got.Edits.Names()},
+			[]any{"My title", 0, "K", "another text", tags, []string{"title", "year", "tags"}})
+		_, err = w.db.EditDocument(w.ctx, w.ada.source, core.NewID(core.PrefixDocument), source.Edits{Title: &title}, w.now)
+		w.wantMissing(err, "document")
+		used, err := w.db.StorageOf(w.ctx, w.ada.id)
+		w.must(err)
+		_, err = w.db.DeleteDocuments(w.ctx, w.ada.source, []string{"edited"}, w.now)
+		w.must(err)
+		rest, err := w.db.StorageOf(w.ctx, w.ada.id)
+		w.must(err)
+		w.same("freed", used.Used-rest.Used, int64(len("My title")+len("another text")))
+	}},
+	{"DocumentsAreListedWithFilters", func(w *fixture) {
+		one, two, three := w.doc("1-list", "text"), w.doc("2-list", ""), w.doc("3-list", "text")
+		one.Year, one.Type, one.Authors, one.Title = 1970, "article", []string{"E. F. Codd"}, "100% Relational"
+		two.Title, three.Title, three.File = "Nothing", "Über alles", "fil_1"
+		w.put(w.ada.source, 3, 0, one, two, three)
+		title := "Edited"
+		_, err := w.db.EditDocument(w.ctx, w.ada.source, two.ID, source.Edits{Title: &title}, w.now)
+		w.must(err)
+		list := func(f source.DocumentFilter, before string, n int) string {
+			docs, err := w.db.ListDocuments(w.ctx, w.ada.source, f, before, n)
+			w.must(err)
+			var ids []string
+			for _, d := range docs {
+				w.same("text", d.Text, "")
+				if strings.HasSuffix(d.ExternalID, "-list") {
+					ids = append(ids, d.ExternalID[:1])
+				}
+			}
+			return strings.Join(ids, "")
+		}
+		ids := []string{one.ID, two.ID, three.ID} // ids of the same millisecond are in any order
+		slices.Sort(ids)
+		w.same("all", len(list(source.DocumentFilter{Query: "-list"}, "", 10)), 3)
+		w.same("after the first page", len(list(source.DocumentFilter{Query: "-list"}, ids[2], 10)), 2)
+		w.same("one row", len(list(source.DocumentFilter{Query: "-list"}, "", 1)), 1)
+		for want, f := range map[string]source.DocumentFilter{
+			"1": {Query: "RELATIONAL", Year: 1970, Type: "article"}, "3": {FileID: "fil_1"},
+			"2": {Status: source.StatusEdited},
+		} {
+			w.same(want, list(f, "", 10), want)
+		}
+		w.same("an author", list(source.DocumentFilter{Query: "codd"}, "", 10), "1")
+		w.same("a wildcard", list(source.DocumentFilter{Query: "0%_R"}, "", 10), "")
+		w.same("a percent sign", list(source.DocumentFilter{Query: "100% r"}, "", 10), "1")
+		w.same("beyond ASCII", list(source.DocumentFilter{Query: "Über"}, "", 10), "3")
+		w.same("no text", list(source.DocumentFilter{Status: source.StatusNoText, Query: "-list"}, "", 10), "2")
+		w.same("no year", len(list(source.DocumentFilter{Status: source.StatusNoYear, Query: "-list"}, "", 10)), 2)
+		n, err := w.db.DeleteDocumentsByID(w.ctx, w.ada.source, ids, w.now)
+		w.must(err)
+		w.same("deleted", n, 3)
+	}},
+	{"StoringDocumentsReturnsTheOutcomeOfEach", func(w *fixture) {
+		a, b := w.doc("a-stored", "text"), w.doc("b-stored", "text")
+		w.put(w.ada.source, 2, 0, a, b)
+		changed, added := w.doc("b-stored", "another"), w.doc("c-stored", "text")
+		got, err := w.db.StoreDocuments(w.ctx, w.ada.source, []source.Document{w.doc("a-stored", "text"), changed, added})
+		w.must(err)
+		w.same("stored", got, []source.Stored{
+			{ID: a.ID, ExternalID: "a-stored", Outcome: source.OutcomeUnchanged},
+			{ID: b.ID, ExternalID: "b-stored", Outcome: source.OutcomeUpdated},
+			{ID: added.ID, ExternalID: "c-stored", Outcome: source.OutcomeAdded},
+		})
+		_, err = w.db.DeleteDocumentsByID(w.ctx, w.ada.source, []string{a.ID, b.ID, added.ID}, w.now)
+		w.must(err)
+	}},
 	{"DocumentRoundTrips", func(w *fixture) {
 		full := w.doc("full", "text")
 		full.Authors, full.Year, full.URL, full.DOI, full.Venue, full.Type = []string{
@@ -141,6 +224,36 @@ var documentTests = []test{
 				w.t.Error(err)
 			}
 		})
+	}},
+	{"HeadsAreTheFirstDocumentsOfTheYears", func(w *fixture) {
+		var docs []source.Document
+		for _, year := range []int{1936, 0, 1945, 1970} {
+			d := w.doc(strconv.Itoa(year), strings.Repeat("é", source.HeadLength)+"the rest")
+			d.Year = year
+			docs = append(docs, d)
+		}
+		w.put(w.ada.source, len(docs), 0, docs...)
+		for _, c := range []struct {
+			from, to, n int
+			want        []int
+		}{
+			{0, 0, 9, []int{1936, 0, 1945, 1970}},
+			{0, 0, 2, []int{1936, 0}},
+			{1940, 0, 9, []int{1945, 1970}},
+			{0, 1945, 9, []int{1936, 1945}},
+			{1945, 1945, 9, []int{1945}},
+			{1971, 1980, 9, nil},
+		} {
+			heads, err := w.db.DocumentHeads(w.ctx, w.ada.source, c.from, c.to, c.n)
+			var years []int
+			for _, d := range heads {
+				years = append(years, d.Year)
+				w.same("text", d.Text, strings.Repeat("é", source.HeadLength))
+			}
+			if err != nil || !slices.Equal(years, c.want) {
+				w.t.Errorf("%+v: %v, %v", c, years, err)
+			}
+		}
 	}},
 	{"ParallelImportsCountRight", func(w *fixture) {
 		const n = 20

@@ -159,6 +159,8 @@ func callAgents(t *testing.T, db *DB) {
 	}
 	_, err = db.DocumentsByID(ctx, []string{"s"}, []string{"d"})
 	must(err)
+	_, err = db.DocumentHeads(ctx, "s", 0, 0, 10)
+	must(err)
 	_, err = db.Document(ctx, "u", "a", "d")
 	must(err)
 	callFederated(t, db)

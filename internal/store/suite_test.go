@@ -58,6 +58,7 @@ func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Sources", sourceTests},
 		{"Federated", federatedTests},
 		{"Documents", documentTests},
+		{"Blobs", blobTests},
 		{"Uploads", uploadTests},
 		{"Storage", storageTests},
 		{"Changes", changeTests},

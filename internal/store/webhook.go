@@ -149,7 +149,10 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 	if err != nil || len(webhooks) == 0 {
 		return err
 	}
-	turn := webhook.Turn{ThreadID: reply.ThreadID, TurnID: reply.TurnID, MessageID: reply.ID, Status: reply.Status}
+	turn := webhook.Turn{
+		ThreadID: reply.ThreadID, TurnID: reply.TurnID, MessageID: reply.ID, Status: reply.Status,
+		Sentences: reply.Answer.Verdicts(),
+	}
 	if reply.Error != nil {
 		turn.Error = &webhook.TurnError{Code: reply.Error.Code}
 	}

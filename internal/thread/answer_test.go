@@ -2,6 +2,7 @@ package thread_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -29,7 +30,18 @@ func fullAnswer() thread.Answer {
 			Year:    1970, URL: "https://example.org", DOI: "10.1145/362384.362685",
 			Quote: "A relational model \x00 is proposed.", Start: 3, End: 40, Page: 2,
 		}},
-		Checks:       []thread.Check{{Start: 0, End: 21, State: thread.Unsupported, Reason: "No number."}},
+		Checks: []thread.Check{{
+			Start: 0, End: 21, State: thread.Unsupported, By: thread.ByRules, Reason: "number_absent", Detail: "No number.",
+			Citations: []int{1},
+		}},
+		Actions: []thread.Action{{
+			Kind: thread.ActionUnsave, State: thread.ActionDone, ID: "card_1", Title: "A Relational Model",
+			Undo: "saveFavourite",
+			Card: json.RawMessage(`{"cardId":"card_1"}`),
+		}},
+		Summary: &thread.Summary{
+			Through: "msg_1", Text: "Models.", First: "Who?", Titles: []string{"A Relational Model"},
+		},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_1", Text: "I read German."}},
 		FollowUps:    []string{"When?"}, Query: "codd relational model",
 		Usage: &thread.Usage{Model: "m", InputTokens: 10, OutputTokens: 2, CostMicros: 7, Estimated: true},

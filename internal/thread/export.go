@@ -138,7 +138,7 @@ func (e exporter) message(m Message) {
 		e.block("*", markdown.Text(core.OneLine(note)), "*")
 	}
 	e.citations(m.Answer.Citations)
-	e.unsupported(m)
+	e.verdicts(m)
 }
 
 // notesOn returns remarks about a message that its text does not contain.
@@ -177,23 +177,81 @@ func (e exporter) citations(cited []Citation) {
 	}
 }
 
-// unsupported lists the sentences that their citations do not support.
-func (e exporter) unsupported(m Message) {
+// verdicts writes how many sentences have each verdict. It lists those whose citations do not support them, and the
+// facts without a citation.
+func (e exporter) verdicts(m Message) {
+	if line := verdictLine(m.Answer.Checks); line != "" {
+		e.block("Sentences: ", line)
+	}
+	for _, list := range []struct {
+		head string
+		of   func(Check) bool
+	}{
+		{"Not supported by the cited quotes:", Check.Refuted},
+		{"Without a citation:", func(c Check) bool { return c.State == Uncited }},
+	} {
+		if lines := checkLines(m, list.of); len(lines) > 0 {
+			e.block(list.head)
+			e.block(strings.TrimSuffix(strings.Join(lines, ""), "\n"))
+		}
+	}
+}
+
+// verdictTexts describe the verdicts, in the order of an export.
+var verdictTexts = []struct {
+	state CheckState
+	text  string
+}{
+	{Quoted, "quoted"},
+	{Supported, "supported"},
+	{Cited, "cited, not judged"},
+	{Contradicted, "contradicted"},
+	{Unsupported, "not supported"},
+	{Uncited, "without a citation"},
+	{FromMemory, "from a memory"},
+}
+
+// verdictLine counts the sentences by verdict and judge: "2 quoted; 1 supported (judged by the model)". Sentences that
+// make no claim are left out.
+func verdictLine(checks []Check) string {
+	var parts []string
+	for _, v := range verdictTexts {
+		counts := map[Judge]int{}
+		for _, c := range checks {
+			if c.State == v.state {
+				counts[c.By]++
+			}
+		}
+		for _, judge := range []Judge{ByRules, ByModel, ""} {
+			if counts[judge] == 0 {
+				continue
+			}
+			part := strconv.Itoa(counts[judge]) + " " + v.text
+			if v.state == Supported || v.state == Contradicted || v.state == Unsupported {
+				part += map[Judge]string{ByRules: " (judged by rules)", ByModel: " (judged by the model)"}[judge]
+			}
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+// checkLines returns the sentences of a message whose checks fulfil a condition, as items of a list.
+func checkLines(m Message, of func(Check) bool) []string {
 	text := []rune(m.Text)
 	var lines []string
 	for _, c := range m.Answer.Checks {
-		if c.State != Unsupported || c.Start < 0 || c.End > len(text) || c.Start >= c.End {
+		if !of(c) || c.Start < 0 || c.End > len(text) || c.Start >= c.End {
 			continue
 		}
 		line := "“" + core.OneLine(string(text[c.Start:c.End])) + "”"
-		if c.Reason != "" {
-			line += ": " + core.OneLine(c.Reason)
+		if c.Detail != "" {
+			line += ": " + core.OneLine(c.Detail)
 		}
 		lines = append(lines, "- "+markdown.Text(line)+"\n")
 	}
-	if len(lines) == 0 {
-		return
-	}
-	e.block("Not supported by the cited quotes:")
-	e.block(strings.TrimSuffix(strings.Join(lines, ""), "\n"))
+	return lines
 }

@@ -33,8 +33,17 @@ func (s *Service) progress(ctx context.Context, threadID string) (*Progress, err
 	if p.Steps, err = s.store.TaskSteps(ctx, t.ID); err != nil {
 		return nil, err
 	}
-	p.Text, err = s.textSoFar(ctx, t.ID, nil)
-	return p, err
+	d, err := s.draftSoFar(ctx, t.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Text = d.String()
+	for i, step := range p.Steps {
+		if label := d.labels[step.N]; label != "" && step.State == task.StepStarted {
+			p.Steps[i].Label = label // a slow step repeats its event with its progress
+		}
+	}
+	return p, nil
 }
 
 // eventsPage is the number of events read at once.
@@ -43,11 +52,16 @@ const eventsPage = 500
 // textSoFar assembles the text of a reply from its events, like a reader of the stream. rest are events that are not
 // stored yet.
 func (s *Service) textSoFar(ctx context.Context, taskID string, rest []task.Event) (string, error) {
-	var d draft
+	d, err := s.draftSoFar(ctx, taskID, rest)
+	return d.String(), err
+}
+
+func (s *Service) draftSoFar(ctx context.Context, taskID string, rest []task.Event) (*draft, error) {
+	d := &draft{labels: map[int]string{}}
 	for after := int64(0); ; {
 		events, err := s.store.TaskEvents(ctx, taskID, after, eventsPage)
 		if err != nil {
-			return "", err
+			return d, err
 		}
 		for _, e := range events {
 			after = e.Seq
@@ -60,13 +74,15 @@ func (s *Service) textSoFar(ctx context.Context, taskID string, rest []task.Even
 	for _, e := range rest {
 		d.add(e)
 	}
-	return d.String(), nil
+	return d, nil
 }
 
 // draft assembles a reply from its delta events.
 type draft struct {
 	pieces []piece
 	last   int64
+	// labels are the latest labels of the steps, by number.
+	labels map[int]string
 }
 
 type piece struct {
@@ -83,12 +99,21 @@ func (d *draft) add(e task.Event) {
 	var payload struct {
 		Text         string `json:"text"`
 		DiscardAfter string `json:"discardAfter"`
+		N            int    `json:"n"`
+		Label        string `json:"label"`
 	}
-	if e.Kind != task.EventDelta && e.Kind != task.EventRestarted || json.Unmarshal(e.Payload, &payload) != nil {
+	if json.Unmarshal(e.Payload, &payload) != nil {
 		return
 	}
-	if e.Kind == task.EventDelta {
+	switch e.Kind {
+	case task.EventStep:
+		d.labels[payload.N] = payload.Label
+		return
+	case task.EventDelta:
 		d.pieces = append(d.pieces, piece{e.Seq, payload.Text})
+		return
+	case task.EventRestarted:
+	default:
 		return
 	}
 	keep, err := task.ParsePosition(payload.DiscardAfter)

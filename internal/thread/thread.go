@@ -2,6 +2,7 @@
 package thread
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -126,9 +127,10 @@ type Service struct {
 	clock    core.Clock
 	tasks    *task.Engine
 	answerer Answerer
+	deadline time.Duration
 }
 
-// Deps are the dependencies of a Service. All are required.
+// Deps are the dependencies of a Service. All but Deadline are required.
 type Deps struct {
 	Store  Store
 	Agents Agents
@@ -137,12 +139,18 @@ type Deps struct {
 	Tasks *task.Engine
 	// Answerer writes the replies.
 	Answerer Answerer
+	// Deadline is the time limit of a turn, after which it fails; 0 means 15 minutes. It must leave the answerer more
+	// time than its own limits do.
+	Deadline time.Duration `dep:"optional"`
 }
 
 // NewService returns a service. It panics if a dependency is missing.
 func NewService(d Deps) *Service {
 	core.RequireDeps(d)
-	return &Service{store: d.Store, agents: d.Agents, clock: d.Clock, tasks: d.Tasks, answerer: d.Answerer}
+	return &Service{
+		store: d.Store, agents: d.Agents, clock: d.Clock, tasks: d.Tasks, answerer: d.Answerer,
+		deadline: cmp.Or(d.Deadline, turnDeadline),
+	}
 }
 
 var titleRule = core.TextRule{Max: 200}

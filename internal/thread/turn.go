@@ -12,7 +12,7 @@ import (
 	"carrel/internal/task"
 )
 
-// turnKind is the task kind of turns, and turnDeadline the time limit of a turn.
+// turnKind is the task kind of turns, and turnDeadline the default time limit of a turn.
 const (
 	turnKind     = "turn"
 	turnDeadline = 15 * time.Minute
@@ -24,11 +24,29 @@ type turnInput struct {
 	MessageID string `json:"messageId"`
 	Text      string `json:"text"`
 	Research  bool   `json:"research,omitempty"`
+	Sender    Sender `json:"sender,omitzero"`
+}
+
+// senderOperations are the operations that a turn carries out if the user asks for them in words.
+var senderOperations = []core.Operation{
+	core.OpAddMemory, core.OpDeleteMemory, core.OpSaveFavourite, core.OpDeleteFavourite,
+}
+
+// senderOf returns the sender of a message with the operations that it is allowed now. The services check the grant
+// again when the turn carries one out.
+func (s *Service) senderOf(ctx context.Context, actor core.Actor, agentID string) Sender {
+	out := Sender{Credential: actor.Credential, CredentialID: actor.CredentialID}
+	for _, op := range senderOperations {
+		if s.allow(ctx, actor, op, agentID) == nil {
+			out.Operations = append(out.Operations, op)
+		}
+	}
+	return out
 }
 
 // Kind returns the task kind of turns, to be registered with the engine.
 func (s *Service) Kind() task.Kind {
-	return task.Kind{Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: turnDeadline}
+	return task.Kind{Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: s.deadline}
 }
 
 func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error) {
@@ -39,7 +57,7 @@ func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error
 	}
 	answer, err := s.answerer.Answer(ctx, r, Question{
 		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text,
-		Research: in.Research,
+		Research: in.Research, Sender: in.Sender,
 	})
 	result, jsonErr := json.Marshal(answer)
 	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
@@ -142,7 +160,10 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 		return Turn{}, core.NotFound("thread")
 	}
 	messageID := core.NewID(core.PrefixMessage)
-	input, err := json.Marshal(turnInput{AgentID: agentID, MessageID: messageID, Text: m.Text, Research: m.Research})
+	input, err := json.Marshal(turnInput{
+		AgentID: agentID, MessageID: messageID, Text: m.Text, Research: m.Research,
+		Sender: s.senderOf(ctx, actor, agentID),
+	})
 	if err != nil {
 		return Turn{}, err
 	}

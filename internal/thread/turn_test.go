@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -41,12 +42,35 @@ func TestAnswererReceivesTheQuestion(t *testing.T) {
 	}
 	want := thread.Question{
 		UserID: w.Ada.UserID, AgentID: w.Agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
+		Sender: thread.Sender{Credential: w.Ada.Credential, CredentialID: w.Ada.CredentialID, Operations: []core.Operation{
+			core.OpAddMemory, core.OpDeleteMemory, core.OpSaveFavourite, core.OpDeleteFavourite,
+		}},
 	}
-	if q := <-questions; q != want {
+	if q := <-questions; !reflect.DeepEqual(q, want) {
 		t.Errorf("question %+v, want %+v", q, want)
 	}
 	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {
 		t.Errorf("the turn is %+v", turn)
+	}
+}
+
+func TestSenderHasOnlyTheOperationsOfItsCredential(t *testing.T) {
+	t.Parallel()
+	asked := make(chan thread.Question, 1)
+	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+		asked <- q
+		return "", nil
+	}))
+	made := w.start(t, "T")
+	limited := w.Ada
+	limited.Lacks = core.SetOf(core.CapMemories)
+	_, err := w.Send(t.Context(), limited, w.Agent, made.ID, thread.NewMessage{Text: "hello"}, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := <-asked
+	if q.Sender.May(core.OpAddMemory) || q.Sender.May(core.OpDeleteMemory) || !q.Sender.May(core.OpSaveFavourite) {
+		t.Errorf("the sender may %v", q.Sender.Operations)
 	}
 }
 

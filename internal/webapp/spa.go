@@ -21,7 +21,7 @@ const AppHome = "/chat"
 
 // appPaths are the paths of the app's pages. Other paths are 404, also for a mistyped address.
 var appPaths = []string{
-	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories",
+	AppHome, AppHome + "/{id}", "/search", "/check", "/favourites", "/memories",
 	"/agents", "/agents/{id}", "/sources", "/sources/{id}",
 	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections",
 	"/settings/invitations", "/settings/usage", "/settings/security", "/settings/audit", "/settings/webhooks",

@@ -34,7 +34,8 @@ func TestTurnEndIsDeliveredSigned(t *testing.T) {
 	}
 	want := `{"type":"turn.completed","timestamp":"2025-06-15T12:00:00.000Z","data":{"agentId":"` + w.agent +
 		`","threadId":"` + reply.ThreadID +
-		`","turnId":"` + reply.TurnID + `","messageId":"` + reply.ID + `","status":"complete"}}`
+		`","turnId":"` + reply.TurnID + `","messageId":"` + reply.ID + `","status":"complete",` +
+		`"sentences":{"uncited":1}}}`
 	if string(m.body) != want {
 		t.Errorf("got %s\nwant %s", m.body, want)
 	}

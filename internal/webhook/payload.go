@@ -8,14 +8,16 @@ import (
 	"carrel/internal/task"
 )
 
-// Turn is the event data of an ended turn. It contains only ids; receivers fetch the text with a credential.
+// Turn is the event data of an ended turn. It contains only ids and counts; receivers fetch the text with a credential.
 type Turn struct {
-	AgentID   string     `json:"agentId"`
-	ThreadID  string     `json:"threadId"`
-	TurnID    string     `json:"turnId"`
-	MessageID string     `json:"messageId"`
-	Status    string     `json:"status"`
-	Error     *TurnError `json:"error,omitempty"`
+	AgentID   string `json:"agentId"`
+	ThreadID  string `json:"threadId"`
+	TurnID    string `json:"turnId"`
+	MessageID string `json:"messageId"`
+	Status    string `json:"status"`
+	// Sentences counts the sentences of the reply by their verdict.
+	Sentences map[string]int `json:"sentences,omitempty"`
+	Error     *TurnError     `json:"error,omitempty"`
 }
 
 // TurnError is the error code of a failed turn. The detail is not sent, because it may quote third parties.

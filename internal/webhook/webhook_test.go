@@ -122,7 +122,7 @@ func (answerer) Answer(_ context.Context, _ *task.Run, q thread.Question) (threa
 			Detail: "The model said something private.",
 		}
 	}
-	return thread.Answer{Text: "yes"}, nil
+	return thread.Answer{Text: "yes", Checks: []thread.Check{{End: 3, State: thread.Uncited}}}, nil
 }
 
 // ask sends a message in a new thread and returns the reply.

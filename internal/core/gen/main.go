@@ -87,6 +87,7 @@ var plans = []string{"search", "chat", "research", "memories", "favourites", "ma
 
 // noToolReasons are the reasons why an operation is not an MCP tool.
 var noToolReasons = map[string]string{ //nolint:gosec // texts, not credentials
+	"binary": "The reply is a file of any format. Read the text of the document instead.",
 	"account": "Connected programs work with agents. The account is managed by its owner, in a browser " +
 		"or with a key.",
 	"administration": "For signed-in administrators.",

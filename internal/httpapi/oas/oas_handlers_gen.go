@@ -1170,6 +1170,122 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 	}
 }
 
+// handleChangeDocumentRequest handles changeDocument operation.
+//
+// Sets the given fields and leaves the others unchanged. An empty text or list clears a field, and
+// year 0 means unknown. The values are kept when the document is imported or synced again; `edited`
+// lists them. Search finds the new values within a second.
+//
+// PATCH /api/agents/{agentId}/documents/{documentId}
+func (s *Server) handleChangeDocumentRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ChangeDocumentOperation,
+			ID:   "changeDocument",
+		}
+	)
+	params, err := decodeChangeDocumentParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeChangeDocumentRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *DocumentReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ChangeDocumentOperation,
+			OperationSummary: "Change a document",
+			OperationID:      "changeDocument",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "documentId",
+					In:   "path",
+				}: params.DocumentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *DocumentChange
+			Params   = ChangeDocumentParams
+			Response = *DocumentReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackChangeDocumentParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ChangeDocument(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ChangeDocument(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeChangeDocumentResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleChangeMemoryRequest handles changeMemory operation.
 //
 // Sets the given fields and leaves the others unchanged. The text of another memory gets 409
@@ -1682,6 +1798,135 @@ func (s *Server) handleCheckSpendRequest(args [0]string, argsEscaped bool, w htt
 	}
 
 	if err := encodeCheckSpendResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleCheckTextRequest handles checkText operation.
+//
+// Finds evidence for each sentence of a text in the agent's documents and judges the sentence by it,
+// with the same rules as the sentences of answers. If a language model is configured, it judges the
+// sentences that the rules leave `cited`.
+//
+//	state          | meaning here
+//	---------------+----------------------------------------------------------------------------------------------
+//	`quoted`       | a document contains the sentence verbatim
+//	`supported`    | it was judged to follow from the evidence
+//	`cited`        | documents on the subject were found and no rule objects; whether they say this was not judged
+//	`contradicted` | the evidence says otherwise
+//	`unsupported`  | the closest evidence does not say it
+//	`uncited`      | it states a fact about which nothing was found
+//	`talk`         | it states no fact: a heading, a question, an instruction; or it is not checked: code, tables
+//
+// A state describes the agent's documents, not the truth: they can be wrong, and a better document may
+// be missing.
+//
+// Documents are found by their words. Live sources are not asked; their documents that were opened,
+// cited or saved are used. The text is not stored. If the model fails or the spend cap is reached, the
+// remaining sentences stay `cited`, and `incomplete` gives the reason.
+//
+// POST /api/agents/{agentId}/check
+func (s *Server) handleCheckTextRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: CheckTextOperation,
+			ID:   "checkText",
+		}
+	)
+	params, err := decodeCheckTextParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeCheckTextRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *CheckTextReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    CheckTextOperation,
+			OperationSummary: "Check a text against an agent's sources",
+			OperationID:      "checkText",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *CheckTextRequest
+			Params   = CheckTextParams
+			Response = *CheckTextReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackCheckTextParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.CheckText(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.CheckText(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeCheckTextResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -2468,10 +2713,11 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 // Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
 // Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
 // message is
-// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, error?: {code}}}`. Any 2xx
-// is a success. Other responses are retried for three days with the same `webhook-id`; 410 disables
-// the webhook. The secret for checking signatures is only part of this reply. A user can have 20
-// webhooks; one more gets 409 `conflict`.
+// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, sentences?, error?: {code}}}`.
+// `sentences` counts the sentences of the reply by verdict, for example
+// `{"supported": 3, "uncited": 1}`; see `Verdict`. Any 2xx is a success. Other responses are retried
+// for three days with the same `webhook-id`; 410 disables the webhook. The secret for checking
+// signatures is only part of this reply. A user can have 20 webhooks; one more gets 409 `conflict`.
 //
 // POST /api/account/webhooks
 func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2848,6 +3094,220 @@ func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w ht
 	}
 
 	if err := encodeDeleteAgentResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleDeleteDocumentRequest handles deleteDocument operation.
+//
+// Also deletes its original file, unless another document was read from the same content. The document
+// returns when its file changes in the folder, site or bucket of the source, or is uploaded again.
+//
+// DELETE /api/agents/{agentId}/documents/{documentId}
+func (s *Server) handleDeleteDocumentRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: DeleteDocumentOperation,
+			ID:   "deleteDocument",
+		}
+	)
+	params, err := decodeDeleteDocumentParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *Deleted
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    DeleteDocumentOperation,
+			OperationSummary: "Delete a document",
+			OperationID:      "deleteDocument",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "documentId",
+					In:   "path",
+				}: params.DocumentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = DeleteDocumentParams
+			Response = *Deleted
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackDeleteDocumentParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.DeleteDocument(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.DeleteDocument(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteDocumentResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleDeleteDocumentsRequest handles deleteDocuments operation.
+//
+// Deletes up to 500 documents of the source, like `deleteDocument`. Unknown ids are ignored.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/documents/delete
+func (s *Server) handleDeleteDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: DeleteDocumentsOperation,
+			ID:   "deleteDocuments",
+		}
+	)
+	params, err := decodeDeleteDocumentsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeDeleteDocumentsRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *DeletedDocuments
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    DeleteDocumentsOperation,
+			OperationSummary: "Delete documents",
+			OperationID:      "deleteDocuments",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *DocumentIds
+			Params   = DeleteDocumentsParams
+			Response = *DeletedDocuments
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackDeleteDocumentsParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.DeleteDocuments(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.DeleteDocuments(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteDocumentsResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -6243,6 +6703,134 @@ func (s *Server) handleListCredentialCapsRequest(args [0]string, argsEscaped boo
 	}
 }
 
+// handleListDocumentsRequest handles listDocuments operation.
+//
+// The documents without their texts, newest first. Filters are combined. For ranked results use
+// search.
+//
+// GET /api/agents/{agentId}/sources/{sourceId}/documents
+func (s *Server) handleListDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ListDocumentsOperation,
+			ID:   "listDocuments",
+		}
+	)
+	params, err := decodeListDocumentsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *DocumentList
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ListDocumentsOperation,
+			OperationSummary: "List the documents of a source",
+			OperationID:      "listDocuments",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "q",
+					In:   "query",
+				}: params.Q,
+				{
+					Name: "year",
+					In:   "query",
+				}: params.Year,
+				{
+					Name: "type",
+					In:   "query",
+				}: params.Type,
+				{
+					Name: "file",
+					In:   "query",
+				}: params.File,
+				{
+					Name: "status",
+					In:   "query",
+				}: params.Status,
+				{
+					Name: "limit",
+					In:   "query",
+				}: params.Limit,
+				{
+					Name: "cursor",
+					In:   "query",
+				}: params.Cursor,
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = ListDocumentsParams
+			Response = *DocumentList
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackListDocumentsParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ListDocuments(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ListDocuments(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListDocumentsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListFavouritesRequest handles listFavourites operation.
 //
 // List or search favourites.
@@ -7838,6 +8426,122 @@ func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w htt
 	}
 }
 
+// handlePutDocumentsRequest handles putDocuments operation.
+//
+// Up to 500 documents in 1 MiB, stored together or not at all. A document with a known external id is
+// replaced and keeps its id; one without a change is not written. Repeating a request therefore
+// changes nothing. Fields that a person has set are kept. The source must have the kind `upload`.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/documents
+func (s *Server) handlePutDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: PutDocumentsOperation,
+			ID:   "putDocuments",
+		}
+	)
+	params, err := decodePutDocumentsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodePutDocumentsRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *StoredDocuments
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    PutDocumentsOperation,
+			OperationSummary: "Create or update documents",
+			OperationID:      "putDocuments",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *DocumentBatch
+			Params   = PutDocumentsParams
+			Response = *StoredDocuments
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackPutDocumentsParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.PutDocuments(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.PutDocuments(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodePutDocumentsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handlePutGrantRequest handles putGrant operation.
 //
 // For the owner of the agent. Naming an account by id or e-mail address creates an invitation, which
@@ -9100,6 +9804,11 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 // finds that document first. Anything else is read as plain words; no query is invalid because of its
 // syntax.
 //
+// Documents that are close in meaning are found as well, even if they contain none of the words; such
+// a result has `byMeaning: true`. Documents in English are compared by a built-in model, and in any
+// language if the server has an endpoint for embeddings. A phrase, a field, an exclusion or a DOI
+// still holds for every result.
+//
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
 //
@@ -9220,8 +9929,10 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 // an error; do not send the message again. Disconnecting does not stop a turn.
 //
 // With `research: true` the agent searches more thoroughly, for up to 10 minutes. Every mark `[n]` in
-// the reply refers to the citation with that `n`, a verbatim passage of a document. `checks` reports
-// for each sentence with a mark whether its citations support it.
+// the reply refers to the citation with that `n`, a verbatim passage of a document. `sentences`
+// reports for each sentence whether its citations support it and who judged that. A message can also
+// ask to remember or forget something or to save a cited document; `actions` lists what was done and
+// how to undo it.
 //
 // While a turn is running, the same text joins that turn at no cost; another text gets 409
 // `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,

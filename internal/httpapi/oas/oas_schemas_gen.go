@@ -213,6 +213,300 @@ func (s *AccountRole) UnmarshalText(data []byte) error {
 	}
 }
 
+// A change that the user asked for in the message.
+// Ref: #/components/schemas/Action
+type Action struct {
+	Kind ActionKind `json:"kind"`
+	// `done`; `proposed` (a memory that waits for confirmation); `choice` (one of several objects, the
+	// reply asks which); `unchanged` (nothing to do); `not_found`; `refused` (the sender may not do this);
+	// `failed`.
+	State ActionState `json:"state"`
+	// The id of the memory or of the card.
+	ID OptString `json:"id"`
+	// The text of the memory.
+	Text OptString `json:"text"`
+	// The title of the document.
+	Title OptString `json:"title"`
+	// The operation that undoes the action: `deleteMemory` or `deleteFavourite` with `id`, `addMemory`
+	// with `text`, `saveFavourite` with `card`. Absent if there is nothing to undo.
+	Undo OptActionUndo `json:"undo"`
+	// The card of a removed favourite.
+	Card OptActionCard `json:"card"`
+}
+
+// GetKind returns the value of Kind.
+func (s *Action) GetKind() ActionKind {
+	return s.Kind
+}
+
+// GetState returns the value of State.
+func (s *Action) GetState() ActionState {
+	return s.State
+}
+
+// GetID returns the value of ID.
+func (s *Action) GetID() OptString {
+	return s.ID
+}
+
+// GetText returns the value of Text.
+func (s *Action) GetText() OptString {
+	return s.Text
+}
+
+// GetTitle returns the value of Title.
+func (s *Action) GetTitle() OptString {
+	return s.Title
+}
+
+// GetUndo returns the value of Undo.
+func (s *Action) GetUndo() OptActionUndo {
+	return s.Undo
+}
+
+// GetCard returns the value of Card.
+func (s *Action) GetCard() OptActionCard {
+	return s.Card
+}
+
+// SetKind sets the value of Kind.
+func (s *Action) SetKind(val ActionKind) {
+	s.Kind = val
+}
+
+// SetState sets the value of State.
+func (s *Action) SetState(val ActionState) {
+	s.State = val
+}
+
+// SetID sets the value of ID.
+func (s *Action) SetID(val OptString) {
+	s.ID = val
+}
+
+// SetText sets the value of Text.
+func (s *Action) SetText(val OptString) {
+	s.Text = val
+}
+
+// SetTitle sets the value of Title.
+func (s *Action) SetTitle(val OptString) {
+	s.Title = val
+}
+
+// SetUndo sets the value of Undo.
+func (s *Action) SetUndo(val OptActionUndo) {
+	s.Undo = val
+}
+
+// SetCard sets the value of Card.
+func (s *Action) SetCard(val OptActionCard) {
+	s.Card = val
+}
+
+// The card of a removed favourite.
+type ActionCard map[string]jx.Raw
+
+func (s *ActionCard) init() ActionCard {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
+}
+
+type ActionKind string
+
+const (
+	ActionKindRemember        ActionKind = "remember"
+	ActionKindForget          ActionKind = "forget"
+	ActionKindSaveFavourite   ActionKind = "save_favourite"
+	ActionKindRemoveFavourite ActionKind = "remove_favourite"
+)
+
+// AllValues returns all ActionKind values.
+func (ActionKind) AllValues() []ActionKind {
+	return []ActionKind{
+		ActionKindRemember,
+		ActionKindForget,
+		ActionKindSaveFavourite,
+		ActionKindRemoveFavourite,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ActionKind) MarshalText() ([]byte, error) {
+	switch s {
+	case ActionKindRemember:
+		return []byte(s), nil
+	case ActionKindForget:
+		return []byte(s), nil
+	case ActionKindSaveFavourite:
+		return []byte(s), nil
+	case ActionKindRemoveFavourite:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ActionKind) UnmarshalText(data []byte) error {
+	switch ActionKind(data) {
+	case ActionKindRemember:
+		*s = ActionKindRemember
+		return nil
+	case ActionKindForget:
+		*s = ActionKindForget
+		return nil
+	case ActionKindSaveFavourite:
+		*s = ActionKindSaveFavourite
+		return nil
+	case ActionKindRemoveFavourite:
+		*s = ActionKindRemoveFavourite
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// `done`; `proposed` (a memory that waits for confirmation); `choice` (one of several objects, the
+// reply asks which); `unchanged` (nothing to do); `not_found`; `refused` (the sender may not do this);
+// `failed`.
+type ActionState string
+
+const (
+	ActionStateDone      ActionState = "done"
+	ActionStateProposed  ActionState = "proposed"
+	ActionStateChoice    ActionState = "choice"
+	ActionStateUnchanged ActionState = "unchanged"
+	ActionStateNotFound  ActionState = "not_found"
+	ActionStateRefused   ActionState = "refused"
+	ActionStateFailed    ActionState = "failed"
+)
+
+// AllValues returns all ActionState values.
+func (ActionState) AllValues() []ActionState {
+	return []ActionState{
+		ActionStateDone,
+		ActionStateProposed,
+		ActionStateChoice,
+		ActionStateUnchanged,
+		ActionStateNotFound,
+		ActionStateRefused,
+		ActionStateFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ActionState) MarshalText() ([]byte, error) {
+	switch s {
+	case ActionStateDone:
+		return []byte(s), nil
+	case ActionStateProposed:
+		return []byte(s), nil
+	case ActionStateChoice:
+		return []byte(s), nil
+	case ActionStateUnchanged:
+		return []byte(s), nil
+	case ActionStateNotFound:
+		return []byte(s), nil
+	case ActionStateRefused:
+		return []byte(s), nil
+	case ActionStateFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ActionState) UnmarshalText(data []byte) error {
+	switch ActionState(data) {
+	case ActionStateDone:
+		*s = ActionStateDone
+		return nil
+	case ActionStateProposed:
+		*s = ActionStateProposed
+		return nil
+	case ActionStateChoice:
+		*s = ActionStateChoice
+		return nil
+	case ActionStateUnchanged:
+		*s = ActionStateUnchanged
+		return nil
+	case ActionStateNotFound:
+		*s = ActionStateNotFound
+		return nil
+	case ActionStateRefused:
+		*s = ActionStateRefused
+		return nil
+	case ActionStateFailed:
+		*s = ActionStateFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// The operation that undoes the action: `deleteMemory` or `deleteFavourite` with `id`, `addMemory`
+// with `text`, `saveFavourite` with `card`. Absent if there is nothing to undo.
+type ActionUndo string
+
+const (
+	ActionUndoDeleteMemory    ActionUndo = "deleteMemory"
+	ActionUndoAddMemory       ActionUndo = "addMemory"
+	ActionUndoDeleteFavourite ActionUndo = "deleteFavourite"
+	ActionUndoSaveFavourite   ActionUndo = "saveFavourite"
+)
+
+// AllValues returns all ActionUndo values.
+func (ActionUndo) AllValues() []ActionUndo {
+	return []ActionUndo{
+		ActionUndoDeleteMemory,
+		ActionUndoAddMemory,
+		ActionUndoDeleteFavourite,
+		ActionUndoSaveFavourite,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ActionUndo) MarshalText() ([]byte, error) {
+	switch s {
+	case ActionUndoDeleteMemory:
+		return []byte(s), nil
+	case ActionUndoAddMemory:
+		return []byte(s), nil
+	case ActionUndoDeleteFavourite:
+		return []byte(s), nil
+	case ActionUndoSaveFavourite:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ActionUndo) UnmarshalText(data []byte) error {
+	switch ActionUndo(data) {
+	case ActionUndoDeleteMemory:
+		*s = ActionUndoDeleteMemory
+		return nil
+	case ActionUndoAddMemory:
+		*s = ActionUndoAddMemory
+		return nil
+	case ActionUndoDeleteFavourite:
+		*s = ActionUndoDeleteFavourite
+		return nil
+	case ActionUndoSaveFavourite:
+		*s = ActionUndoSaveFavourite
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/Agent
 type Agent struct {
 	ID          string `json:"id"`
@@ -221,7 +515,18 @@ type Agent struct {
 	// Instructions for the agent, used in every conversation.
 	Instructions string `json:"instructions"`
 	// The model that the agent uses; empty means the installation's default.
-	Model string `json:"model"`
+	Model        string          `json:"model"`
+	Policy       OptAgentPolicy  `json:"policy"`
+	AnswerLength OptAnswerLength `json:"answerLength"`
+	// The language of answers (ISO 639-1); empty for the language of the question.
+	Language OptString `json:"language"`
+	// A greeting for empty threads.
+	Opening OptString `json:"opening"`
+	// Example questions for empty threads.
+	Examples []string `json:"examples"`
+	// Questions that the agent's documents answer, if `examples` is empty and the caller may search. Lists
+	// of agents leave them out.
+	SuggestedExamples []string `json:"suggestedExamples"`
 	// The sources that it searches.
 	Sources []AgentSource `json:"sources"`
 	// The source that is searched when none is named.
@@ -261,6 +566,36 @@ func (s *Agent) GetInstructions() string {
 // GetModel returns the value of Model.
 func (s *Agent) GetModel() string {
 	return s.Model
+}
+
+// GetPolicy returns the value of Policy.
+func (s *Agent) GetPolicy() OptAgentPolicy {
+	return s.Policy
+}
+
+// GetAnswerLength returns the value of AnswerLength.
+func (s *Agent) GetAnswerLength() OptAnswerLength {
+	return s.AnswerLength
+}
+
+// GetLanguage returns the value of Language.
+func (s *Agent) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetOpening returns the value of Opening.
+func (s *Agent) GetOpening() OptString {
+	return s.Opening
+}
+
+// GetExamples returns the value of Examples.
+func (s *Agent) GetExamples() []string {
+	return s.Examples
+}
+
+// GetSuggestedExamples returns the value of SuggestedExamples.
+func (s *Agent) GetSuggestedExamples() []string {
+	return s.SuggestedExamples
 }
 
 // GetSources returns the value of Sources.
@@ -326,6 +661,36 @@ func (s *Agent) SetInstructions(val string) {
 // SetModel sets the value of Model.
 func (s *Agent) SetModel(val string) {
 	s.Model = val
+}
+
+// SetPolicy sets the value of Policy.
+func (s *Agent) SetPolicy(val OptAgentPolicy) {
+	s.Policy = val
+}
+
+// SetAnswerLength sets the value of AnswerLength.
+func (s *Agent) SetAnswerLength(val OptAnswerLength) {
+	s.AnswerLength = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *Agent) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetOpening sets the value of Opening.
+func (s *Agent) SetOpening(val OptString) {
+	s.Opening = val
+}
+
+// SetExamples sets the value of Examples.
+func (s *Agent) SetExamples(val []string) {
+	s.Examples = val
+}
+
+// SetSuggestedExamples sets the value of SuggestedExamples.
+func (s *Agent) SetSuggestedExamples(val []string) {
+	s.SuggestedExamples = val
 }
 
 // SetSources sets the value of Sources.
@@ -496,10 +861,16 @@ func (s *AgentCapabilitiesItem) UnmarshalText(data []byte) error {
 // Ref: #/components/schemas/AgentChange
 type AgentChange struct {
 	// 1 to 100 characters.
-	Name         OptString `json:"name"`
-	Description  OptString `json:"description"`
-	Instructions OptString `json:"instructions"`
-	Model        OptString `json:"model"`
+	Name         OptString       `json:"name"`
+	Description  OptString       `json:"description"`
+	Instructions OptString       `json:"instructions"`
+	Model        OptString       `json:"model"`
+	Policy       OptAgentPolicy  `json:"policy"`
+	AnswerLength OptAnswerLength `json:"answerLength"`
+	Language     OptString       `json:"language"`
+	Opening      OptString       `json:"opening"`
+	// At most 6 questions of 1 to 300 characters. They replace the earlier ones.
+	Examples []string `json:"examples"`
 }
 
 // GetName returns the value of Name.
@@ -522,6 +893,31 @@ func (s *AgentChange) GetModel() OptString {
 	return s.Model
 }
 
+// GetPolicy returns the value of Policy.
+func (s *AgentChange) GetPolicy() OptAgentPolicy {
+	return s.Policy
+}
+
+// GetAnswerLength returns the value of AnswerLength.
+func (s *AgentChange) GetAnswerLength() OptAnswerLength {
+	return s.AnswerLength
+}
+
+// GetLanguage returns the value of Language.
+func (s *AgentChange) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetOpening returns the value of Opening.
+func (s *AgentChange) GetOpening() OptString {
+	return s.Opening
+}
+
+// GetExamples returns the value of Examples.
+func (s *AgentChange) GetExamples() []string {
+	return s.Examples
+}
+
 // SetName sets the value of Name.
 func (s *AgentChange) SetName(val OptString) {
 	s.Name = val
@@ -542,13 +938,44 @@ func (s *AgentChange) SetModel(val OptString) {
 	s.Model = val
 }
 
+// SetPolicy sets the value of Policy.
+func (s *AgentChange) SetPolicy(val OptAgentPolicy) {
+	s.Policy = val
+}
+
+// SetAnswerLength sets the value of AnswerLength.
+func (s *AgentChange) SetAnswerLength(val OptAnswerLength) {
+	s.AnswerLength = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *AgentChange) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetOpening sets the value of Opening.
+func (s *AgentChange) SetOpening(val OptString) {
+	s.Opening = val
+}
+
+// SetExamples sets the value of Examples.
+func (s *AgentChange) SetExamples(val []string) {
+	s.Examples = val
+}
+
 // Ref: #/components/schemas/AgentCreate
 type AgentCreate struct {
 	// 1 to 100 characters.
-	Name         string    `json:"name"`
-	Description  OptString `json:"description"`
-	Instructions OptString `json:"instructions"`
-	Model        OptString `json:"model"`
+	Name         string          `json:"name"`
+	Description  OptString       `json:"description"`
+	Instructions OptString       `json:"instructions"`
+	Model        OptString       `json:"model"`
+	Policy       OptAgentPolicy  `json:"policy"`
+	AnswerLength OptAnswerLength `json:"answerLength"`
+	Language     OptString       `json:"language"`
+	Opening      OptString       `json:"opening"`
+	// At most 6 questions of 1 to 300 characters.
+	Examples []string `json:"examples"`
 }
 
 // GetName returns the value of Name.
@@ -571,6 +998,31 @@ func (s *AgentCreate) GetModel() OptString {
 	return s.Model
 }
 
+// GetPolicy returns the value of Policy.
+func (s *AgentCreate) GetPolicy() OptAgentPolicy {
+	return s.Policy
+}
+
+// GetAnswerLength returns the value of AnswerLength.
+func (s *AgentCreate) GetAnswerLength() OptAnswerLength {
+	return s.AnswerLength
+}
+
+// GetLanguage returns the value of Language.
+func (s *AgentCreate) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetOpening returns the value of Opening.
+func (s *AgentCreate) GetOpening() OptString {
+	return s.Opening
+}
+
+// GetExamples returns the value of Examples.
+func (s *AgentCreate) GetExamples() []string {
+	return s.Examples
+}
+
 // SetName sets the value of Name.
 func (s *AgentCreate) SetName(val string) {
 	s.Name = val
@@ -589,6 +1041,31 @@ func (s *AgentCreate) SetInstructions(val OptString) {
 // SetModel sets the value of Model.
 func (s *AgentCreate) SetModel(val OptString) {
 	s.Model = val
+}
+
+// SetPolicy sets the value of Policy.
+func (s *AgentCreate) SetPolicy(val OptAgentPolicy) {
+	s.Policy = val
+}
+
+// SetAnswerLength sets the value of AnswerLength.
+func (s *AgentCreate) SetAnswerLength(val OptAnswerLength) {
+	s.AnswerLength = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *AgentCreate) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetOpening sets the value of Opening.
+func (s *AgentCreate) SetOpening(val OptString) {
+	s.Opening = val
+}
+
+// SetExamples sets the value of Examples.
+func (s *AgentCreate) SetExamples(val []string) {
+	s.Examples = val
 }
 
 // Ref: #/components/schemas/AgentGrant
@@ -758,13 +1235,21 @@ func (s *AgentGrantState) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/AgentList
 type AgentList struct {
-	Agents     []Agent   `json:"agents"`
+	Agents []Agent `json:"agents"`
+	// The models that the caller may choose for an agent. The first one is the default. Absent without a
+	// model.
+	Models     []string  `json:"models"`
 	NextCursor OptString `json:"nextCursor"`
 }
 
 // GetAgents returns the value of Agents.
 func (s *AgentList) GetAgents() []Agent {
 	return s.Agents
+}
+
+// GetModels returns the value of Models.
+func (s *AgentList) GetModels() []string {
+	return s.Models
 }
 
 // GetNextCursor returns the value of NextCursor.
@@ -777,9 +1262,66 @@ func (s *AgentList) SetAgents(val []Agent) {
 	s.Agents = val
 }
 
+// SetModels sets the value of Models.
+func (s *AgentList) SetModels(val []string) {
+	s.Models = val
+}
+
 // SetNextCursor sets the value of NextCursor.
 func (s *AgentList) SetNextCursor(val OptString) {
 	s.NextCursor = val
+}
+
+// What happens to sentences of an answer that the sources do not support: `strict` removes them, and
+// facts without a citation; `marked` shows them with their verdict; `open` shows them and does not ask
+// the model to correct them.
+// Ref: #/components/schemas/AgentPolicy
+type AgentPolicy string
+
+const (
+	AgentPolicyStrict AgentPolicy = "strict"
+	AgentPolicyMarked AgentPolicy = "marked"
+	AgentPolicyOpen   AgentPolicy = "open"
+)
+
+// AllValues returns all AgentPolicy values.
+func (AgentPolicy) AllValues() []AgentPolicy {
+	return []AgentPolicy{
+		AgentPolicyStrict,
+		AgentPolicyMarked,
+		AgentPolicyOpen,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AgentPolicy) MarshalText() ([]byte, error) {
+	switch s {
+	case AgentPolicyStrict:
+		return []byte(s), nil
+	case AgentPolicyMarked:
+		return []byte(s), nil
+	case AgentPolicyOpen:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AgentPolicy) UnmarshalText(data []byte) error {
+	switch AgentPolicy(data) {
+	case AgentPolicyStrict:
+		*s = AgentPolicyStrict
+		return nil
+	case AgentPolicyMarked:
+		*s = AgentPolicyMarked
+		return nil
+	case AgentPolicyOpen:
+		*s = AgentPolicyOpen
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/AgentReply
@@ -1045,6 +1587,56 @@ func (s *AllAuditList) SetEvents(val []AllAuditEvent) {
 // SetNextCursor sets the value of NextCursor.
 func (s *AllAuditList) SetNextCursor(val OptString) {
 	s.NextCursor = val
+}
+
+// The preferred length of answers.
+// Ref: #/components/schemas/AnswerLength
+type AnswerLength string
+
+const (
+	AnswerLengthShort  AnswerLength = "short"
+	AnswerLengthNormal AnswerLength = "normal"
+	AnswerLengthLong   AnswerLength = "long"
+)
+
+// AllValues returns all AnswerLength values.
+func (AnswerLength) AllValues() []AnswerLength {
+	return []AnswerLength{
+		AnswerLengthShort,
+		AnswerLengthNormal,
+		AnswerLengthLong,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AnswerLength) MarshalText() ([]byte, error) {
+	switch s {
+	case AnswerLengthShort:
+		return []byte(s), nil
+	case AnswerLengthNormal:
+		return []byte(s), nil
+	case AnswerLengthLong:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AnswerLength) UnmarshalText(data []byte) error {
+	switch AnswerLength(data) {
+	case AnswerLengthShort:
+		*s = AnswerLengthShort
+		return nil
+	case AnswerLengthNormal:
+		*s = AnswerLengthNormal
+		return nil
+	case AnswerLengthLong:
+		*s = AnswerLengthLong
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 type AnyCard jx.Raw
@@ -1588,11 +2180,13 @@ type Card struct {
 	// The matched words in the snippet.
 	Highlights []Span `json:"highlights"`
 	// The page of the snippet, if the document has pages.
-	Page       OptInt     `json:"page"`
-	Passage    OptPassage `json:"passage"`
-	Score      float64    `json:"score"`
-	SourceId   string     `json:"sourceId"`
-	DocumentId string     `json:"documentId"`
+	Page    OptInt     `json:"page"`
+	Passage OptPassage `json:"passage"`
+	Score   float64    `json:"score"`
+	// Whether the document contains none of the query's words and was found by its meaning alone.
+	ByMeaning  bool   `json:"byMeaning"`
+	SourceId   string `json:"sourceId"`
+	DocumentId string `json:"documentId"`
 	// The id of the document in its file, site or catalogue.
 	ExternalId string `json:"externalId"`
 }
@@ -1675,6 +2269,11 @@ func (s *Card) GetPassage() OptPassage {
 // GetScore returns the value of Score.
 func (s *Card) GetScore() float64 {
 	return s.Score
+}
+
+// GetByMeaning returns the value of ByMeaning.
+func (s *Card) GetByMeaning() bool {
+	return s.ByMeaning
 }
 
 // GetSourceId returns the value of SourceId.
@@ -1772,6 +2371,11 @@ func (s *Card) SetScore(val float64) {
 	s.Score = val
 }
 
+// SetByMeaning sets the value of ByMeaning.
+func (s *Card) SetByMeaning(val bool) {
+	s.ByMeaning = val
+}
+
 // SetSourceId sets the value of SourceId.
 func (s *Card) SetSourceId(val string) {
 	s.SourceId = val
@@ -1846,9 +2450,16 @@ func (s *Changed) SetChanged(val bool) {
 // Ref: #/components/schemas/Check
 type Check struct {
 	// Where the sentence starts in the reply's text, in Unicode code points.
-	Start int        `json:"start"`
-	End   int        `json:"end"`
-	State CheckState `json:"state"`
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// `supported` for the verdicts `quoted` and `supported`, `unsupported` for `contradicted` and
+	// `unsupported`.
+	State   CheckState `json:"state"`
+	Verdict OptVerdict `json:"verdict"`
+	// Who judged: rules, or the language model. Absent for replies of earlier versions.
+	By OptCheckBy `json:"by"`
+	// A stable code for the reason. More codes may be added.
+	ReasonCode OptString `json:"reasonCode"`
 	// Why it is not supported.
 	Reason OptString `json:"reason"`
 }
@@ -1866,6 +2477,21 @@ func (s *Check) GetEnd() int {
 // GetState returns the value of State.
 func (s *Check) GetState() CheckState {
 	return s.State
+}
+
+// GetVerdict returns the value of Verdict.
+func (s *Check) GetVerdict() OptVerdict {
+	return s.Verdict
+}
+
+// GetBy returns the value of By.
+func (s *Check) GetBy() OptCheckBy {
+	return s.By
+}
+
+// GetReasonCode returns the value of ReasonCode.
+func (s *Check) GetReasonCode() OptString {
+	return s.ReasonCode
 }
 
 // GetReason returns the value of Reason.
@@ -1888,11 +2514,202 @@ func (s *Check) SetState(val CheckState) {
 	s.State = val
 }
 
+// SetVerdict sets the value of Verdict.
+func (s *Check) SetVerdict(val OptVerdict) {
+	s.Verdict = val
+}
+
+// SetBy sets the value of By.
+func (s *Check) SetBy(val OptCheckBy) {
+	s.By = val
+}
+
+// SetReasonCode sets the value of ReasonCode.
+func (s *Check) SetReasonCode(val OptString) {
+	s.ReasonCode = val
+}
+
 // SetReason sets the value of Reason.
 func (s *Check) SetReason(val OptString) {
 	s.Reason = val
 }
 
+// Who judged: rules, or the language model. Absent for replies of earlier versions.
+type CheckBy string
+
+const (
+	CheckByRules CheckBy = "rules"
+	CheckByModel CheckBy = "model"
+)
+
+// AllValues returns all CheckBy values.
+func (CheckBy) AllValues() []CheckBy {
+	return []CheckBy{
+		CheckByRules,
+		CheckByModel,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s CheckBy) MarshalText() ([]byte, error) {
+	switch s {
+	case CheckByRules:
+		return []byte(s), nil
+	case CheckByModel:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *CheckBy) UnmarshalText(data []byte) error {
+	switch CheckBy(data) {
+	case CheckByRules:
+		*s = CheckByRules
+		return nil
+	case CheckByModel:
+		*s = CheckByModel
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// The number of sentences in each state.
+// Ref: #/components/schemas/CheckCounts
+type CheckCounts struct {
+	Quoted       int `json:"quoted"`
+	Supported    int `json:"supported"`
+	Cited        int `json:"cited"`
+	Contradicted int `json:"contradicted"`
+	Unsupported  int `json:"unsupported"`
+	Uncited      int `json:"uncited"`
+	Talk         int `json:"talk"`
+	// Always 0: memories are not evidence.
+	Memory int `json:"memory"`
+}
+
+// GetQuoted returns the value of Quoted.
+func (s *CheckCounts) GetQuoted() int {
+	return s.Quoted
+}
+
+// GetSupported returns the value of Supported.
+func (s *CheckCounts) GetSupported() int {
+	return s.Supported
+}
+
+// GetCited returns the value of Cited.
+func (s *CheckCounts) GetCited() int {
+	return s.Cited
+}
+
+// GetContradicted returns the value of Contradicted.
+func (s *CheckCounts) GetContradicted() int {
+	return s.Contradicted
+}
+
+// GetUnsupported returns the value of Unsupported.
+func (s *CheckCounts) GetUnsupported() int {
+	return s.Unsupported
+}
+
+// GetUncited returns the value of Uncited.
+func (s *CheckCounts) GetUncited() int {
+	return s.Uncited
+}
+
+// GetTalk returns the value of Talk.
+func (s *CheckCounts) GetTalk() int {
+	return s.Talk
+}
+
+// GetMemory returns the value of Memory.
+func (s *CheckCounts) GetMemory() int {
+	return s.Memory
+}
+
+// SetQuoted sets the value of Quoted.
+func (s *CheckCounts) SetQuoted(val int) {
+	s.Quoted = val
+}
+
+// SetSupported sets the value of Supported.
+func (s *CheckCounts) SetSupported(val int) {
+	s.Supported = val
+}
+
+// SetCited sets the value of Cited.
+func (s *CheckCounts) SetCited(val int) {
+	s.Cited = val
+}
+
+// SetContradicted sets the value of Contradicted.
+func (s *CheckCounts) SetContradicted(val int) {
+	s.Contradicted = val
+}
+
+// SetUnsupported sets the value of Unsupported.
+func (s *CheckCounts) SetUnsupported(val int) {
+	s.Unsupported = val
+}
+
+// SetUncited sets the value of Uncited.
+func (s *CheckCounts) SetUncited(val int) {
+	s.Uncited = val
+}
+
+// SetTalk sets the value of Talk.
+func (s *CheckCounts) SetTalk(val int) {
+	s.Talk = val
+}
+
+// SetMemory sets the value of Memory.
+func (s *CheckCounts) SetMemory(val int) {
+	s.Memory = val
+}
+
+// Why the language model did not judge all sentences that the rules left `cited`. Absent if it did, or
+// if no model judges.
+//
+//	`code`                | meaning
+//	----------------------+-----------------------------------------------------------------------
+//	`spend_cap_reached`   | A spend cap was reached.
+//	`capability_disabled` | The plan does not include the agent's model.
+//	`too_many_sentences`  | The text has more open sentences than the model judges in one request.
+//	`model_failed`        | The model failed or gave no usable judgement.
+//	`model_timeout`       | The model took too long.
+//
+// More codes may be added.
+// Ref: #/components/schemas/CheckIncomplete
+type CheckIncomplete struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// GetCode returns the value of Code.
+func (s *CheckIncomplete) GetCode() string {
+	return s.Code
+}
+
+// GetDetail returns the value of Detail.
+func (s *CheckIncomplete) GetDetail() string {
+	return s.Detail
+}
+
+// SetCode sets the value of Code.
+func (s *CheckIncomplete) SetCode(val string) {
+	s.Code = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *CheckIncomplete) SetDetail(val string) {
+	s.Detail = val
+}
+
+// `supported` for the verdicts `quoted` and `supported`, `unsupported` for `contradicted` and
+// `unsupported`.
 type CheckState string
 
 const (
@@ -1928,6 +2745,261 @@ func (s *CheckState) UnmarshalText(data []byte) error {
 		return nil
 	case CheckStateUnsupported:
 		*s = CheckStateUnsupported
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/CheckTextReply
+type CheckTextReply struct {
+	// The sentences of the text, in order.
+	Sentences  []CheckedSentence  `json:"sentences"`
+	Counts     CheckCounts        `json:"counts"`
+	Incomplete OptCheckIncomplete `json:"incomplete"`
+	// Problems that make the reply incomplete; usually empty.
+	Warnings []SearchWarning `json:"warnings"`
+	// The text as sent, with a footnote for each sentence that states a fact. Absent unless requested.
+	Markdown OptString `json:"markdown"`
+	Usage    OptUsage  `json:"usage"`
+}
+
+// GetSentences returns the value of Sentences.
+func (s *CheckTextReply) GetSentences() []CheckedSentence {
+	return s.Sentences
+}
+
+// GetCounts returns the value of Counts.
+func (s *CheckTextReply) GetCounts() CheckCounts {
+	return s.Counts
+}
+
+// GetIncomplete returns the value of Incomplete.
+func (s *CheckTextReply) GetIncomplete() OptCheckIncomplete {
+	return s.Incomplete
+}
+
+// GetWarnings returns the value of Warnings.
+func (s *CheckTextReply) GetWarnings() []SearchWarning {
+	return s.Warnings
+}
+
+// GetMarkdown returns the value of Markdown.
+func (s *CheckTextReply) GetMarkdown() OptString {
+	return s.Markdown
+}
+
+// GetUsage returns the value of Usage.
+func (s *CheckTextReply) GetUsage() OptUsage {
+	return s.Usage
+}
+
+// SetSentences sets the value of Sentences.
+func (s *CheckTextReply) SetSentences(val []CheckedSentence) {
+	s.Sentences = val
+}
+
+// SetCounts sets the value of Counts.
+func (s *CheckTextReply) SetCounts(val CheckCounts) {
+	s.Counts = val
+}
+
+// SetIncomplete sets the value of Incomplete.
+func (s *CheckTextReply) SetIncomplete(val OptCheckIncomplete) {
+	s.Incomplete = val
+}
+
+// SetWarnings sets the value of Warnings.
+func (s *CheckTextReply) SetWarnings(val []SearchWarning) {
+	s.Warnings = val
+}
+
+// SetMarkdown sets the value of Markdown.
+func (s *CheckTextReply) SetMarkdown(val OptString) {
+	s.Markdown = val
+}
+
+// SetUsage sets the value of Usage.
+func (s *CheckTextReply) SetUsage(val OptUsage) {
+	s.Usage = val
+}
+
+// Ref: #/components/schemas/CheckTextRequest
+type CheckTextRequest struct {
+	// The text to check, plain or Markdown; 1 to 20,000 characters after trimming.
+	Text string `json:"text"`
+	// Only documents of these sources are used; all when omitted or empty. At most 100.
+	SourceIds []string `json:"sourceIds"`
+	// Only these documents are used; all when omitted or empty. At most 50.
+	DocumentIds []string `json:"documentIds"`
+	// Whether to return the text with notes as Markdown; false when omitted.
+	Markdown OptBool `json:"markdown"`
+}
+
+// GetText returns the value of Text.
+func (s *CheckTextRequest) GetText() string {
+	return s.Text
+}
+
+// GetSourceIds returns the value of SourceIds.
+func (s *CheckTextRequest) GetSourceIds() []string {
+	return s.SourceIds
+}
+
+// GetDocumentIds returns the value of DocumentIds.
+func (s *CheckTextRequest) GetDocumentIds() []string {
+	return s.DocumentIds
+}
+
+// GetMarkdown returns the value of Markdown.
+func (s *CheckTextRequest) GetMarkdown() OptBool {
+	return s.Markdown
+}
+
+// SetText sets the value of Text.
+func (s *CheckTextRequest) SetText(val string) {
+	s.Text = val
+}
+
+// SetSourceIds sets the value of SourceIds.
+func (s *CheckTextRequest) SetSourceIds(val []string) {
+	s.SourceIds = val
+}
+
+// SetDocumentIds sets the value of DocumentIds.
+func (s *CheckTextRequest) SetDocumentIds(val []string) {
+	s.DocumentIds = val
+}
+
+// SetMarkdown sets the value of Markdown.
+func (s *CheckTextRequest) SetMarkdown(val OptBool) {
+	s.Markdown = val
+}
+
+// A sentence of the text, and what the agent's documents say about it.
+// Ref: #/components/schemas/CheckedSentence
+type CheckedSentence struct {
+	// Where the sentence starts in the text as sent, in Unicode code points; leading white space counts.
+	Start int `json:"start"`
+	// The end of the sentence; exclusive.
+	End   int     `json:"end"`
+	State Verdict `json:"state"`
+	// Who judged: rules, or the language model. Absent if nothing was judged.
+	By OptCheckedSentenceBy `json:"by"`
+	// A stable code for the reason. More codes may be added.
+	ReasonCode OptString `json:"reasonCode"`
+	// Why it is contradicted or unsupported.
+	Reason OptString `json:"reason"`
+	// The evidence that decided first. Empty if nothing was found.
+	Evidence []Evidence `json:"evidence"`
+}
+
+// GetStart returns the value of Start.
+func (s *CheckedSentence) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *CheckedSentence) GetEnd() int {
+	return s.End
+}
+
+// GetState returns the value of State.
+func (s *CheckedSentence) GetState() Verdict {
+	return s.State
+}
+
+// GetBy returns the value of By.
+func (s *CheckedSentence) GetBy() OptCheckedSentenceBy {
+	return s.By
+}
+
+// GetReasonCode returns the value of ReasonCode.
+func (s *CheckedSentence) GetReasonCode() OptString {
+	return s.ReasonCode
+}
+
+// GetReason returns the value of Reason.
+func (s *CheckedSentence) GetReason() OptString {
+	return s.Reason
+}
+
+// GetEvidence returns the value of Evidence.
+func (s *CheckedSentence) GetEvidence() []Evidence {
+	return s.Evidence
+}
+
+// SetStart sets the value of Start.
+func (s *CheckedSentence) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *CheckedSentence) SetEnd(val int) {
+	s.End = val
+}
+
+// SetState sets the value of State.
+func (s *CheckedSentence) SetState(val Verdict) {
+	s.State = val
+}
+
+// SetBy sets the value of By.
+func (s *CheckedSentence) SetBy(val OptCheckedSentenceBy) {
+	s.By = val
+}
+
+// SetReasonCode sets the value of ReasonCode.
+func (s *CheckedSentence) SetReasonCode(val OptString) {
+	s.ReasonCode = val
+}
+
+// SetReason sets the value of Reason.
+func (s *CheckedSentence) SetReason(val OptString) {
+	s.Reason = val
+}
+
+// SetEvidence sets the value of Evidence.
+func (s *CheckedSentence) SetEvidence(val []Evidence) {
+	s.Evidence = val
+}
+
+// Who judged: rules, or the language model. Absent if nothing was judged.
+type CheckedSentenceBy string
+
+const (
+	CheckedSentenceByRules CheckedSentenceBy = "rules"
+	CheckedSentenceByModel CheckedSentenceBy = "model"
+)
+
+// AllValues returns all CheckedSentenceBy values.
+func (CheckedSentenceBy) AllValues() []CheckedSentenceBy {
+	return []CheckedSentenceBy{
+		CheckedSentenceByRules,
+		CheckedSentenceByModel,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s CheckedSentenceBy) MarshalText() ([]byte, error) {
+	switch s {
+	case CheckedSentenceByRules:
+		return []byte(s), nil
+	case CheckedSentenceByModel:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *CheckedSentenceBy) UnmarshalText(data []byte) error {
+	switch CheckedSentenceBy(data) {
+	case CheckedSentenceByRules:
+		*s = CheckedSentenceByRules
+		return nil
+	case CheckedSentenceByModel:
+		*s = CheckedSentenceByModel
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -2701,6 +3773,21 @@ func (s *Deleted) SetDeleted(val bool) {
 	s.Deleted = val
 }
 
+// Ref: #/components/schemas/DeletedDocuments
+type DeletedDocuments struct {
+	Deleted int `json:"deleted"`
+}
+
+// GetDeleted returns the value of Deleted.
+func (s *DeletedDocuments) GetDeleted() int {
+	return s.Deleted
+}
+
+// SetDeleted sets the value of Deleted.
+func (s *DeletedDocuments) SetDeleted(val int) {
+	s.Deleted = val
+}
+
 // Ref: #/components/schemas/Document
 type Document struct {
 	ID       string `json:"id"`
@@ -2723,7 +3810,15 @@ type Document struct {
 	// The address of a freely accessible copy.
 	OpenAccessUrl OptString `json:"openAccessUrl"`
 	// The id of the document's card, the same in every search, conversation and favourite.
-	CardId string `json:"cardId"`
+	CardId   string      `json:"cardId"`
+	Original OptOriginal `json:"original"`
+	Tags     []string    `json:"tags"`
+	// The fields that a person has set; imports keep them.
+	Edited []DocumentField `json:"edited"`
+	// The file that it was read from, if any.
+	FileId    OptString `json:"fileId"`
+	CreatedAt string    `json:"createdAt"`
+	UpdatedAt string    `json:"updatedAt"`
 }
 
 // GetID returns the value of ID.
@@ -2801,6 +3896,36 @@ func (s *Document) GetCardId() string {
 	return s.CardId
 }
 
+// GetOriginal returns the value of Original.
+func (s *Document) GetOriginal() OptOriginal {
+	return s.Original
+}
+
+// GetTags returns the value of Tags.
+func (s *Document) GetTags() []string {
+	return s.Tags
+}
+
+// GetEdited returns the value of Edited.
+func (s *Document) GetEdited() []DocumentField {
+	return s.Edited
+}
+
+// GetFileId returns the value of FileId.
+func (s *Document) GetFileId() OptString {
+	return s.FileId
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Document) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Document) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
 // SetID sets the value of ID.
 func (s *Document) SetID(val string) {
 	s.ID = val
@@ -2876,6 +4001,383 @@ func (s *Document) SetCardId(val string) {
 	s.CardId = val
 }
 
+// SetOriginal sets the value of Original.
+func (s *Document) SetOriginal(val OptOriginal) {
+	s.Original = val
+}
+
+// SetTags sets the value of Tags.
+func (s *Document) SetTags(val []string) {
+	s.Tags = val
+}
+
+// SetEdited sets the value of Edited.
+func (s *Document) SetEdited(val []DocumentField) {
+	s.Edited = val
+}
+
+// SetFileId sets the value of FileId.
+func (s *Document) SetFileId(val OptString) {
+	s.FileId = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Document) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *Document) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/DocumentBatch
+type DocumentBatch struct {
+	Documents []DocumentPut `json:"documents"`
+}
+
+// GetDocuments returns the value of Documents.
+func (s *DocumentBatch) GetDocuments() []DocumentPut {
+	return s.Documents
+}
+
+// SetDocuments sets the value of Documents.
+func (s *DocumentBatch) SetDocuments(val []DocumentPut) {
+	s.Documents = val
+}
+
+// Ref: #/components/schemas/DocumentChange
+type DocumentChange struct {
+	Title   OptString `json:"title"`
+	Authors []string  `json:"authors"`
+	// 0 means unknown.
+	Year  OptInt    `json:"year"`
+	Venue OptString `json:"venue"`
+	Doi   OptString `json:"doi"`
+	// An http or https URL, or empty.
+	URL  OptString `json:"url"`
+	Tags []string  `json:"tags"`
+}
+
+// GetTitle returns the value of Title.
+func (s *DocumentChange) GetTitle() OptString {
+	return s.Title
+}
+
+// GetAuthors returns the value of Authors.
+func (s *DocumentChange) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *DocumentChange) GetYear() OptInt {
+	return s.Year
+}
+
+// GetVenue returns the value of Venue.
+func (s *DocumentChange) GetVenue() OptString {
+	return s.Venue
+}
+
+// GetDoi returns the value of Doi.
+func (s *DocumentChange) GetDoi() OptString {
+	return s.Doi
+}
+
+// GetURL returns the value of URL.
+func (s *DocumentChange) GetURL() OptString {
+	return s.URL
+}
+
+// GetTags returns the value of Tags.
+func (s *DocumentChange) GetTags() []string {
+	return s.Tags
+}
+
+// SetTitle sets the value of Title.
+func (s *DocumentChange) SetTitle(val OptString) {
+	s.Title = val
+}
+
+// SetAuthors sets the value of Authors.
+func (s *DocumentChange) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *DocumentChange) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetVenue sets the value of Venue.
+func (s *DocumentChange) SetVenue(val OptString) {
+	s.Venue = val
+}
+
+// SetDoi sets the value of Doi.
+func (s *DocumentChange) SetDoi(val OptString) {
+	s.Doi = val
+}
+
+// SetURL sets the value of URL.
+func (s *DocumentChange) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetTags sets the value of Tags.
+func (s *DocumentChange) SetTags(val []string) {
+	s.Tags = val
+}
+
+// Ref: #/components/schemas/DocumentField
+type DocumentField string
+
+const (
+	DocumentFieldTitle   DocumentField = "title"
+	DocumentFieldAuthors DocumentField = "authors"
+	DocumentFieldYear    DocumentField = "year"
+	DocumentFieldVenue   DocumentField = "venue"
+	DocumentFieldDoi     DocumentField = "doi"
+	DocumentFieldURL     DocumentField = "url"
+	DocumentFieldTags    DocumentField = "tags"
+)
+
+// AllValues returns all DocumentField values.
+func (DocumentField) AllValues() []DocumentField {
+	return []DocumentField{
+		DocumentFieldTitle,
+		DocumentFieldAuthors,
+		DocumentFieldYear,
+		DocumentFieldVenue,
+		DocumentFieldDoi,
+		DocumentFieldURL,
+		DocumentFieldTags,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s DocumentField) MarshalText() ([]byte, error) {
+	switch s {
+	case DocumentFieldTitle:
+		return []byte(s), nil
+	case DocumentFieldAuthors:
+		return []byte(s), nil
+	case DocumentFieldYear:
+		return []byte(s), nil
+	case DocumentFieldVenue:
+		return []byte(s), nil
+	case DocumentFieldDoi:
+		return []byte(s), nil
+	case DocumentFieldURL:
+		return []byte(s), nil
+	case DocumentFieldTags:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *DocumentField) UnmarshalText(data []byte) error {
+	switch DocumentField(data) {
+	case DocumentFieldTitle:
+		*s = DocumentFieldTitle
+		return nil
+	case DocumentFieldAuthors:
+		*s = DocumentFieldAuthors
+		return nil
+	case DocumentFieldYear:
+		*s = DocumentFieldYear
+		return nil
+	case DocumentFieldVenue:
+		*s = DocumentFieldVenue
+		return nil
+	case DocumentFieldDoi:
+		*s = DocumentFieldDoi
+		return nil
+	case DocumentFieldURL:
+		*s = DocumentFieldURL
+		return nil
+	case DocumentFieldTags:
+		*s = DocumentFieldTags
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/DocumentIds
+type DocumentIds struct {
+	Ids []string `json:"ids"`
+}
+
+// GetIds returns the value of Ids.
+func (s *DocumentIds) GetIds() []string {
+	return s.Ids
+}
+
+// SetIds sets the value of Ids.
+func (s *DocumentIds) SetIds(val []string) {
+	s.Ids = val
+}
+
+// Ref: #/components/schemas/DocumentList
+type DocumentList struct {
+	Documents []DocumentSummary `json:"documents"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetDocuments returns the value of Documents.
+func (s *DocumentList) GetDocuments() []DocumentSummary {
+	return s.Documents
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *DocumentList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetDocuments sets the value of Documents.
+func (s *DocumentList) SetDocuments(val []DocumentSummary) {
+	s.Documents = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *DocumentList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+// Ref: #/components/schemas/DocumentPut
+type DocumentPut struct {
+	// Your id of the document, unique in the source.
+	ExternalId string `json:"externalId"`
+	// Required if there is no text.
+	Title   OptString `json:"title"`
+	Text    OptString `json:"text"`
+	Authors []string  `json:"authors"`
+	// 0 means unknown.
+	Year OptInt `json:"year"`
+	// A date, or a date with a time (RFC 3339).
+	PublishedAt OptString `json:"publishedAt"`
+	// An http or https URL, or empty.
+	URL   OptString `json:"url"`
+	Doi   OptString `json:"doi"`
+	Venue OptString `json:"venue"`
+	Type  OptString `json:"type"`
+	Tags  []string  `json:"tags"`
+}
+
+// GetExternalId returns the value of ExternalId.
+func (s *DocumentPut) GetExternalId() string {
+	return s.ExternalId
+}
+
+// GetTitle returns the value of Title.
+func (s *DocumentPut) GetTitle() OptString {
+	return s.Title
+}
+
+// GetText returns the value of Text.
+func (s *DocumentPut) GetText() OptString {
+	return s.Text
+}
+
+// GetAuthors returns the value of Authors.
+func (s *DocumentPut) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *DocumentPut) GetYear() OptInt {
+	return s.Year
+}
+
+// GetPublishedAt returns the value of PublishedAt.
+func (s *DocumentPut) GetPublishedAt() OptString {
+	return s.PublishedAt
+}
+
+// GetURL returns the value of URL.
+func (s *DocumentPut) GetURL() OptString {
+	return s.URL
+}
+
+// GetDoi returns the value of Doi.
+func (s *DocumentPut) GetDoi() OptString {
+	return s.Doi
+}
+
+// GetVenue returns the value of Venue.
+func (s *DocumentPut) GetVenue() OptString {
+	return s.Venue
+}
+
+// GetType returns the value of Type.
+func (s *DocumentPut) GetType() OptString {
+	return s.Type
+}
+
+// GetTags returns the value of Tags.
+func (s *DocumentPut) GetTags() []string {
+	return s.Tags
+}
+
+// SetExternalId sets the value of ExternalId.
+func (s *DocumentPut) SetExternalId(val string) {
+	s.ExternalId = val
+}
+
+// SetTitle sets the value of Title.
+func (s *DocumentPut) SetTitle(val OptString) {
+	s.Title = val
+}
+
+// SetText sets the value of Text.
+func (s *DocumentPut) SetText(val OptString) {
+	s.Text = val
+}
+
+// SetAuthors sets the value of Authors.
+func (s *DocumentPut) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *DocumentPut) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetPublishedAt sets the value of PublishedAt.
+func (s *DocumentPut) SetPublishedAt(val OptString) {
+	s.PublishedAt = val
+}
+
+// SetURL sets the value of URL.
+func (s *DocumentPut) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetDoi sets the value of Doi.
+func (s *DocumentPut) SetDoi(val OptString) {
+	s.Doi = val
+}
+
+// SetVenue sets the value of Venue.
+func (s *DocumentPut) SetVenue(val OptString) {
+	s.Venue = val
+}
+
+// SetType sets the value of Type.
+func (s *DocumentPut) SetType(val OptString) {
+	s.Type = val
+}
+
+// SetTags sets the value of Tags.
+func (s *DocumentPut) SetTags(val []string) {
+	s.Tags = val
+}
+
 // Ref: #/components/schemas/DocumentReply
 type DocumentReply struct {
 	Document Document `json:"document"`
@@ -2889,6 +4391,386 @@ func (s *DocumentReply) GetDocument() Document {
 // SetDocument sets the value of Document.
 func (s *DocumentReply) SetDocument(val Document) {
 	s.Document = val
+}
+
+// A document without its text.
+// Ref: #/components/schemas/DocumentSummary
+type DocumentSummary struct {
+	ID       string `json:"id"`
+	SourceId string `json:"sourceId"`
+	// The id of the document in its file, site or catalogue.
+	ExternalId string   `json:"externalId"`
+	Title      string   `json:"title"`
+	Authors    []string `json:"authors"`
+	Year       OptInt   `json:"year"`
+	// When it was published, as given by the source: a date, or a date with a time (RFC 3339).
+	PublishedAt OptString `json:"publishedAt"`
+	URL         OptString `json:"url"`
+	Doi         OptString `json:"doi"`
+	Venue       OptString `json:"venue"`
+	Type        OptString `json:"type"`
+	// The id of the document's card, the same in every search, conversation and favourite.
+	CardId   string      `json:"cardId"`
+	Original OptOriginal `json:"original"`
+	Tags     []string    `json:"tags"`
+	// The fields that a person has set; imports keep them.
+	Edited []DocumentField `json:"edited"`
+	// The file that it was read from, if any.
+	FileId    OptString `json:"fileId"`
+	CreatedAt string    `json:"createdAt"`
+	UpdatedAt string    `json:"updatedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *DocumentSummary) GetID() string {
+	return s.ID
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *DocumentSummary) GetSourceId() string {
+	return s.SourceId
+}
+
+// GetExternalId returns the value of ExternalId.
+func (s *DocumentSummary) GetExternalId() string {
+	return s.ExternalId
+}
+
+// GetTitle returns the value of Title.
+func (s *DocumentSummary) GetTitle() string {
+	return s.Title
+}
+
+// GetAuthors returns the value of Authors.
+func (s *DocumentSummary) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *DocumentSummary) GetYear() OptInt {
+	return s.Year
+}
+
+// GetPublishedAt returns the value of PublishedAt.
+func (s *DocumentSummary) GetPublishedAt() OptString {
+	return s.PublishedAt
+}
+
+// GetURL returns the value of URL.
+func (s *DocumentSummary) GetURL() OptString {
+	return s.URL
+}
+
+// GetDoi returns the value of Doi.
+func (s *DocumentSummary) GetDoi() OptString {
+	return s.Doi
+}
+
+// GetVenue returns the value of Venue.
+func (s *DocumentSummary) GetVenue() OptString {
+	return s.Venue
+}
+
+// GetType returns the value of Type.
+func (s *DocumentSummary) GetType() OptString {
+	return s.Type
+}
+
+// GetCardId returns the value of CardId.
+func (s *DocumentSummary) GetCardId() string {
+	return s.CardId
+}
+
+// GetOriginal returns the value of Original.
+func (s *DocumentSummary) GetOriginal() OptOriginal {
+	return s.Original
+}
+
+// GetTags returns the value of Tags.
+func (s *DocumentSummary) GetTags() []string {
+	return s.Tags
+}
+
+// GetEdited returns the value of Edited.
+func (s *DocumentSummary) GetEdited() []DocumentField {
+	return s.Edited
+}
+
+// GetFileId returns the value of FileId.
+func (s *DocumentSummary) GetFileId() OptString {
+	return s.FileId
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *DocumentSummary) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *DocumentSummary) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetID sets the value of ID.
+func (s *DocumentSummary) SetID(val string) {
+	s.ID = val
+}
+
+// SetSourceId sets the value of SourceId.
+func (s *DocumentSummary) SetSourceId(val string) {
+	s.SourceId = val
+}
+
+// SetExternalId sets the value of ExternalId.
+func (s *DocumentSummary) SetExternalId(val string) {
+	s.ExternalId = val
+}
+
+// SetTitle sets the value of Title.
+func (s *DocumentSummary) SetTitle(val string) {
+	s.Title = val
+}
+
+// SetAuthors sets the value of Authors.
+func (s *DocumentSummary) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *DocumentSummary) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetPublishedAt sets the value of PublishedAt.
+func (s *DocumentSummary) SetPublishedAt(val OptString) {
+	s.PublishedAt = val
+}
+
+// SetURL sets the value of URL.
+func (s *DocumentSummary) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetDoi sets the value of Doi.
+func (s *DocumentSummary) SetDoi(val OptString) {
+	s.Doi = val
+}
+
+// SetVenue sets the value of Venue.
+func (s *DocumentSummary) SetVenue(val OptString) {
+	s.Venue = val
+}
+
+// SetType sets the value of Type.
+func (s *DocumentSummary) SetType(val OptString) {
+	s.Type = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *DocumentSummary) SetCardId(val string) {
+	s.CardId = val
+}
+
+// SetOriginal sets the value of Original.
+func (s *DocumentSummary) SetOriginal(val OptOriginal) {
+	s.Original = val
+}
+
+// SetTags sets the value of Tags.
+func (s *DocumentSummary) SetTags(val []string) {
+	s.Tags = val
+}
+
+// SetEdited sets the value of Edited.
+func (s *DocumentSummary) SetEdited(val []DocumentField) {
+	s.Edited = val
+}
+
+// SetFileId sets the value of FileId.
+func (s *DocumentSummary) SetFileId(val OptString) {
+	s.FileId = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *DocumentSummary) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *DocumentSummary) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// A verbatim passage of a document on the subject of a sentence.
+// Ref: #/components/schemas/Evidence
+type Evidence struct {
+	DocumentId string `json:"documentId"`
+	SourceId   string `json:"sourceId"`
+	// The card of the document, for favourites.
+	CardId OptString `json:"cardId"`
+	Title  string    `json:"title"`
+	Year   OptInt    `json:"year"`
+	// The page of the quote, if the document has pages.
+	Page OptInt `json:"page"`
+	// The words of the document.
+	Quote string `json:"quote"`
+	// Where the quote starts in the document's text, in Unicode code points.
+	Start int `json:"start"`
+	// The end of the quote; exclusive.
+	End int `json:"end"`
+	// Whether the quote supports or contradicts the sentence. `related`: it is on the subject, and was not
+	// judged or does not decide.
+	Stance EvidenceStance `json:"stance"`
+}
+
+// GetDocumentId returns the value of DocumentId.
+func (s *Evidence) GetDocumentId() string {
+	return s.DocumentId
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *Evidence) GetSourceId() string {
+	return s.SourceId
+}
+
+// GetCardId returns the value of CardId.
+func (s *Evidence) GetCardId() OptString {
+	return s.CardId
+}
+
+// GetTitle returns the value of Title.
+func (s *Evidence) GetTitle() string {
+	return s.Title
+}
+
+// GetYear returns the value of Year.
+func (s *Evidence) GetYear() OptInt {
+	return s.Year
+}
+
+// GetPage returns the value of Page.
+func (s *Evidence) GetPage() OptInt {
+	return s.Page
+}
+
+// GetQuote returns the value of Quote.
+func (s *Evidence) GetQuote() string {
+	return s.Quote
+}
+
+// GetStart returns the value of Start.
+func (s *Evidence) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *Evidence) GetEnd() int {
+	return s.End
+}
+
+// GetStance returns the value of Stance.
+func (s *Evidence) GetStance() EvidenceStance {
+	return s.Stance
+}
+
+// SetDocumentId sets the value of DocumentId.
+func (s *Evidence) SetDocumentId(val string) {
+	s.DocumentId = val
+}
+
+// SetSourceId sets the value of SourceId.
+func (s *Evidence) SetSourceId(val string) {
+	s.SourceId = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *Evidence) SetCardId(val OptString) {
+	s.CardId = val
+}
+
+// SetTitle sets the value of Title.
+func (s *Evidence) SetTitle(val string) {
+	s.Title = val
+}
+
+// SetYear sets the value of Year.
+func (s *Evidence) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetPage sets the value of Page.
+func (s *Evidence) SetPage(val OptInt) {
+	s.Page = val
+}
+
+// SetQuote sets the value of Quote.
+func (s *Evidence) SetQuote(val string) {
+	s.Quote = val
+}
+
+// SetStart sets the value of Start.
+func (s *Evidence) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *Evidence) SetEnd(val int) {
+	s.End = val
+}
+
+// SetStance sets the value of Stance.
+func (s *Evidence) SetStance(val EvidenceStance) {
+	s.Stance = val
+}
+
+// Whether the quote supports or contradicts the sentence. `related`: it is on the subject, and was not
+// judged or does not decide.
+type EvidenceStance string
+
+const (
+	EvidenceStanceSupports    EvidenceStance = "supports"
+	EvidenceStanceContradicts EvidenceStance = "contradicts"
+	EvidenceStanceRelated     EvidenceStance = "related"
+)
+
+// AllValues returns all EvidenceStance values.
+func (EvidenceStance) AllValues() []EvidenceStance {
+	return []EvidenceStance{
+		EvidenceStanceSupports,
+		EvidenceStanceContradicts,
+		EvidenceStanceRelated,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s EvidenceStance) MarshalText() ([]byte, error) {
+	switch s {
+	case EvidenceStanceSupports:
+		return []byte(s), nil
+	case EvidenceStanceContradicts:
+		return []byte(s), nil
+	case EvidenceStanceRelated:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *EvidenceStance) UnmarshalText(data []byte) error {
+	switch EvidenceStance(data) {
+	case EvidenceStanceSupports:
+		*s = EvidenceStanceSupports
+		return nil
+	case EvidenceStanceContradicts:
+		*s = EvidenceStanceContradicts
+		return nil
+	case EvidenceStanceRelated:
+		*s = EvidenceStanceRelated
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/Export
@@ -4559,6 +6441,54 @@ func (s *KeyScopesItem) UnmarshalText(data []byte) error {
 	}
 }
 
+type ListDocumentsStatus string
+
+const (
+	ListDocumentsStatusEdited ListDocumentsStatus = "edited"
+	ListDocumentsStatusNoYear ListDocumentsStatus = "no_year"
+	ListDocumentsStatusNoText ListDocumentsStatus = "no_text"
+)
+
+// AllValues returns all ListDocumentsStatus values.
+func (ListDocumentsStatus) AllValues() []ListDocumentsStatus {
+	return []ListDocumentsStatus{
+		ListDocumentsStatusEdited,
+		ListDocumentsStatusNoYear,
+		ListDocumentsStatusNoText,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ListDocumentsStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case ListDocumentsStatusEdited:
+		return []byte(s), nil
+	case ListDocumentsStatusNoYear:
+		return []byte(s), nil
+	case ListDocumentsStatusNoText:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ListDocumentsStatus) UnmarshalText(data []byte) error {
+	switch ListDocumentsStatus(data) {
+	case ListDocumentsStatusEdited:
+		*s = ListDocumentsStatusEdited
+		return nil
+	case ListDocumentsStatusNoYear:
+		*s = ListDocumentsStatusNoYear
+		return nil
+	case ListDocumentsStatusNoText:
+		*s = ListDocumentsStatusNoText
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 type ListMemoriesStatus string
 
 const (
@@ -4973,8 +6903,13 @@ type Message struct {
 	Partial OptBool `json:"partial"`
 	// The citations for the marks `[n]` in the text; absent if there are none.
 	Citations []Citation `json:"citations"`
-	// One for each sentence with a mark; absent if there are none.
+	// One for each sentence whose citations were judged; absent if there are none. `sentences` has all of
+	// them.
 	Checks []Check `json:"checks"`
+	// One for each sentence of the reply, with what is known about it; absent if there are none.
+	Sentences []Sentence `json:"sentences"`
+	// The changes that the user asked for in words, and their outcomes; absent if there are none.
+	Actions []Action `json:"actions"`
 	// Suggested follow-up questions.
 	FollowUps []string `json:"followUps"`
 	// The search query, if it differs from the question.
@@ -5029,6 +6964,16 @@ func (s *Message) GetCitations() []Citation {
 // GetChecks returns the value of Checks.
 func (s *Message) GetChecks() []Check {
 	return s.Checks
+}
+
+// GetSentences returns the value of Sentences.
+func (s *Message) GetSentences() []Sentence {
+	return s.Sentences
+}
+
+// GetActions returns the value of Actions.
+func (s *Message) GetActions() []Action {
+	return s.Actions
 }
 
 // GetFollowUps returns the value of FollowUps.
@@ -5104,6 +7049,16 @@ func (s *Message) SetCitations(val []Citation) {
 // SetChecks sets the value of Checks.
 func (s *Message) SetChecks(val []Check) {
 	s.Checks = val
+}
+
+// SetSentences sets the value of Sentences.
+func (s *Message) SetSentences(val []Sentence) {
+	s.Sentences = val
+}
+
+// SetActions sets the value of Actions.
+func (s *Message) SetActions(val []Action) {
+	s.Actions = val
 }
 
 // SetFollowUps sets the value of FollowUps.
@@ -5714,6 +7669,190 @@ func (o NilString) Or(d string) string {
 	return d
 }
 
+// NewOptActionCard returns new OptActionCard with value set to v.
+func NewOptActionCard(v ActionCard) OptActionCard {
+	return OptActionCard{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptActionCard is optional ActionCard.
+type OptActionCard struct {
+	Value ActionCard
+	Set   bool
+}
+
+// IsSet returns true if OptActionCard was set.
+func (o OptActionCard) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptActionCard) Reset() {
+	var v ActionCard
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptActionCard) SetTo(v ActionCard) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptActionCard) Get() (v ActionCard, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptActionCard) Or(d ActionCard) ActionCard {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptActionUndo returns new OptActionUndo with value set to v.
+func NewOptActionUndo(v ActionUndo) OptActionUndo {
+	return OptActionUndo{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptActionUndo is optional ActionUndo.
+type OptActionUndo struct {
+	Value ActionUndo
+	Set   bool
+}
+
+// IsSet returns true if OptActionUndo was set.
+func (o OptActionUndo) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptActionUndo) Reset() {
+	var v ActionUndo
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptActionUndo) SetTo(v ActionUndo) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptActionUndo) Get() (v ActionUndo, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptActionUndo) Or(d ActionUndo) ActionUndo {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptAgentPolicy returns new OptAgentPolicy with value set to v.
+func NewOptAgentPolicy(v AgentPolicy) OptAgentPolicy {
+	return OptAgentPolicy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptAgentPolicy is optional AgentPolicy.
+type OptAgentPolicy struct {
+	Value AgentPolicy
+	Set   bool
+}
+
+// IsSet returns true if OptAgentPolicy was set.
+func (o OptAgentPolicy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptAgentPolicy) Reset() {
+	var v AgentPolicy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptAgentPolicy) SetTo(v AgentPolicy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptAgentPolicy) Get() (v AgentPolicy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptAgentPolicy) Or(d AgentPolicy) AgentPolicy {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptAnswerLength returns new OptAnswerLength with value set to v.
+func NewOptAnswerLength(v AnswerLength) OptAnswerLength {
+	return OptAnswerLength{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptAnswerLength is optional AnswerLength.
+type OptAnswerLength struct {
+	Value AnswerLength
+	Set   bool
+}
+
+// IsSet returns true if OptAnswerLength was set.
+func (o OptAnswerLength) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptAnswerLength) Reset() {
+	var v AnswerLength
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptAnswerLength) SetTo(v AnswerLength) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptAnswerLength) Get() (v AnswerLength, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptAnswerLength) Or(d AnswerLength) AnswerLength {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptAuthenticatorAnswer returns new OptAuthenticatorAnswer with value set to v.
 func NewOptAuthenticatorAnswer(v AuthenticatorAnswer) OptAuthenticatorAnswer {
 	return OptAuthenticatorAnswer{
@@ -5846,6 +7985,144 @@ func (o OptBool) Get() (v bool, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptBool) Or(d bool) bool {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptCheckBy returns new OptCheckBy with value set to v.
+func NewOptCheckBy(v CheckBy) OptCheckBy {
+	return OptCheckBy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptCheckBy is optional CheckBy.
+type OptCheckBy struct {
+	Value CheckBy
+	Set   bool
+}
+
+// IsSet returns true if OptCheckBy was set.
+func (o OptCheckBy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptCheckBy) Reset() {
+	var v CheckBy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptCheckBy) SetTo(v CheckBy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptCheckBy) Get() (v CheckBy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptCheckBy) Or(d CheckBy) CheckBy {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptCheckIncomplete returns new OptCheckIncomplete with value set to v.
+func NewOptCheckIncomplete(v CheckIncomplete) OptCheckIncomplete {
+	return OptCheckIncomplete{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptCheckIncomplete is optional CheckIncomplete.
+type OptCheckIncomplete struct {
+	Value CheckIncomplete
+	Set   bool
+}
+
+// IsSet returns true if OptCheckIncomplete was set.
+func (o OptCheckIncomplete) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptCheckIncomplete) Reset() {
+	var v CheckIncomplete
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptCheckIncomplete) SetTo(v CheckIncomplete) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptCheckIncomplete) Get() (v CheckIncomplete, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptCheckIncomplete) Or(d CheckIncomplete) CheckIncomplete {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptCheckedSentenceBy returns new OptCheckedSentenceBy with value set to v.
+func NewOptCheckedSentenceBy(v CheckedSentenceBy) OptCheckedSentenceBy {
+	return OptCheckedSentenceBy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptCheckedSentenceBy is optional CheckedSentenceBy.
+type OptCheckedSentenceBy struct {
+	Value CheckedSentenceBy
+	Set   bool
+}
+
+// IsSet returns true if OptCheckedSentenceBy was set.
+func (o OptCheckedSentenceBy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptCheckedSentenceBy) Reset() {
+	var v CheckedSentenceBy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptCheckedSentenceBy) SetTo(v CheckedSentenceBy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptCheckedSentenceBy) Get() (v CheckedSentenceBy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptCheckedSentenceBy) Or(d CheckedSentenceBy) CheckedSentenceBy {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -6174,6 +8451,52 @@ func (o OptInt64) Or(d int64) int64 {
 	return d
 }
 
+// NewOptListDocumentsStatus returns new OptListDocumentsStatus with value set to v.
+func NewOptListDocumentsStatus(v ListDocumentsStatus) OptListDocumentsStatus {
+	return OptListDocumentsStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptListDocumentsStatus is optional ListDocumentsStatus.
+type OptListDocumentsStatus struct {
+	Value ListDocumentsStatus
+	Set   bool
+}
+
+// IsSet returns true if OptListDocumentsStatus was set.
+func (o OptListDocumentsStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptListDocumentsStatus) Reset() {
+	var v ListDocumentsStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptListDocumentsStatus) SetTo(v ListDocumentsStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptListDocumentsStatus) Get() (v ListDocumentsStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptListDocumentsStatus) Or(d ListDocumentsStatus) ListDocumentsStatus {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptListMemoriesStatus returns new OptListMemoriesStatus with value set to v.
 func NewOptListMemoriesStatus(v ListMemoriesStatus) OptListMemoriesStatus {
 	return OptListMemoriesStatus{
@@ -6334,6 +8657,52 @@ func (o OptNilInt64) Or(d int64) int64 {
 	return d
 }
 
+// NewOptOriginal returns new OptOriginal with value set to v.
+func NewOptOriginal(v Original) OptOriginal {
+	return OptOriginal{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptOriginal is optional Original.
+type OptOriginal struct {
+	Value Original
+	Set   bool
+}
+
+// IsSet returns true if OptOriginal was set.
+func (o OptOriginal) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptOriginal) Reset() {
+	var v Original
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptOriginal) SetTo(v Original) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptOriginal) Get() (v Original, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptOriginal) Or(d Original) Original {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptPassage returns new OptPassage with value set to v.
 func NewOptPassage(v Passage) OptPassage {
 	return OptPassage{
@@ -6420,6 +8789,52 @@ func (o OptPlan) Get() (v Plan, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptPlan) Or(d Plan) Plan {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptSentenceBy returns new OptSentenceBy with value set to v.
+func NewOptSentenceBy(v SentenceBy) OptSentenceBy {
+	return OptSentenceBy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSentenceBy is optional SentenceBy.
+type OptSentenceBy struct {
+	Value SentenceBy
+	Set   bool
+}
+
+// IsSet returns true if OptSentenceBy was set.
+func (o OptSentenceBy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSentenceBy) Reset() {
+	var v SentenceBy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSentenceBy) SetTo(v SentenceBy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSentenceBy) Get() (v SentenceBy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSentenceBy) Or(d SentenceBy) SentenceBy {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -6840,6 +9255,52 @@ func (o OptUserChangeRole) Or(d UserChangeRole) UserChangeRole {
 	return d
 }
 
+// NewOptVerdict returns new OptVerdict with value set to v.
+func NewOptVerdict(v Verdict) OptVerdict {
+	return OptVerdict{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptVerdict is optional Verdict.
+type OptVerdict struct {
+	Value Verdict
+	Set   bool
+}
+
+// IsSet returns true if OptVerdict was set.
+func (o OptVerdict) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptVerdict) Reset() {
+	var v Verdict
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptVerdict) SetTo(v Verdict) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptVerdict) Get() (v Verdict, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptVerdict) Or(d Verdict) Verdict {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptWebhookDelivery returns new OptWebhookDelivery with value set to v.
 func NewOptWebhookDelivery(v WebhookDelivery) OptWebhookDelivery {
 	return OptWebhookDelivery{
@@ -6884,6 +9345,58 @@ func (o OptWebhookDelivery) Or(d WebhookDelivery) WebhookDelivery {
 		return v
 	}
 	return d
+}
+
+// The file that a document was read from; see `downloadOriginal`.
+// Ref: #/components/schemas/Original
+type Original struct {
+	// The name of the file, without folders.
+	Name string `json:"name"`
+	Size int    `json:"size"`
+	// The media type that it is sent with.
+	Type string `json:"type"`
+	// Whether a browser shows it instead of saving it.
+	Inline bool `json:"inline"`
+}
+
+// GetName returns the value of Name.
+func (s *Original) GetName() string {
+	return s.Name
+}
+
+// GetSize returns the value of Size.
+func (s *Original) GetSize() int {
+	return s.Size
+}
+
+// GetType returns the value of Type.
+func (s *Original) GetType() string {
+	return s.Type
+}
+
+// GetInline returns the value of Inline.
+func (s *Original) GetInline() bool {
+	return s.Inline
+}
+
+// SetName sets the value of Name.
+func (s *Original) SetName(val string) {
+	s.Name = val
+}
+
+// SetSize sets the value of Size.
+func (s *Original) SetSize(val int) {
+	s.Size = val
+}
+
+// SetType sets the value of Type.
+func (s *Original) SetType(val string) {
+	s.Type = val
+}
+
+// SetInline sets the value of Inline.
+func (s *Original) SetInline(val bool) {
+	s.Inline = val
 }
 
 // The best matching passage, which contains the snippet. Offsets count Unicode code points of the
@@ -8180,6 +10693,135 @@ func (s *SearchWarning) SetDetail(val string) {
 	s.Detail = val
 }
 
+// What is known about a sentence of the reply.
+// Ref: #/components/schemas/Sentence
+type Sentence struct {
+	// Where the sentence starts in the reply's text, in Unicode code points.
+	Start   int     `json:"start"`
+	End     int     `json:"end"`
+	Verdict Verdict `json:"verdict"`
+	// Who judged: rules, or the language model. Absent if nothing was judged.
+	By OptSentenceBy `json:"by"`
+	// A stable code for the reason. More codes may be added.
+	ReasonCode OptString `json:"reasonCode"`
+	// Why it is contradicted or unsupported.
+	Reason OptString `json:"reason"`
+	// The numbers `n` of the citations that it was compared with.
+	Citations []int `json:"citations"`
+}
+
+// GetStart returns the value of Start.
+func (s *Sentence) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *Sentence) GetEnd() int {
+	return s.End
+}
+
+// GetVerdict returns the value of Verdict.
+func (s *Sentence) GetVerdict() Verdict {
+	return s.Verdict
+}
+
+// GetBy returns the value of By.
+func (s *Sentence) GetBy() OptSentenceBy {
+	return s.By
+}
+
+// GetReasonCode returns the value of ReasonCode.
+func (s *Sentence) GetReasonCode() OptString {
+	return s.ReasonCode
+}
+
+// GetReason returns the value of Reason.
+func (s *Sentence) GetReason() OptString {
+	return s.Reason
+}
+
+// GetCitations returns the value of Citations.
+func (s *Sentence) GetCitations() []int {
+	return s.Citations
+}
+
+// SetStart sets the value of Start.
+func (s *Sentence) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *Sentence) SetEnd(val int) {
+	s.End = val
+}
+
+// SetVerdict sets the value of Verdict.
+func (s *Sentence) SetVerdict(val Verdict) {
+	s.Verdict = val
+}
+
+// SetBy sets the value of By.
+func (s *Sentence) SetBy(val OptSentenceBy) {
+	s.By = val
+}
+
+// SetReasonCode sets the value of ReasonCode.
+func (s *Sentence) SetReasonCode(val OptString) {
+	s.ReasonCode = val
+}
+
+// SetReason sets the value of Reason.
+func (s *Sentence) SetReason(val OptString) {
+	s.Reason = val
+}
+
+// SetCitations sets the value of Citations.
+func (s *Sentence) SetCitations(val []int) {
+	s.Citations = val
+}
+
+// Who judged: rules, or the language model. Absent if nothing was judged.
+type SentenceBy string
+
+const (
+	SentenceByRules SentenceBy = "rules"
+	SentenceByModel SentenceBy = "model"
+)
+
+// AllValues returns all SentenceBy values.
+func (SentenceBy) AllValues() []SentenceBy {
+	return []SentenceBy{
+		SentenceByRules,
+		SentenceByModel,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SentenceBy) MarshalText() ([]byte, error) {
+	switch s {
+	case SentenceByRules:
+		return []byte(s), nil
+	case SentenceByModel:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SentenceBy) UnmarshalText(data []byte) error {
+	switch SentenceBy(data) {
+	case SentenceByRules:
+		*s = SentenceByRules
+		return nil
+	case SentenceByModel:
+		*s = SentenceByModel
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/Session
 type Session struct {
 	ID string `json:"id"`
@@ -9212,6 +11854,106 @@ func (s *Storage) SetLimitBytes(val OptInt64) {
 // SetLeftBytes sets the value of LeftBytes.
 func (s *Storage) SetLeftBytes(val OptInt64) {
 	s.LeftBytes = val
+}
+
+// Ref: #/components/schemas/StoredDocument
+type StoredDocument struct {
+	ID         string                `json:"id"`
+	ExternalId string                `json:"externalId"`
+	Outcome    StoredDocumentOutcome `json:"outcome"`
+}
+
+// GetID returns the value of ID.
+func (s *StoredDocument) GetID() string {
+	return s.ID
+}
+
+// GetExternalId returns the value of ExternalId.
+func (s *StoredDocument) GetExternalId() string {
+	return s.ExternalId
+}
+
+// GetOutcome returns the value of Outcome.
+func (s *StoredDocument) GetOutcome() StoredDocumentOutcome {
+	return s.Outcome
+}
+
+// SetID sets the value of ID.
+func (s *StoredDocument) SetID(val string) {
+	s.ID = val
+}
+
+// SetExternalId sets the value of ExternalId.
+func (s *StoredDocument) SetExternalId(val string) {
+	s.ExternalId = val
+}
+
+// SetOutcome sets the value of Outcome.
+func (s *StoredDocument) SetOutcome(val StoredDocumentOutcome) {
+	s.Outcome = val
+}
+
+type StoredDocumentOutcome string
+
+const (
+	StoredDocumentOutcomeAdded     StoredDocumentOutcome = "added"
+	StoredDocumentOutcomeUpdated   StoredDocumentOutcome = "updated"
+	StoredDocumentOutcomeUnchanged StoredDocumentOutcome = "unchanged"
+)
+
+// AllValues returns all StoredDocumentOutcome values.
+func (StoredDocumentOutcome) AllValues() []StoredDocumentOutcome {
+	return []StoredDocumentOutcome{
+		StoredDocumentOutcomeAdded,
+		StoredDocumentOutcomeUpdated,
+		StoredDocumentOutcomeUnchanged,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s StoredDocumentOutcome) MarshalText() ([]byte, error) {
+	switch s {
+	case StoredDocumentOutcomeAdded:
+		return []byte(s), nil
+	case StoredDocumentOutcomeUpdated:
+		return []byte(s), nil
+	case StoredDocumentOutcomeUnchanged:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *StoredDocumentOutcome) UnmarshalText(data []byte) error {
+	switch StoredDocumentOutcome(data) {
+	case StoredDocumentOutcomeAdded:
+		*s = StoredDocumentOutcomeAdded
+		return nil
+	case StoredDocumentOutcomeUpdated:
+		*s = StoredDocumentOutcomeUpdated
+		return nil
+	case StoredDocumentOutcomeUnchanged:
+		*s = StoredDocumentOutcomeUnchanged
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/StoredDocuments
+type StoredDocuments struct {
+	Documents []StoredDocument `json:"documents"`
+}
+
+// GetDocuments returns the value of Documents.
+func (s *StoredDocuments) GetDocuments() []StoredDocument {
+	return s.Documents
+}
+
+// SetDocuments sets the value of Documents.
+func (s *StoredDocuments) SetDocuments(val []StoredDocument) {
+	s.Documents = val
 }
 
 // Ref: #/components/schemas/Subscription
@@ -10252,8 +12994,13 @@ type TurnComplete struct {
 	Partial OptBool `json:"partial"`
 	// The citations for the marks `[n]` in the text; absent if there are none.
 	Citations []Citation `json:"citations"`
-	// One for each sentence with a mark; absent if there are none.
+	// One for each sentence whose citations were judged; absent if there are none. `sentences` has all of
+	// them.
 	Checks []Check `json:"checks"`
+	// One for each sentence of the reply, with what is known about it; absent if there are none.
+	Sentences []Sentence `json:"sentences"`
+	// The changes that the user asked for in words, and their outcomes; absent if there are none.
+	Actions []Action `json:"actions"`
 	// Suggested follow-up questions.
 	FollowUps []string `json:"followUps"`
 	// The search query, if it differs from the question.
@@ -10296,6 +13043,16 @@ func (s *TurnComplete) GetCitations() []Citation {
 // GetChecks returns the value of Checks.
 func (s *TurnComplete) GetChecks() []Check {
 	return s.Checks
+}
+
+// GetSentences returns the value of Sentences.
+func (s *TurnComplete) GetSentences() []Sentence {
+	return s.Sentences
+}
+
+// GetActions returns the value of Actions.
+func (s *TurnComplete) GetActions() []Action {
+	return s.Actions
 }
 
 // GetFollowUps returns the value of FollowUps.
@@ -10351,6 +13108,16 @@ func (s *TurnComplete) SetCitations(val []Citation) {
 // SetChecks sets the value of Checks.
 func (s *TurnComplete) SetChecks(val []Check) {
 	s.Checks = val
+}
+
+// SetSentences sets the value of Sentences.
+func (s *TurnComplete) SetSentences(val []Sentence) {
+	s.Sentences = val
+}
+
+// SetActions sets the value of Actions.
+func (s *TurnComplete) SetActions(val []Action) {
+	s.Actions = val
 }
 
 // SetFollowUps sets the value of FollowUps.
@@ -11242,6 +14009,103 @@ func (s *UserRole) UnmarshalText(data []byte) error {
 		return nil
 	case UserRoleMember:
 		*s = UserRoleMember
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// What is known about a sentence:
+//
+//	verdict        | meaning
+//	---------------+--------------------------------------------------------------------------------------
+//	`quoted`       | it is verbatim from the cited document
+//	`supported`    | it was judged to follow from the quotes it cites
+//	`cited`        | its citations exist and passed the rules; whether it follows from them was not judged
+//	`contradicted` | the quotes it cites say otherwise
+//	`unsupported`  | the quotes it cites do not say it
+//	`uncited`      | it states a fact without a citation
+//	`talk`         | it states no fact: a greeting, a question, an instruction
+//	`memory`       | it repeats a memory about the user
+//
+// Ref: #/components/schemas/Verdict
+type Verdict string
+
+const (
+	VerdictQuoted       Verdict = "quoted"
+	VerdictSupported    Verdict = "supported"
+	VerdictCited        Verdict = "cited"
+	VerdictContradicted Verdict = "contradicted"
+	VerdictUnsupported  Verdict = "unsupported"
+	VerdictUncited      Verdict = "uncited"
+	VerdictTalk         Verdict = "talk"
+	VerdictMemory       Verdict = "memory"
+)
+
+// AllValues returns all Verdict values.
+func (Verdict) AllValues() []Verdict {
+	return []Verdict{
+		VerdictQuoted,
+		VerdictSupported,
+		VerdictCited,
+		VerdictContradicted,
+		VerdictUnsupported,
+		VerdictUncited,
+		VerdictTalk,
+		VerdictMemory,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Verdict) MarshalText() ([]byte, error) {
+	switch s {
+	case VerdictQuoted:
+		return []byte(s), nil
+	case VerdictSupported:
+		return []byte(s), nil
+	case VerdictCited:
+		return []byte(s), nil
+	case VerdictContradicted:
+		return []byte(s), nil
+	case VerdictUnsupported:
+		return []byte(s), nil
+	case VerdictUncited:
+		return []byte(s), nil
+	case VerdictTalk:
+		return []byte(s), nil
+	case VerdictMemory:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Verdict) UnmarshalText(data []byte) error {
+	switch Verdict(data) {
+	case VerdictQuoted:
+		*s = VerdictQuoted
+		return nil
+	case VerdictSupported:
+		*s = VerdictSupported
+		return nil
+	case VerdictCited:
+		*s = VerdictCited
+		return nil
+	case VerdictContradicted:
+		*s = VerdictContradicted
+		return nil
+	case VerdictUnsupported:
+		*s = VerdictUnsupported
+		return nil
+	case VerdictUncited:
+		*s = VerdictUncited
+		return nil
+	case VerdictTalk:
+		*s = VerdictTalk
+		return nil
+	case VerdictMemory:
+		*s = VerdictMemory
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)

@@ -101,6 +101,14 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}
 	ChangeAgent(ctx context.Context, req *AgentChange, params ChangeAgentParams) (*AgentReply, error)
+	// ChangeDocument implements changeDocument operation.
+	//
+	// Sets the given fields and leaves the others unchanged. An empty text or list clears a field, and
+	// year 0 means unknown. The values are kept when the document is imported or synced again; `edited`
+	// lists them. Search finds the new values within a second.
+	//
+	// PATCH /api/agents/{agentId}/documents/{documentId}
+	ChangeDocument(ctx context.Context, req *DocumentChange, params ChangeDocumentParams) (*DocumentReply, error)
 	// ChangeMemory implements changeMemory operation.
 	//
 	// Sets the given fields and leaves the others unchanged. The text of another memory gets 409
@@ -142,6 +150,31 @@ type Handler interface {
 	//
 	// GET /api/admin/spend-check
 	CheckSpend(ctx context.Context) (*SpendCheck, error)
+	// CheckText implements checkText operation.
+	//
+	// Finds evidence for each sentence of a text in the agent's documents and judges the sentence by it,
+	// with the same rules as the sentences of answers. If a language model is configured, it judges the
+	// sentences that the rules leave `cited`.
+	//
+	// 	state          | meaning here
+	// 	---------------+----------------------------------------------------------------------------------------------
+	// 	`quoted`       | a document contains the sentence verbatim
+	// 	`supported`    | it was judged to follow from the evidence
+	// 	`cited`        | documents on the subject were found and no rule objects; whether they say this was not judged
+	// 	`contradicted` | the evidence says otherwise
+	// 	`unsupported`  | the closest evidence does not say it
+	// 	`uncited`      | it states a fact about which nothing was found
+	// 	`talk`         | it states no fact: a heading, a question, an instruction; or it is not checked: code, tables
+	//
+	// A state describes the agent's documents, not the truth: they can be wrong, and a better document may
+	// be missing.
+	//
+	// Documents are found by their words. Live sources are not asked; their documents that were opened,
+	// cited or saved are used. The text is not stored. If the model fails or the spend cap is reached, the
+	// remaining sentences stay `cited`, and `incomplete` gives the reason.
+	//
+	// POST /api/agents/{agentId}/check
+	CheckText(ctx context.Context, req *CheckTextRequest, params CheckTextParams) (*CheckTextReply, error)
 	// ConfirmMemory implements confirmMemory operation.
 	//
 	// The agent uses it from now on. Confirming it again has no effect.
@@ -212,10 +245,11 @@ type Handler interface {
 	// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
 	// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
 	// message is
-	// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, error?: {code}}}`. Any 2xx
-	// is a success. Other responses are retried for three days with the same `webhook-id`; 410 disables
-	// the webhook. The secret for checking signatures is only part of this reply. A user can have 20
-	// webhooks; one more gets 409 `conflict`.
+	// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, sentences?, error?: {code}}}`.
+	// `sentences` counts the sentences of the reply by verdict, for example
+	// `{"supported": 3, "uncited": 1}`; see `Verdict`. Any 2xx is a success. Other responses are retried
+	// for three days with the same `webhook-id`; 410 disables the webhook. The secret for checking
+	// signatures is only part of this reply. A user can have 20 webhooks; one more gets 409 `conflict`.
 	//
 	// POST /api/account/webhooks
 	CreateWebhook(ctx context.Context, req *WebhookCreate) (*WebhookCreated, error)
@@ -244,6 +278,19 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}
 	DeleteAgent(ctx context.Context, params DeleteAgentParams) (*Deleted, error)
+	// DeleteDocument implements deleteDocument operation.
+	//
+	// Also deletes its original file, unless another document was read from the same content. The document
+	// returns when its file changes in the folder, site or bucket of the source, or is uploaded again.
+	//
+	// DELETE /api/agents/{agentId}/documents/{documentId}
+	DeleteDocument(ctx context.Context, params DeleteDocumentParams) (*Deleted, error)
+	// DeleteDocuments implements deleteDocuments operation.
+	//
+	// Deletes up to 500 documents of the source, like `deleteDocument`. Unknown ids are ignored.
+	//
+	// POST /api/agents/{agentId}/sources/{sourceId}/documents/delete
+	DeleteDocuments(ctx context.Context, req *DocumentIds, params DeleteDocumentsParams) (*DeletedDocuments, error)
 	// DeleteExport implements deleteExport operation.
 	//
 	// Also cancels an export in progress. Needs a session, or a key with the scope `account`.
@@ -483,6 +530,13 @@ type Handler interface {
 	//
 	// GET /api/account/spend-caps
 	ListCredentialCaps(ctx context.Context) (*CapList, error)
+	// ListDocuments implements listDocuments operation.
+	//
+	// The documents without their texts, newest first. Filters are combined. For ranked results use
+	// search.
+	//
+	// GET /api/agents/{agentId}/sources/{sourceId}/documents
+	ListDocuments(ctx context.Context, params ListDocumentsParams) (*DocumentList, error)
 	// ListFavourites implements listFavourites operation.
 	//
 	// List or search favourites.
@@ -599,6 +653,14 @@ type Handler interface {
 	//
 	// POST /api/account/subscription/portal
 	OpenPortal(ctx context.Context) (*BillingPage, error)
+	// PutDocuments implements putDocuments operation.
+	//
+	// Up to 500 documents in 1 MiB, stored together or not at all. A document with a known external id is
+	// replaced and keeps its id; one without a change is not written. Repeating a request therefore
+	// changes nothing. Fields that a person has set are kept. The source must have the kind `upload`.
+	//
+	// POST /api/agents/{agentId}/sources/{sourceId}/documents
+	PutDocuments(ctx context.Context, req *DocumentBatch, params PutDocumentsParams) (*StoredDocuments, error)
 	// PutGrant implements putGrant operation.
 	//
 	// For the owner of the agent. Naming an account by id or e-mail address creates an invitation, which
@@ -710,6 +772,11 @@ type Handler interface {
 	// finds that document first. Anything else is read as plain words; no query is invalid because of its
 	// syntax.
 	//
+	// Documents that are close in meaning are found as well, even if they contain none of the words; such
+	// a result has `byMeaning: true`. Documents in English are compared by a built-in model, and in any
+	// language if the server has an endpoint for embeddings. A phrase, a field, an exclusion or a DOI
+	// still holds for every result.
+	//
 	// When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 	// instead, and `query.corrected` says so.
 	//
@@ -726,8 +793,10 @@ type Handler interface {
 	// an error; do not send the message again. Disconnecting does not stop a turn.
 	//
 	// With `research: true` the agent searches more thoroughly, for up to 10 minutes. Every mark `[n]` in
-	// the reply refers to the citation with that `n`, a verbatim passage of a document. `checks` reports
-	// for each sentence with a mark whether its citations support it.
+	// the reply refers to the citation with that `n`, a verbatim passage of a document. `sentences`
+	// reports for each sentence whether its citations support it and who judged that. A message can also
+	// ask to remember or forget something or to save a cited document; `actions` lists what was done and
+	// how to undo it.
 	//
 	// While a turn is running, the same text joins that turn at no cost; another text gets 409
 	// `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,

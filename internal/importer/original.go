@@ -1,0 +1,95 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"carrel/internal/format"
+	"carrel/internal/source"
+)
+
+// Originals stores the files that documents are read from; see package blob.
+type Originals interface {
+	Keeps() bool
+	// KeepFile stores a copy of a file. The key is empty if the file no longer has this hash.
+	KeepFile(ctx context.Context, path string, hash [32]byte) (key string, size int64, err error)
+}
+
+// originalKeeper stores the originals of the documents of one file: the file itself if it is one document, the entry of
+// an archive, and nothing for a record of a list.
+type originalKeeper struct {
+	service *Service
+	file    localFile
+	hash    [32]byte
+	// entries is open while an archive is imported.
+	entries *format.Entries
+	// kept is the stored original of a file that is one document.
+	kept source.Original
+}
+
+// original stores the original of the document with this id in the file.
+func (k *originalKeeper) original(ctx context.Context, id string) (source.Original, error) {
+	originals := k.service.options.Originals
+	switch {
+	case originals == nil || !originals.Keeps():
+		return source.Original{}, nil
+	case format.IsArchive(k.file.path):
+		return k.entry(ctx, id)
+	case format.HoldsRecords(k.file.path) || k.kept.Hash != "":
+		return k.kept, nil
+	}
+	key, size, err := originals.KeepFile(ctx, k.file.path, k.hash)
+	if err != nil || key == "" {
+		return source.Original{}, err
+	}
+	name := k.file.name
+	if k.file.url != "" {
+		name = k.file.path // a URL may have no file name
+	}
+	k.kept = source.Original{Hash: key, Name: path.Base(name), Size: size}
+	return k.kept, nil
+}
+
+// entry stores an entry of an archive.
+func (k *originalKeeper) entry(ctx context.Context, id string) (o source.Original, err error) {
+	if k.entries == nil {
+		if k.entries, err = format.OpenEntries(k.file.path); err != nil {
+			return o, err
+		}
+	}
+	content, err := k.entries.Open(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	if err != nil {
+		return o, err
+	}
+	defer func() { _ = content.Close() }() // opened for reading only
+	temp, err := os.CreateTemp(k.service.options.Scratch, "carrel-entry-*")
+	if err != nil {
+		return o, err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	hash := sha256.New()
+	// The entry was parsed within the limits of an upload, so its size is bounded.
+	_, err = io.Copy(io.MultiWriter(temp, hash), content)
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return o, err
+	}
+	key, size, err := k.service.options.Originals.KeepFile(ctx, temp.Name(), [32]byte(hash.Sum(nil)))
+	if err != nil || key == "" {
+		return source.Original{}, err
+	}
+	return source.Original{Hash: key, Name: path.Base(id), Size: size}, nil
+}
+
+func (k *originalKeeper) close() {
+	if k.entries != nil {
+		_ = k.entries.Close() // opened for reading only
+	}
+}

@@ -1,0 +1,203 @@
+package importer_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"carrel/internal/blob"
+	"carrel/internal/core"
+	"carrel/internal/importer"
+	"carrel/internal/outbound"
+	"carrel/internal/source"
+)
+
+// lateOriginals is a blob service that is created after the database.
+type lateOriginals struct{ *blob.Service }
+
+// newOriginalsFixture returns a fixture that keeps originals in a folder.
+func newOriginalsFixture(t *testing.T, keep bool) (w *fixture, originals *blob.Service, dir string) {
+	t.Helper()
+	late := &lateOriginals{}
+	dir = filepath.Join(t.TempDir(), "originals")
+	w = newFixtureWith(t, outbound.NewClient(outbound.Options{Private: true}), func(o *importer.Options) {
+		o.Originals = late
+	})
+	late.Service = blob.NewService(blob.Deps{Storage: blob.NewFolder(dir), Store: w.db, Clock: w.clock}, keep)
+	return w, late.Service, dir
+}
+
+// originals returns the names and contents of the originals of a source by external id.
+func (w *fixture) originals(s *blob.Service, sourceID string) map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for d, err := range w.db.ScanDocuments(w.t.Context(), sourceID) {
+		w.must(err)
+		if d.Original.Hash == "" {
+			out[d.ExternalID] = ""
+			continue
+		}
+		f, err := s.Open(w.t.Context(), d.Original.Hash, d.Original.Size)
+		w.must(err)
+		content, err := io.ReadAll(f)
+		w.must(err)
+		w.must(f.Close())
+		out[d.ExternalID] = d.Original.Name + ": " + string(content)
+	}
+	return out
+}
+
+// archiveOf returns a zip file with these names and contents.
+func archiveOf(t *testing.T, entries ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(entries); i += 2 {
+		f, err := z.Create(entries[i])
+		if err == nil {
+			_, err = io.WriteString(f, entries[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// stored counts the files in a folder.
+func stored(t *testing.T, dir string) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestOriginalsAreKeptAndDeletedWithTheirDocuments(t *testing.T) {
+	t.Parallel()
+	w, kept, dir := newOriginalsFixture(t, true)
+	w.put("notes/a.md", "# A\n\none")
+	w.put("b.md", "# A\n\none") // the same content is stored once
+	w.put("list.jsonl", `{"id": "1", "text": "x"}`)
+	w.put("all.zip", archiveOf(t, "in/c.txt", "see", "d.jsonl", `{"id": "1", "text": "y"}`))
+	want := map[string]string{
+		"notes/a.md": "a.md: # A\n\none", "b.md": "b.md: # A\n\none", "1": "", "all.zip/in/c.txt": "c.txt: see",
+		"all.zip/d.jsonl#1": "",
+	}
+	if got := w.originals(kept, w.upload.ID); !maps.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+	w.same("files", stored(t, dir), 2)
+	w.put("notes/a.md", "# A\n\ntwo")
+	w.must(kept.Sweep(t.Context()))
+	w.same("files after a change", stored(t, dir), 3)
+	files, _, err := w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
+	w.must(err)
+	for _, f := range files {
+		w.must(w.importer.DeleteFile(t.Context(), w.actor, w.agent, w.upload.ID, f.ID))
+	}
+	w.must(kept.Sweep(t.Context()))
+	w.same("files after the deletion", stored(t, dir), 0)
+}
+
+func TestOriginalsThatNoDocumentNeedsAreDeletedAfterTheGracePeriod(t *testing.T) {
+	t.Parallel()
+	w, kept, dir := newOriginalsFixture(t, true)
+	path := filepath.Join(t.TempDir(), "a.txt")
+	w.must(os.WriteFile(path, []byte("x"), 0o600))
+	_, _, err := kept.KeepFile(t.Context(), path, [32]byte{})
+	w.must(err)
+	w.same("files with another hash", stored(t, dir), 0)
+	sum := sha256.Sum256([]byte("x"))
+	key, size, err := kept.KeepFile(t.Context(), path, sum)
+	w.must(err)
+	w.must(kept.Sweep(t.Context()))
+	w.same("files of a running import", stored(t, dir), 1)
+	w.clock.Advance(blob.Grace + 1e9)
+	w.must(kept.Sweep(t.Context()))
+	w.same("files of an ended import", stored(t, dir), 0)
+	if _, err := kept.Open(t.Context(), key, size); err == nil {
+		t.Error("a deleted file was opened")
+	}
+}
+
+// A deleted document returns when its file is uploaded again, even with the same content.
+func TestADeletedDocumentReturnsWithItsFile(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.put("a.md", "# A\n\none")
+	docs, _, err := w.sources.Documents(t.Context(), w.actor, w.agent, w.upload.ID, source.DocumentFilter{}, core.Page{})
+	w.must(err)
+	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, docs[0].ID))
+	files, _, err := w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
+	w.must(err)
+	w.same("files", len(files), 0)
+	w.same("documents", w.put("a.md", "# A\n\none").Documents, importer.DocumentCounts{Added: 1})
+	w.put("two.jsonl", `{"id": "1", "text": "x"}`+"\n"+`{"id": "2", "text": "y"}`)
+	docs, _, err = w.sources.Documents(
+		t.Context(), w.actor, w.agent, w.upload.ID, source.DocumentFilter{Query: "2"}, core.Page{},
+	)
+	w.must(err)
+	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, docs[0].ID))
+	files, _, err = w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
+	w.must(err)
+	w.same("documents of the list", files[0].Documents, 1)
+}
+
+func TestPagesAndFoldersKeepOriginals(t *testing.T) {
+	t.Parallel()
+	w, kept, _ := newOriginalsFixture(t, true)
+	const page = "<html><title>T</title><p>Some text of a page.</p></html>"
+	server := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(res, r)
+			return
+		}
+		res.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(res, page)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("A text."), 0o600))
+	for kind, set := range map[string]source.Settings{
+		source.KindWeb: {URLs: []string{server.URL + "/x"}}, source.KindFolder: {Path: dir},
+	} {
+		src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: kind, Kind: kind, Settings: set})
+		w.must(err)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
+		w.must(err)
+		w.imported(src.ID)
+		got := slices.Collect(maps.Values(w.originals(kept, src.ID)))
+		want := map[string]string{source.KindWeb: "page.html: " + page, source.KindFolder: "a.txt: A text."}[kind]
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s keeps %q", kind, got)
+		}
+	}
+}
+
+func TestOriginalsCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	w, kept, dir := newOriginalsFixture(t, false)
+	w.put("a.md", "# A\n\none")
+	if got := w.originals(kept, w.upload.ID); got["a.md"] != "" || len(got) != 1 || stored(t, dir) != 0 {
+		t.Errorf("kept %q", got)
+	}
+}

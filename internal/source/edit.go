@@ -1,0 +1,408 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// Edits are the fields of a document that a person has set; nil means not set. An import does not change them.
+type Edits struct {
+	Title   *string   `json:"title,omitempty"`
+	Authors *[]string `json:"authors,omitempty"`
+	// Year 0 means that the year is unknown.
+	Year  *int      `json:"year,omitempty"`
+	Venue *string   `json:"venue,omitempty"`
+	DOI   *string   `json:"doi,omitempty"`
+	URL   *string   `json:"url,omitempty"`
+	Tags  *[]string `json:"tags,omitempty"`
+}
+
+// editField is an edited field: its name, whether it is set, and how it is copied.
+type editField struct {
+	name string
+	set  func(e Edits) bool
+	// merge copies the field to other edits, apply to a document.
+	merge func(from Edits, to *Edits)
+	apply func(e Edits, d *Document)
+}
+
+var editFields = []editField{
+	{
+		"title", func(e Edits) bool { return e.Title != nil }, func(f Edits, t *Edits) { t.Title = f.Title },
+		func(e Edits, d *Document) { d.Title = *e.Title },
+	},
+	{
+		"authors", func(e Edits) bool { return e.Authors != nil }, func(f Edits, t *Edits) { t.Authors = f.Authors },
+		func(e Edits, d *Document) { d.Authors = *e.Authors },
+	},
+	{
+		"year", func(e Edits) bool { return e.Year != nil }, func(f Edits, t *Edits) { t.Year = f.Year },
+		func(e Edits, d *Document) { d.Year = *e.Year },
+	},
+	{
+		"venue", func(e Edits) bool { return e.Venue != nil }, func(f Edits, t *Edits) { t.Venue = f.Venue },
+		func(e Edits, d *Document) { d.Venue = *e.Venue },
+	},
+	{
+		"doi", func(e Edits) bool { return e.DOI != nil }, func(f Edits, t *Edits) { t.DOI = f.DOI },
+		func(e Edits, d *Document) { d.DOI = *e.DOI },
+	},
+	{
+		"url", func(e Edits) bool { return e.URL != nil }, func(f Edits, t *Edits) { t.URL = f.URL },
+		func(e Edits, d *Document) { d.URL = *e.URL },
+	},
+	{
+		"tags", func(e Edits) bool { return e.Tags != nil }, func(f Edits, t *Edits) { t.Tags = f.Tags },
+		func(e Edits, d *Document) { d.Tags = *e.Tags },
+	},
+}
+
+// Names returns the names of the edited fields.
+func (e Edits) Names() []string {
+	var names []string
+	for _, f := range editFields {
+		if f.set(e) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// Merge returns the edits with those of a later change.
+func (e Edits) Merge(later Edits) Edits {
+	for _, f := range editFields {
+		if f.set(later) {
+			f.merge(later, &e)
+		}
+	}
+	return e
+}
+
+// Apply sets the edited fields of a document.
+func (e Edits) Apply(d *Document) {
+	for _, f := range editFields {
+		if f.set(e) {
+			f.apply(e, d)
+		}
+	}
+	d.Edits = e
+}
+
+// Limits of the fields of a document that the API sets.
+const (
+	maxListed    = 500 // authors
+	maxTags      = 50
+	maxWebLink   = 2000
+	maxDocuments = 500
+)
+
+var (
+	titleRule  = core.TextRule{Min: 1, Max: 1000}
+	authorRule = core.TextRule{Min: 1, Max: 200}
+	venueRule  = core.TextRule{Max: 500}
+	doiRule    = core.TextRule{Max: 300}
+	urlRule    = core.TextRule{Max: maxWebLink}
+	tagRule    = core.TextRule{Min: 1, Max: 100}
+)
+
+// checker collects the errors of fields below a pointer.
+type checker struct {
+	at  string
+	bad []core.FieldError
+}
+
+func (c *checker) add(field, detail string) {
+	if detail != "" {
+		c.bad = append(c.bad, core.FieldError{Pointer: c.at + "/" + field, Detail: detail})
+	}
+}
+
+func (c *checker) text(field string, s *string, rule core.TextRule) {
+	if s != nil {
+		var detail string
+		*s, detail = rule.Clean(*s)
+		c.add(field, detail)
+	}
+}
+
+func (c *checker) list(field string, list *[]string, limit int, rule core.TextRule) {
+	if list == nil {
+		return
+	}
+	if len(*list) > limit {
+		c.add(field, "Has too many entries.")
+		return
+	}
+	clean := slices.Clone(*list)
+	for i := range clean {
+		var detail string
+		if clean[i], detail = rule.Clean(clean[i]); detail != "" {
+			c.add(field+"/"+strconv.Itoa(i), detail)
+			return
+		}
+	}
+	*list = clean
+}
+
+func (c *checker) year(year *int) {
+	if year != nil && (*year < 0 || *year > 2200) {
+		c.add("year", "Must be a year from 1 to 2200, or 0 if it is unknown.")
+	}
+}
+
+func (c *checker) link(field string, s *string) {
+	c.text(field, s, urlRule)
+	if s != nil && *s != "" && core.WebLink(*s) == "" {
+		c.add(field, "Must be an http or https URL.")
+	}
+}
+
+// check validates and cleans the edits.
+func (e *Edits) check() error {
+	c := &checker{}
+	c.text("title", e.Title, titleRule)
+	c.list("authors", e.Authors, maxListed, authorRule)
+	c.year(e.Year)
+	c.text("venue", e.Venue, venueRule)
+	c.text("doi", e.DOI, doiRule)
+	c.link("url", e.URL)
+	c.list("tags", e.Tags, maxTags, tagRule)
+	if c.bad != nil {
+		return core.Invalid(c.bad...)
+	}
+	return nil
+}
+
+// ChangeDocument sets fields of a document. They are kept when the document is imported again.
+func (s *Service) ChangeDocument(
+	ctx context.Context, actor core.Actor, agentID, documentID string, e Edits,
+) (Document, error) {
+	if err := s.agents.Allow(ctx, actor, core.OpChangeDocument, agentID); err != nil {
+		return Document{}, err
+	}
+	if err := e.check(); err != nil {
+		return Document{}, err
+	}
+	d, err := s.documentFor(ctx, actor, core.OpChangeDocument, agentID, documentID)
+	if err != nil || len(e.Names()) == 0 {
+		return d, err
+	}
+	if d.ExpiresAt != nil {
+		if err := s.Keep(ctx, actor.UserID, agentID, []string{d.ID}); err != nil {
+			return Document{}, err
+		}
+	}
+	return s.store.EditDocument(ctx, d.SourceID, d.ID, e, s.clock.Now())
+}
+
+// documentFor returns a document after it has checked that the actor may carry out the operation on its source.
+func (s *Service) documentFor(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, documentID string,
+) (Document, error) {
+	if err := s.agents.Allow(ctx, actor, op, agentID); err != nil {
+		return Document{}, err
+	}
+	d, err := s.DocumentOf(ctx, actor.UserID, agentID, documentID)
+	if err != nil {
+		return Document{}, err
+	}
+	_, err = s.For(ctx, actor, op, agentID, d.SourceID)
+	return d, err
+}
+
+// DeleteDocument deletes a document. The next import of a changed file that contains it adds it again.
+func (s *Service) DeleteDocument(ctx context.Context, actor core.Actor, agentID, documentID string) error {
+	d, err := s.documentFor(ctx, actor, core.OpDeleteDocument, agentID, documentID)
+	if err != nil {
+		return err
+	}
+	_, err = s.store.DeleteDocumentsByID(ctx, d.SourceID, []string{d.ID}, s.clock.Now())
+	return err
+}
+
+// DeleteDocuments deletes documents of a source and returns how many existed.
+func (s *Service) DeleteDocuments(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, ids []string,
+) (int, error) {
+	if _, err := s.For(ctx, actor, core.OpDeleteDocuments, agentID, sourceID); err != nil {
+		return 0, err
+	}
+	if len(ids) == 0 || len(ids) > maxDocuments {
+		return 0, core.InvalidField("/ids", "Must have 1 to 500 ids.")
+	}
+	return s.store.DeleteDocumentsByID(ctx, sourceID, ids, s.clock.Now())
+}
+
+// DocumentStatus selects documents by their state.
+type DocumentStatus string
+
+// The states that a list can be limited to.
+const (
+	StatusEdited DocumentStatus = "edited"  // a person has set a field
+	StatusNoYear DocumentStatus = "no_year" // the year is unknown
+	StatusNoText DocumentStatus = "no_text" // the document has no text
+)
+
+// DocumentFilter selects documents of a source. Empty fields select all.
+type DocumentFilter struct {
+	// Query is part of the title, an author, the DOI or the external id, in any case.
+	Query string
+	// Year is exact; 0 selects all.
+	Year         int
+	Type, FileID string
+	Status       DocumentStatus
+}
+
+// documentsCursor is the list name in page cursors.
+const documentsCursor = "documents"
+
+var filterRule = core.TextRule{Max: 200}
+
+// Documents lists the documents of a source without their texts, newest first.
+func (s *Service) Documents(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, f DocumentFilter, p core.Page,
+) ([]Document, string, error) {
+	if _, err := s.For(ctx, actor, core.OpListDocuments, agentID, sourceID); err != nil {
+		return nil, "", err
+	}
+	var detail string
+	if f.Query, detail = filterRule.Clean(f.Query); detail != "" {
+		return nil, "", core.InvalidField("q", detail)
+	}
+	if !slices.Contains([]DocumentStatus{"", StatusEdited, StatusNoYear, StatusNoText}, f.Status) {
+		return nil, "", core.InvalidField("status", "Must be edited, no_year or no_text.")
+	}
+	n, err := p.Rows(core.DefaultLimit)
+	if err != nil {
+		return nil, "", err
+	}
+	before, err := core.DecodeIDCursor(documentsCursor, p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	docs, err := s.store.ListDocuments(ctx, sourceID, f, before, n+1)
+	if err != nil || len(docs) <= n {
+		return docs, "", err
+	}
+	return docs[:n], core.EncodeCursor(documentsCursor, docs[n-1].ID), nil
+}
+
+// DocumentStore lists and changes single documents.
+type DocumentStore interface {
+	// ListDocuments returns up to n documents of a source without their texts, newest first, starting after the
+	// document with the id before, if set. Results that expire are left out.
+	ListDocuments(ctx context.Context, sourceID string, f DocumentFilter, before string, n int) ([]Document, error)
+	// EditDocument stores fields that a person has set and returns the document.
+	EditDocument(ctx context.Context, sourceID, id string, e Edits, now time.Time) (Document, error)
+	// DeleteDocumentsByID deletes documents of a source and returns how many existed.
+	DeleteDocumentsByID(ctx context.Context, sourceID string, ids []string, now time.Time) (int, error)
+	// StoreDocuments is PutDocuments with the result of each document.
+	StoreDocuments(ctx context.Context, sourceID string, docs []Document) ([]Stored, error)
+}
+
+// Outcome is the result of storing a document.
+type Outcome string
+
+// The outcomes of storing a document.
+const (
+	OutcomeAdded     Outcome = "added"
+	OutcomeUpdated   Outcome = "updated"
+	OutcomeUnchanged Outcome = "unchanged"
+)
+
+// Stored is a document that was stored.
+type Stored struct {
+	ID, ExternalID string
+	Outcome        Outcome
+}
+
+// PutDocuments creates or updates documents by their external ids. Repeating a request changes nothing.
+func (s *Service) PutDocuments(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, docs []Document,
+) ([]Stored, error) {
+	src, err := s.For(ctx, actor, core.OpPutDocuments, agentID, sourceID)
+	if err != nil {
+		return nil, err
+	}
+	if src.Kind != KindUpload {
+		return nil, core.Conflict("conflict",
+			"Documents can be stored in a source of kind upload only. Create one, or change the documents of this source.")
+	}
+	if len(docs) == 0 || len(docs) > maxDocuments {
+		return nil, core.InvalidField("/documents", "Must have 1 to 500 documents.")
+	}
+	if err := checkDocuments(docs); err != nil {
+		return nil, err
+	}
+	var hashes hasher
+	now := s.clock.Now()
+	for i := range docs {
+		d := &docs[i]
+		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
+		if d.Hash, err = hashes.sum(*d); err != nil {
+			return nil, err
+		}
+	}
+	if src.Language == "" {
+		if _, err := s.detectLanguage(ctx, src, docs); err != nil {
+			return nil, err
+		}
+	}
+	return s.store.StoreDocuments(ctx, src.ID, docs)
+}
+
+var (
+	externalIDRule = core.TextRule{Min: 1, Max: 500}
+	fullTextRule   = core.TextRule{Max: 1_000_000}
+	typeRule       = core.TextRule{Max: 100}
+	publishedRule  = core.TextRule{Max: 40}
+)
+
+// checkDocuments validates and cleans the documents of a request.
+func checkDocuments(docs []Document) error {
+	seen := map[string]bool{}
+	var bad []core.FieldError
+	for i := range docs {
+		d := &docs[i]
+		c := &checker{at: "/documents/" + strconv.Itoa(i)}
+		c.text("externalId", &d.ExternalID, externalIDRule)
+		c.text("title", &d.Title, core.TextRule{Max: titleRule.Max})
+		c.text("text", &d.Text, fullTextRule)
+		c.list("authors", &d.Authors, maxListed, authorRule)
+		c.year(&d.Year)
+		c.text("venue", &d.Venue, venueRule)
+		c.text("doi", &d.DOI, doiRule)
+		c.text("type", &d.Type, typeRule)
+		c.text("publishedAt", &d.PublishedAt, publishedRule)
+		c.link("url", &d.URL)
+		c.list("tags", &d.Tags, maxTags, tagRule)
+		switch {
+		case d.Title == "" && d.Text == "":
+			c.add("title", "Is required if there is no text.")
+		case seen[d.ExternalID]:
+			c.add("externalId", "Must be unique in the request.")
+		}
+		if d.PublishedAt != "" && !isDate(d.PublishedAt) {
+			c.add("publishedAt", "Must be a date or a date-time (RFC 3339).")
+		}
+		seen[d.ExternalID] = true
+		bad = append(bad, c.bad...)
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
+func isDate(s string) bool {
+	if _, err := time.Parse(time.DateOnly, s); err == nil {
+		return true
+	}
+	_, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	return err == nil
+}
