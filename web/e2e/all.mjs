@@ -6,4 +6,5 @@ import './admin.test.mjs';
 import './sharing.test.mjs';
 import './revoke.test.mjs';
 import './refusals.test.mjs';
+import './check.test.mjs';
 import './pages.test.mjs';

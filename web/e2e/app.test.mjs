@@ -281,6 +281,13 @@ test('files can be dropped and pasted anywhere', async (open) => {
   }
 });
 
+// unsetStar returns the star of the first result that is no favourite yet.
+async function unsetStar(page) {
+  const unset = page.locator('button[aria-label^=Favourite][aria-pressed=false]').first();
+  const name = await unset.getAttribute('aria-label');
+  return page.getByRole('button', { name, exact: true }).first();
+}
+
 test('search has a histogram with a range, stars and citations', async (open) => {
   const page = await open(demo, '/search?q=computer+machine');
   const total = Number(/\d+/.exec(await page.getByRole('status').filter({ hasText: 'results' }).textContent())[0]);
@@ -296,7 +303,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await page.mouse.up();
   await page.waitForURL('**to=*');
   assert.equal(await page.locator('table tbody tr').count(), rows.length, 'the histogram still shows all results');
-  const star = page.getByRole('button', { name: /^Favourite/ }).first();
+  const star = await unsetStar(page);
   const saved = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().endsWith('/favourites'));
   await star.click();
   assert.equal(await star.getAttribute('aria-pressed'), 'true');
@@ -322,6 +329,32 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await removed; // the next test counts favourites
 });
 
+test('a result found by meaning is marked, and the mark is explained', async (open) => {
+  const page = await open(demo);
+  await page.route('**/search', async (r) => {
+    if (r.request().method() !== 'POST') return r.continue();
+    const response = await r.fetch();
+    const reply = await response.json();
+    reply.results[1].byMeaning = true;
+    return r.fulfill({ response, json: reply });
+  });
+  await page.goto(`${demo.url}/search?q=computer+machine`);
+  const mark = page.getByRole('button', { name: 'Found by meaning' });
+  await mark.waitFor();
+  assert.equal(await mark.count(), 1);
+  assert.equal(await page.locator('main li').nth(1).getByRole('button', { name: 'Found by meaning' }).count(), 1);
+  const tip = page.getByRole('tooltip').filter({ hasText: 'none of your words' });
+  assert.equal(await tip.isVisible(), false);
+  await mark.hover();
+  await tip.waitFor();
+  await page.mouse.move(0, 0);
+  await tip.waitFor({ state: 'hidden' });
+  await mark.focus();
+  await tip.waitFor();
+  await page.keyboard.press('Escape');
+  await tip.waitFor({ state: 'hidden' });
+});
+
 test('a star clicked just before leaving the page is saved', async (open) => {
   const page = await open(demo);
   // The browser decides whether a request outlives its page; this checks that keepalive is set.
@@ -334,9 +367,8 @@ test('a star clicked just before leaving the page is saved', async (open) => {
     };
   });
   await page.goto(`${demo.url}/search?q=turing+machine`);
-  const star = page.getByRole('button', { name: /^Favourite/ }).first();
-  await star.waitFor();
   await page.waitForLoadState('networkidle');
+  const star = await unsetStar(page);
   const agent = await agentOf(page);
   const favourites = async () => (await api(page, 'GET', `/api/agents/${agent.id}/favourites`)).favourites;
   const before = (await favourites()).length;

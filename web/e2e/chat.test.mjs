@@ -63,9 +63,21 @@ test('Stop and Esc end the turn', async (open) => {
   assert.equal(await page.getByText('Stopped.').count(), 2);
 });
 
+test('a stopped answer keeps what was written', async (open) => {
+  const page = await open(slow, '/chat');
+  await field(page).fill('stream The first section.; slow 60s');
+  await page.keyboard.press('Enter');
+  await page.getByText('Waiting…').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await busy(page).waitFor({ state: 'detached' });
+  const answer = page.getByRole('article', { name: 'Agent' });
+  await answer.getByText('The first section.').waitFor();
+  await answer.getByText('Stopped.').waitFor();
+});
+
 test('a turn resumes after a reload or a lost connection', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
-  await field(page).fill('slow 10s; stream after the reload');
+  await field(page).fill('slow 20s; stream after the reload');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
   await busy(page).waitFor();
@@ -374,7 +386,7 @@ test('running and unread chats have a dot', async (open) => {
 test('an answer shows its checks, memories and spend', async (open) => {
   const page = await open(slow, '/chat');
   const answer = await ask(page, 'cite');
-  await answer.getByText('1 sentence isn’t supported by its sources').click();
+  await answer.locator('summary', { hasText: '1 not supported' }).click();
   await answer.getByText('The number 1971 does not occur in what is cited.').waitFor();
   await answer.getByText('1 memory used').waitFor();
   await answer.getByText(/120 tokens/).waitFor();

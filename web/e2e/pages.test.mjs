@@ -7,6 +7,7 @@ const paths = [
   '/chat',
   '/search',
   '/search?q=computer+machine',
+  '/check',
   '/favourites',
   '/memories',
   '/agents',

@@ -51,6 +51,7 @@ const pages = {
   chat,
   'new-chat': '/chat',
   search: '/search?q=computer+machine&from=1945&to=1990',
+  check: '/check',
   favourites: '/favourites',
   memories: '/memories',
   agents: '/agents',
@@ -93,6 +94,19 @@ async function consentPath() {
   return `/api/auth/mcp/authorize?${new URLSearchParams(query)}`;
 }
 
+/** Checks a draft with sentences that the demo library contains, contradicts and does not know. */
+async function checkDraft(page) {
+  await page
+    .getByRole('textbox', { name: 'Your text' })
+    .fill(
+      "Edgar Codd of IBM's research laboratory in San Jose proposes that users should see a database as a collection " +
+        'of relations, that is, of tables of values, and nothing else. The paper appeared in June 1985. It led to ' +
+        'System R, Ingres and the language SQL.\n\nCoffee cures cancer in most patients. What should we read next?',
+    );
+  await page.getByRole('button', { name: 'Check', exact: true }).click();
+  await page.locator('.claim').first().waitFor();
+}
+
 const signedOut = { storageState: { cookies: [], origins: [] } };
 const serverPages = {
   setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, signedOut],
@@ -117,8 +131,9 @@ for (const [name, path] of Object.entries(pages)) {
     dark: { dark: true },
     phone: { width: 390, height: 844, touch: true },
   })) {
-    if (variant === 'phone' && !['chat', 'search'].includes(name)) continue;
+    if (variant === 'phone' && !['chat', 'search', 'check'].includes(name)) continue;
     const page = await open(demo, path, options);
+    if (name === 'check') await checkDraft(page);
     await page.waitForLoadState('networkidle');
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     await page.screenshot({ path: `${folder}/${name}-${variant}.png` });

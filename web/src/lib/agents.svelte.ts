@@ -5,6 +5,8 @@ import { params } from './router.svelte';
 
 class Agents {
   list = $state.raw<Agent[]>([]);
+  /** The models that can be chosen for an agent; the first one is the default. */
+  models = $state.raw<string[]>([]);
   loaded = $state(false);
   error = $state.raw<ApiError>();
 
@@ -15,6 +17,7 @@ class Agents {
       do {
         const page = await body(api.GET('/api/agents', { params: { query: { limit: 200, cursor } } }));
         all.push(...page.agents);
+        this.models = page.models ?? [];
         cursor = page.nextCursor;
       } while (cursor);
       this.list = all;

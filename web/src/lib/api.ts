@@ -6,14 +6,20 @@ type Schemas = components['schemas'];
 export type Agent = Schemas['Agent'];
 export type AgentSource = Schemas['AgentSource'];
 export type Card = Schemas['Card'];
+export type CheckedSentence = Schemas['CheckedSentence'];
+export type CheckReply = Schemas['CheckTextReply'];
 export type Citation = Schemas['Citation'];
 export type Document = Schemas['Document'];
+export type Evidence = Schemas['Evidence'];
 export type Favourite = Schemas['Favourite'];
 export type Memory = Schemas['Memory'];
 export type Message = Schemas['Message'];
 export type MessageList = Schemas['MessageList'];
+export type MessageAction = Schemas['Action'];
 export type SearchReply = Schemas['SearchReply'];
+export type Sentence = Schemas['Sentence'];
 export type Thread = Schemas['Thread'];
+export type Verdict = Schemas['Verdict'];
 
 /** A failed API call: a problem detail of the server, or `offline`. */
 export class ApiError extends Error {

@@ -164,6 +164,7 @@ export class Conversation {
         await this.load();
         if (!this.error) {
           this.changed();
+          void this.#markFavourites();
           announce(t('answer_ready'));
         }
         if (!this.error || isPermanent(this.error)) break;
@@ -173,6 +174,15 @@ export class Conversation {
       await new Promise((r) => setTimeout(r, wait));
     }
     this.#following = false;
+  }
+
+  /** Shows favourites that the last reply saved or removed on the star buttons. */
+  async #markFavourites(): Promise<void> {
+    const done =
+      this.messages.at(-1)?.actions?.filter((a) => a.state === 'done' && a.kind.endsWith('_favourite')) ?? [];
+    if (!done.length) return;
+    const { stars } = await import('./stars.svelte');
+    for (const a of done) if (a.id) stars.mark(this.agentId, a.id, a.kind === 'save_favourite');
   }
 
   /** Reloads the list in case the turn ended before its stream was open: such a stream sends nothing. */

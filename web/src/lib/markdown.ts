@@ -47,12 +47,17 @@ markdown.use({
   ],
 });
 
-/** Splits a text into top-level blocks, so that a growing answer re-renders only its last block. */
-export const blocks = (text: string): string[] =>
-  markdown
+/**
+ * Splits a text into top-level blocks, so that a growing answer re-renders only its last block. `start` is an offset in
+ * the text, where CRLF counts as one character.
+ */
+export function blocks(text: string): { source: string; start: number }[] {
+  let start = 0;
+  return markdown
     .lexer(text)
-    .map((token) => token.raw)
-    .filter((raw) => raw.trim() !== '');
+    .map((token) => ({ source: token.raw, start: (start += token.raw.length) - token.raw.length }))
+    .filter((b) => b.source.trim() !== '');
+}
 
 /** Renders Markdown to safe HTML. Images are removed: loading them would reveal the reader to other servers. */
 export function render(src: string): string {

@@ -6,6 +6,7 @@ type Place = { to: string; label: string };
 export const main = (): Place[] => [
   { to: '/chat', label: t('chat') },
   { to: '/search', label: t('search') },
+  { to: '/check', label: t('check') },
   { to: '/favourites', label: t('favourites') },
   { to: '/memories', label: t('memories') },
   { to: '/agents', label: t('agents') },

@@ -39,10 +39,18 @@ describe('deletions that can be undone', () => {
     for (const path of paths) expect(content).toContain(path);
   });
 
-  it('are the only ones that offer Undo', () => {
+  // Actions.svelte undoes changes that a message asked for, with operations that the contract names.
+  it('and actions of messages are the only changes that offer Undo', () => {
     const others = files
       .filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text))
       .map(([name]) => name);
-    expect(others).toEqual([]);
+    expect(others).toEqual(['../components/Actions.svelte']);
+  });
+
+  it('are of content alone if they undo an action', () => {
+    const text = files.find(([name]) => name.endsWith('/actions.ts'))?.[1] ?? '';
+    const paths = [...text.matchAll(/api\.DELETE\('(\/api\/[^']*)'/g)].map((m) => m[1]!);
+    expect(paths).toHaveLength(2);
+    for (const path of paths) expect(content).toContain(path);
   });
 });

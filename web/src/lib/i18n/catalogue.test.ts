@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { de as checkDe } from './check.de';
+import { en as checkEn } from './check.en';
 import { de } from './de';
 import { en, type Text } from './en';
 import { de as manageDe } from './manage.de';
@@ -10,6 +12,7 @@ const slots = (text: Text) => (values(text).match(/\{\w+\}/g) ?? []).sort();
 describe.each<[string, Record<string, Text>, Record<string, Text>]>([
   ['the German catalogue', de, en],
   ['the German catalogue of accounts and the installation', manageDe, manageEn],
+  ['the German catalogue of checks', checkDe, checkEn],
 ])('%s', (_, german, english) => {
   it('has the English keys in the same order', () => expect(Object.keys(german)).toEqual(Object.keys(english)));
   it('fills in the same values', () => {

@@ -308,4 +308,37 @@ export const de: Record<ManageKey, Text> = {
     'Löscht Ihr Konto mit Agenten, Dokumenten, Chats, Erinnerungen, Favoriten, Schlüsseln und Verbindungen. ' +
     'Exportieren Sie Ihre Daten vorher. Das kann nicht rückgängig gemacht werden.',
   leave: 'Mein Konto löschen',
+
+  // Settings of an agent
+  answers: 'Antworten',
+  policy: 'Nicht belegte Sätze',
+  'policy.strict': 'Entfernen',
+  'policy.marked': 'Markieren',
+  'policy.open': 'Markieren, nicht korrigieren',
+  'policy_text.strict':
+    'Korrigiert Sätze, die die Quellen nicht belegen, und Tatsachen ohne Beleg, und entfernt, was danach nicht stimmt.',
+  'policy_text.marked':
+    'Korrigiert Sätze, die die Quellen nicht belegen. Was danach nicht stimmt, bleibt stehen und wird markiert.',
+  'policy_text.open': 'Lässt die Antwort, wie das Modell sie schrieb. Nicht belegte Sätze werden markiert.',
+  policy_hint: 'Gilt für Antworten eines Sprachmodells. Ohne Sprachmodell bestehen Antworten aus Zitaten.',
+  answer_length: 'Länge der Antworten',
+  'length.short': 'Kurz',
+  'length.normal': 'Normal',
+  'length.long': 'Lang',
+  answer_language: 'Sprache der Antworten',
+  language_question: 'Wie die Frage',
+  new_chats: 'Neue Chats',
+  opening: 'Begrüßung',
+  opening_hint: 'Steht in einem leeren Chat.',
+  examples: 'Beispielfragen',
+  examples_hint: 'Stehen in einem leeren Chat. Höchstens {count}.',
+  examples_suggested: 'Vorschläge aus den Dokumenten, bis Sie eigene angeben:',
+  examples_edit: 'Diese bearbeiten',
+  example_n: 'Frage {n}',
+  example_add: 'Frage hinzufügen',
+  example_up: 'Frage {n} nach oben',
+  example_down: 'Frage {n} nach unten',
+  example_remove: 'Frage {n} entfernen',
+  move_up: 'Nach oben',
+  move_down: 'Nach unten',
 };

@@ -296,6 +296,39 @@ export const en = {
     'Deletes your account, agents, documents, chats, memories, favourites, keys and connections. Export your ' +
     'data first. This can’t be undone.',
   leave: 'Delete my account',
+
+  // Settings of an agent
+  answers: 'Answers',
+  policy: 'Unsupported sentences',
+  'policy.strict': 'Remove',
+  'policy.marked': 'Mark',
+  'policy.open': 'Mark, don’t correct',
+  'policy_text.strict':
+    'Corrects sentences that the sources don’t support and facts without a citation. Removes those that still fail.',
+  'policy_text.marked':
+    'Corrects sentences that the sources don’t support. Those that still fail stay in the answer and are marked.',
+  'policy_text.open': 'Leaves the answer as the model wrote it. Unsupported sentences are marked.',
+  policy_hint: 'Applies to answers written by a language model. Without one, answers consist of quotes.',
+  answer_length: 'Answer length',
+  'length.short': 'Short',
+  'length.normal': 'Normal',
+  'length.long': 'Long',
+  answer_language: 'Language of answers',
+  language_question: 'Same as the question',
+  new_chats: 'New chats',
+  opening: 'Opening message',
+  opening_hint: 'Shown in an empty chat.',
+  examples: 'Example questions',
+  examples_hint: 'Shown in an empty chat. At most {count}.',
+  examples_suggested: 'Suggested from the documents until you add your own:',
+  examples_edit: 'Edit these',
+  example_n: 'Question {n}',
+  example_add: 'Add question',
+  example_up: 'Move question {n} up',
+  example_down: 'Move question {n} down',
+  example_remove: 'Remove question {n}',
+  move_up: 'Move up',
+  move_down: 'Move down',
 } satisfies Record<string, Text>;
 
 export type ManageKey = keyof typeof en;

@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-Dl_K8v3N.js";
