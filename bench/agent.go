@@ -72,21 +72,26 @@ func prepareAgent(ctx context.Context, s *agentSettings, c *carrel, rep *agentRe
 		return nil, err
 	}
 	rep.documents = kept
-	if err := c.signUp(ctx); err != nil {
-		return nil, err
-	}
 	fmt.Fprintf(s.progress, "importing %d documents…\n", kept)
+	return questions, c.importDocuments(ctx, file)
+}
+
+// importDocuments creates an account with an agent that has the documents of a file, and removes the file.
+func (c *carrel) importDocuments(ctx context.Context, file string) error {
+	if err := c.signUp(ctx); err != nil {
+		return err
+	}
 	var added struct {
 		Indexed bool `json:"indexed"`
 	}
 	if err := c.admin(ctx, &added, "source", "add", "--agent", c.agent, "--name", "Bench",
 		"--language", "en", "--default", file); err != nil {
-		return nil, err
+		return err
 	}
 	if !added.Indexed {
-		return nil, errors.New("the documents were not indexed")
+		return errors.New("the documents were not indexed")
 	}
-	return questions, os.Remove(file)
+	return os.Remove(file)
 }
 
 // withoutModel measures answers that consist of quotes, and a search for the same questions as the baseline of a turn.

@@ -41,6 +41,15 @@ var openings = []string{
 // writeCorpus writes the documents to a file, and returns that many questions about
 // them and the number of documents.
 func writeCorpus(s corpusFlags, count int, file string) (questions []string, kept int, err error) {
+	wordy, kept, err := writeDocuments(s, file)
+	if err != nil {
+		return nil, 0, err
+	}
+	return drawQuestions(wordy, count), kept, nil
+}
+
+// writeDocuments writes the documents to a file, and returns those with a longer text and the number of all.
+func writeDocuments(s corpusFlags, file string) (wordy []record, kept int, err error) {
 	records, done := madeUp(s.documents), func() error { return nil }
 	if s.data != "" {
 		if records, done, err = collection(filepath.Join(s.data, s.corpus)); err != nil {
@@ -53,7 +62,6 @@ func writeCorpus(s corpusFlags, count int, file string) (questions []string, kep
 	}
 	w := bufio.NewWriterSize(out, 1<<20)
 	enc := json.NewEncoder(w)
-	var wordy []record
 	for r, readErr := range records {
 		if err = readErr; err != nil {
 			break
@@ -72,10 +80,7 @@ func writeCorpus(s corpusFlags, count int, file string) (questions []string, kep
 	if err == nil && len(wordy) == 0 {
 		err = errors.New("no document has a text long enough to be asked about")
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return drawQuestions(wordy, count), kept, nil
+	return wordy, kept, err
 }
 
 // collection reads a collection's documents.

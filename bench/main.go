@@ -6,6 +6,7 @@
 //   - bench tokens: the OAuth token endpoint, with oidc-provider
 //   - bench mcp: the MCP endpoint, with a minimal server of its SDK
 //   - bench agent: the time of an answer
+//   - bench check: the time to check a text, with searches for its sentences
 //   - bench ingest: imports, with SQLite FTS5
 //   - bench search: search, with Bleve and SQLite FTS5
 //   - bench eval: the quality of search results
@@ -51,6 +52,8 @@ func run(args []string) error {
 		switch args[0] {
 		case "agent":
 			return compare(args[1:], parseAgent, measureAgent)
+		case "check":
+			return compare(args[1:], parseCheck, measureCheck)
 		case "ingest":
 			return compare(args[1:], parseIngest, measureIngest)
 		case "mcp":

@@ -13,7 +13,7 @@ import (
 
 // Targets in addition to the ratios.
 const (
-	startTarget = 100 * time.Millisecond
+	startTarget = 60 * time.Millisecond
 	idleTarget  = 40 << 20
 )
 

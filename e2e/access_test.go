@@ -148,6 +148,7 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	location := w.send(t, begin, http.StatusCreated).header.Get("Location")
 	w.sources.upload = location[strings.LastIndex(location, "/")+1:]
 	f.indexed(t)
+	w.sources.document = w.document
 	caller := m.callerKey
 	if s.grant == core.GrantOwner {
 		caller = m.ownerKey
@@ -229,9 +230,10 @@ var last = []string{
 
 // otherwise are the operations that the state of the fixture refuses, with the error code.
 var otherwise = map[string]string{
-	"dismissMemory": "not_found", // the memory is not a proposal
-	"deleteSource":  "conflict",  // it is the agent's default source
-	"syncSource":    "conflict",  // it has uploaded files only
+	"dismissMemory":  "not_found", // the memory is not a proposal
+	"deleteSource":   "conflict",  // it is the agent's default source
+	"deleteDocument": "not_found", // the id does not exist
+	"syncSource":     "conflict",  // it has uploaded files only
 }
 
 // walk sends every request, the refused ones first.
@@ -340,6 +342,7 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 // withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON.
 var withoutTool = []string{
 	"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload",
+	"downloadOriginal",
 }
 
 // toolOf returns the name of an operation's tool.

@@ -75,23 +75,36 @@ func (m *scriptedModel) hold(before func(stage string) bool) {
 // stageOf returns the stage of a request, which its response schema identifies.
 func stageOf(r modelfake.Request) string {
 	switch {
+	case strings.Contains(string(r.Schema), `"sections"`):
+		return "outline"
+	case strings.Contains(string(r.Schema), `"disagreements"`):
+		return "disagreements"
 	case strings.Contains(string(r.Schema), `"queries"`):
 		return "plan"
 	case strings.Contains(string(r.Schema), `"evidence"`):
 		return "evidence"
+	case strings.Contains(string(r.Schema), `"verdict"`):
+		return "judge"
 	case strings.HasPrefix(r.System, "You correct"):
 		return "repair"
+	case strings.HasPrefix(r.System, "You write one section"):
+		return "section"
+	case strings.HasPrefix(r.System, "You are an assistant"):
+		return "reply"
+	case strings.HasPrefix(r.System, "You turn earlier answers"):
+		return "transform"
 	}
 	return "answer"
 }
 
 var (
 	passageFence = regexp.MustCompile(`(?s)<text-[A-Z2-7]+ kind="passage" number="(\d+)">\n.*?\n\n(.*?)\n</text-`)
+	quoteFence   = regexp.MustCompile(`(?s)<text-[A-Z2-7]+ kind="quote" number="(\d+)">\n.*?\n\n(.*?)\n</text-`)
 	firstOf      = regexp.MustCompile(`(?s)^.*?[.!?](?:\s|$)`)
 )
 
 // sensible replies like a good model: it searches for the question, quotes the first sentence of each passage, and
-// answers from the first two quotes.
+// answers from the first two quotes, the second of them verbatim.
 func sensible(stage string, r modelfake.Request) modelfake.Reply {
 	switch stage {
 	case "plan":
@@ -104,10 +117,26 @@ func sensible(stage string, r modelfake.Request) modelfake.Reply {
 				map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
 		}
 		return says(map[string]any{"evidence": list})
+	case "judge":
+		return says(map[string]any{"sentences": []any{}})
+	case "outline":
+		return says(map[string]any{"sections": []any{}})
+	case "disagreements":
+		return says(map[string]any{"disagreements": []any{}})
+	case "reply":
+		return modelfake.Say("Hello. Ask me about the engine.")
+	case "transform":
+		return modelfake.Say("In short, the engine weaves patterns [1].")
 	case "repair":
 		return modelfake.Say("It weaves [1].")
 	}
-	return modelfake.Say("The engine weaves patterns, as one source says [1]. Another tells it with looms [2].")
+	text := "The engine weaves patterns, as one source says [1]."
+	for _, m := range quoteFence.FindAllStringSubmatch(r.Last(), -1) {
+		if m[1] == "2" {
+			text += " " + strings.TrimRight(m[2], ". ") + " [2]."
+		}
+	}
+	return modelfake.Say(text)
 }
 
 func says(v any) modelfake.Reply {
@@ -191,7 +220,7 @@ func TestModelReplyIsStreamedCheckedAndCharged(t *testing.T) {
 			}
 			w := newLibraryWithModel(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
 			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
-			if got, want := strings.Join(m.paidFor(), " "), "plan evidence plan evidence plan answer"; got != want {
+			if got, want := strings.Join(m.paidFor(), " "), "plan evidence plan evidence plan answer judge"; got != want {
 				t.Errorf("paid for %q, want %q", got, want)
 			}
 			var steps []string
@@ -203,15 +232,16 @@ func TestModelReplyIsStreamedCheckedAndCharged(t *testing.T) {
 				text += e.text("text")
 				return e.kind != "done"
 			})
-			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan "+
-				"answer check"; got != want {
+			if got, want := strings.Join(
+				steps, " ",
+			), "prepare plan search read evidence plan search read evidence plan answer check judge"; got != want {
 				t.Errorf("the steps are %q, want %q", got, want)
 			}
 			if final := sent.text("text"); final == "" || text != final ||
 				!strings.HasPrefix(final, "The engine weaves patterns") {
 				t.Errorf("streamed %q, and answered %q", text, final)
 			}
-			if sent.text("citations", 1, "quote") == "" || sent.text("checks", 0, "state") != "supported" {
+			if sent.text("citations", 1, "quote") == "" || sent.text("sentences", 0, "verdict") != "cited" {
 				t.Errorf("sent %v", sent.body)
 			}
 			read := w.do(t, "GET", w.inThread("/messages"), "")
@@ -224,8 +254,8 @@ func TestModelReplyIsStreamedCheckedAndCharged(t *testing.T) {
 
 // turnStages are the stages of a turn without a second search; asking are the stages that call the model.
 var (
-	turnStages = []string{"prepare", "plan", "search", "read", "evidence", "plan", "answer", "check"}
-	asking     = []string{"plan", "evidence", "plan", "answer"}
+	turnStages = []string{"prepare", "plan", "search", "read", "evidence", "plan", "answer", "check", "judge"}
+	asking     = []string{"plan", "evidence", "plan", "answer", "judge"}
 )
 
 func TestModelCallsAreNotRepeatedAfterACrash(t *testing.T) {
@@ -282,14 +312,24 @@ func TestModelCallsAreNotRepeatedAfterACrash(t *testing.T) {
 	}
 }
 
-// await polls until the turn of the thread has ended.
+// await polls until the turn of the thread has ended. The server answers when the thread changes.
 func (w *installation) await(t *testing.T) reply {
 	t.Helper()
+	tag := ""
 	for {
-		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"),
-			http.StatusOK)
-		if read.text("status") != "working" {
+		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5")
+		if tag != "" {
+			poll = poll.with("If-None-Match", tag)
+		}
+		status, read := w.try(t, poll)
+		switch {
+		case status == http.StatusNotModified:
+		case status != http.StatusOK:
+			t.Fatalf("poll the thread: status %d: %v", status, read.body)
+		case read.text("status") != "working":
 			return read
+		default:
+			tag = read.header.Get("ETag")
 		}
 		if err := context.Cause(t.Context()); err != nil {
 			t.Fatal(err)
@@ -381,6 +421,10 @@ func TestAgentUsesOnlyModelsThatTheOperatorAllows(t *testing.T) {
 	m := newScriptedModel(t, modelfake.OpenAI)
 	m.Models = append(m.Models, "fake-2")
 	w := newLibraryWithModel(t, m, "CARREL_MODEL_ALLOWED=fake-2")
+	listed := w.do(t, "GET", "/api/agents", "")
+	if listed.text("models", 0) != "fake-1" || listed.text("models", 1) != "fake-2" || listed.at("models", 2) != nil {
+		t.Errorf("listed %v", listed.at("models"))
+	}
 	change := call{method: "PATCH", path: "/api/agents/" + w.agent, key: w.key, body: `{"model": "fake-3"}`}
 	refused := w.send(t, change, http.StatusBadRequest)
 	if refused.text("errors", 0, "pointer") != "/model" ||

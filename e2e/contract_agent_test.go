@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,6 +56,18 @@ func (w *installation) answers(t *testing.T) {
 	w.do(t, "DELETE", feedback, "")
 	w.problem(t, call{method: "DELETE", path: feedback, key: w.key}, 404, "not_found")
 	w.problem(t, call{method: "PUT", path: feedback, body: `{"thumb": "sideways"}`, key: w.key}, 400, "invalid_request")
+
+	for policy, length := range map[string]string{"open": "long", "strict": "short", "marked": "normal"} {
+		body := fmt.Sprintf(`{"policy": %q, "answerLength": %q, "language": "de", "opening": "Hello.", "examples": ["Who?"]}`,
+			policy, length)
+		got := w.do(t, "PATCH", w.below(""), body)
+		if got.text("agent", "policy") != policy || got.text("agent", "examples", 0) != "Who?" {
+			t.Errorf("changed %v", got.body)
+		}
+	}
+	w.do(t, "PATCH", w.below(""),
+		`{"policy": "marked", "answerLength": "normal", "language": "", "opening": "", "examples": []}`)
+	w.problem(t, call{method: "PATCH", path: w.below(""), body: `{"policy": "loose"}`, key: w.key}, 400, "invalid_request")
 
 	memory := w.below("/memories/" + w.memory)
 	w.do(t, "PATCH", memory, `{"pinned": true}`)

@@ -31,6 +31,12 @@ func (w *installation) calls() []call {
 		{operation: "getAgent", method: "GET", path: w.below("")},
 		{operation: "changeAgent", method: "PATCH", path: w.below(""), body: `{"name": "Landmarks"}`},
 		{operation: "deleteAgent", method: "DELETE", path: w.below("")},
+		{
+			operation: "checkText",
+			method:    "POST",
+			path:      w.below("/check"),
+			body:      `{"text": "Codd proposed the relational model in 1970.", "markdown": true}`,
+		},
 		{operation: "search", method: "POST", path: w.below("/search"), body: `{"query": "relational model"}`},
 		{operation: "listMemories", method: "GET", path: w.below("/memories")},
 		{operation: "addMemory", method: "POST", path: w.below("/memories"), body: `{"text": "I prefer primary sources."}`},

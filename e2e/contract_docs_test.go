@@ -82,6 +82,8 @@ var refusedExamples = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)/api/admin/.* -X | -X .*/api/admin/`),
 	// The server sells no plans.
 	regexp.MustCompile(`/api/account/subscription/|/api/billing/`),
+	// The records of a JSON Lines file have no original.
+	regexp.MustCompile(`/documents/\$DOCUMENT_ID/original`),
 	// There is no invitation and no proposed memory.
 	regexp.MustCompile(`/api/account/invitations/|/dismiss`),
 	// OAuth needs a browser, and each step needs the result of the previous one.

@@ -15,7 +15,8 @@ import (
 func (w *installation) search(t *testing.T) {
 	path := w.below("/search")
 	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
-	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
+	if found.text("results", 0, "externalId") != "codd-1970" || found.at("results", 0, "byMeaning") != false ||
+		found.at("undatedExcluded") != 1.0 {
 		t.Errorf("found %v", found.body)
 	}
 	w.card = found.text("results", 0, "cardId")
@@ -100,6 +101,9 @@ func (w *installation) partial(t *testing.T) {
 	id, _ := late["id"].(string)
 	if late["documents"] != 2.0 || late["indexed"] != 0.0 {
 		t.Errorf("the source is %v", late)
+	}
+	if got := w.do(t, "GET", w.below("/sources/"+id), "").text("source", "status"); got != "indexing" {
+		t.Errorf("the source is %s", got)
 	}
 	search := call{
 		method: "POST",

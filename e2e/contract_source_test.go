@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +18,12 @@ const (
 	noSource = "src_00000000000000000000000000"
 	noFile   = "fil_00000000000000000000000000"
 	noUpload = "upl_00000000000000000000000000"
+
+	noDocument = "doc_00000000000000000000000000"
 )
 
 // sourceIDs holds the ids for the calls of sources.
-type sourceIDs struct{ source, feed, file, upload string }
+type sourceIDs struct{ source, feed, file, upload, document string }
 
 // sourceCalls returns a valid request for every operation on sources.
 func (w *installation) sourceCalls() []call {
@@ -42,6 +46,18 @@ func (w *installation) sourceCalls() []call {
 			with("Upload-Metadata", "filename YS50eHQ="),
 		call{operation: "appendUpload", method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x"}.
 			with("Upload-Offset", "0").with("Content-Type", octets),
+		{operation: "listDocuments", method: "GET", path: one + "/documents"},
+		{
+			operation: "putDocuments", method: "POST", path: one + "/documents",
+			body: `{"documents": [{"externalId": "x", "text": "A text."}]}`,
+		},
+		{operation: "deleteDocuments", method: "POST", path: one + "/documents/delete", body: `{"ids": ["` + noDocument + `"]}`},
+		{
+			operation: "changeDocument", method: "PATCH", path: w.below("/documents/" + w.sources.document),
+			body: `{"title": "Changed"}`,
+		},
+		{operation: "deleteDocument", method: "DELETE", path: w.below("/documents/" + noDocument)},
+		{operation: "downloadOriginal", method: "GET", path: w.below("/documents/" + w.sources.document + "/original")},
 		{operation: "cancelUpload", method: "DELETE", path: one + "/uploads/" + w.sources.upload},
 	}
 }
@@ -94,16 +110,22 @@ func (w *installation) fillSources(t *testing.T) {
 	w.moveSecret(t, path)
 	w.do(t, "PATCH", path+"/"+before, `{"default": true}`)
 	for _, file := range [][2]string{
-		{"folder/good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`},
+		{"folder/good.md", "# Good\n\nA text."},
+		{"bad.pdf", "no PDF"},
+		{"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`},
+		{"portable.pdf", pdfFile("A portable text of some length.")},
+		{"processed.docx", wordFile("A processed text.")},
 	} {
 		body, kind := form(file[0], file[1])
 		w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind),
 			http.StatusOK)
 	}
-	w.filled(t, one, 3)
-	if got := w.do(t, "GET", one+"/files", "").text("files", 2, "name"); got != "folder/good.md" {
+	w.filled(t, one, 5)
+	if got := w.do(t, "GET", one+"/files", "").text("files", 4, "name"); got != "folder/good.md" {
 		t.Errorf("the first file is called %q", got)
 	}
+	w.originals(t)
+	w.libraryDocuments(t, one)
 	w.conditional(t, one)
 	w.conditional(t, one+"/imports")
 	w.conditional(t, one+"/files")
@@ -114,6 +136,139 @@ func (w *installation) fillSources(t *testing.T) {
 	w.sendPieces(t, one)
 	w.sync(t, path)
 	w.sourceRefusals(t, path, one)
+}
+
+// originals downloads the original of an uploaded text, whole and in part.
+func (w *installation) originals(t *testing.T) {
+	t.Helper()
+	for word, kind := range map[string]string{
+		"portable": "application/pdf", "processed": "application/octet-stream",
+	} {
+		file := call{method: "GET", path: w.below("/documents/" + w.findInSource(t, word) + "/original"), key: w.key}
+		if got := w.send(t, file, http.StatusOK).header; got.Get("Content-Type") != kind {
+			t.Errorf("%s: %v", word, got)
+		}
+		w.send(t, file.with("Range", "bytes=0-3"), http.StatusPartialContent)
+	}
+	w.sources.document = w.findInSource(t, "good")
+	document := w.below("/documents/" + w.sources.document)
+	got := w.do(t, "GET", document, "")
+	if got.text("document", "original", "name") != "good.md" || got.text("document", "original", "type") != "text/plain" ||
+		got.at("document", "original", "inline") != true {
+		t.Errorf("read %v", got.body)
+	}
+	file := call{method: "GET", path: document + "/original", key: w.key}
+	status, body, header, err := w.exchange(t.Context(), file)
+	if err != nil || status != http.StatusOK || string(body) != "# Good\n\nA text." {
+		t.Errorf("the original: %d %q (%v)", status, body, err)
+	}
+	for name, want := range map[string]string{
+		"Content-Disposition": "inline; filename=good.md", "X-Content-Type-Options": "nosniff",
+		"Content-Type": "text/plain; charset=utf-8",
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if !strings.HasPrefix(header.Get("Content-Security-Policy"), "sandbox;") {
+		t.Errorf("Content-Security-Policy: %q", header.Get("Content-Security-Policy"))
+	}
+	w.send(t, file.with("If-None-Match", header.Get("ETag")), http.StatusNotModified)
+	_, body, _, err = w.exchange(t.Context(), file.with("Range", "bytes=2-5"))
+	if err != nil || string(body) != "Good" {
+		t.Errorf("a part: %q (%v)", body, err)
+	}
+	w.send(t, file.with("Range", "bytes=2-5"), http.StatusPartialContent)
+	w.send(t, file.with("Range", "bytes=99-"), http.StatusOK)
+}
+
+// libraryDocuments stores, lists, changes and deletes documents.
+func (w *installation) libraryDocuments(t *testing.T, one string) {
+	t.Helper()
+	batch := `{"documents": [
+		{"externalId": "codd", "title": "A Relational Model", "text": "A model is proposed.", "authors": ["E. F. Codd"],
+			"year": 1970, "publishedAt": "1970-06-01", "url": "https://example.org/codd", "doi": "10.1145/1", "venue": "CACM",
+			"type": "article", "tags": ["databases"]},
+		{"externalId": "note", "text": "A note."}]}`
+	for _, want := range []string{"added", "unchanged"} {
+		if got := w.do(t, "POST", one+"/documents", batch); got.text("documents", 0, "outcome") != want {
+			t.Errorf("stored %v, want %s", got.body, want)
+		}
+	}
+	changed := w.do(t, "POST", one+"/documents", `{"documents": [{"externalId": "note", "text": "Another note."}]}`)
+	note := changed.text("documents", 0, "id")
+	if changed.text("documents", 0, "outcome") != "updated" || note == "" {
+		t.Errorf("stored %v", changed.body)
+	}
+	w.conditional(t, one+"/documents")
+	w.paged(t, one+"/documents", "documents")
+	for filter, want := range map[string]string{
+		"q=RELATIONAL": "codd", "year=1970": "codd", "type=article": "codd", "q=note&status=no_year": "note",
+		"status=no_text": "", "status=edited": "",
+	} {
+		if got := w.do(t, "GET", one+"/documents?"+filter, ""); got.text("documents", 0, "externalId") != want {
+			t.Errorf("%s: %v", filter, got.body)
+		}
+	}
+	file := w.do(t, "GET", w.below("/documents/"+w.sources.document), "").text("document", "fileId")
+	if got := w.do(t, "GET", one+"/documents?file="+file, ""); got.text("documents", 0, "id") != w.sources.document {
+		t.Errorf("the documents of a file: %v", got.body)
+	}
+	codd := w.below("/documents/" + w.do(t, "GET", one+"/documents?q=codd", "").text("documents", 0, "id"))
+	got := w.do(t, "PATCH", codd, `{"title": "Banks", "authors": ["Ted Codd"], "year": 1971, "venue": "",
+		"doi": "10.1145/2", "url": "https://example.org/2", "tags": ["a", "b"]}`)
+	if got.text("document", "title") != "Banks" || got.at("document", "edited", 6) != "tags" {
+		t.Errorf("changed %v", got.body)
+	}
+	w.do(t, "POST", one+"/documents", strings.Replace(batch, "A model is proposed.", "Another model is proposed.", 1))
+	got = w.do(t, "GET", codd, "")
+	if got.text("document", "title") != "Banks" || got.text("document", "text") != "Another model is proposed." {
+		t.Errorf("after another import: %v", got.body)
+	}
+	w.do(t, "GET", one+"/documents?status=edited", "")
+	for _, body := range []string{`{"title": ""}`, `{"year": 2201}`, `{"url": "javascript:x"}`, `{"tags": [""]}`} {
+		w.problem(t, call{method: "PATCH", path: codd, body: body, key: w.key}, 400, "invalid_request")
+	}
+	w.do(t, "DELETE", codd, "")
+	if got := w.do(t, "POST", one+"/documents/delete", `{"ids": ["`+note+`", "`+noDocument+`"]}`); got.at("deleted") != 1.0 {
+		t.Errorf("deleted %v", got.body)
+	}
+}
+
+// findInSource returns the id of the document in the source that contains a word, when it is indexed.
+func (w *installation) findInSource(t *testing.T, word string) (id string) {
+	t.Helper()
+	w.until(t, func() bool {
+		id = w.do(t, "POST", w.below("/search"), `{"query": "`+word+`", "sourceId": "`+w.sources.source+`"}`).
+			text("results", 0, "documentId")
+		return id != ""
+	})
+	return id
+}
+
+// pdfFile returns a PDF file of one page.
+func pdfFile(text string) string {
+	content := "BT /F1 12 Tf 72 700 Td (" + text + ") Tj ET"
+	return "%PDF-1.4\n" +
+		"1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj\n" +
+		"2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj\n" +
+		"3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R " +
+		"/Resources <</Font <</F1 5 0 R>>>>>> endobj\n" +
+		"4 0 obj <</Length " + strconv.Itoa(len(content)) + ">> stream\n" + content + "\nendstream endobj\n" +
+		"5 0 obj <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>> endobj\n" +
+		"trailer <</Root 1 0 R>>\n%%EOF\n"
+}
+
+// wordFile returns a Word file of one paragraph.
+func wordFile(text string) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	part, _ := z.Create("word/document.xml") // a buffer does not fail
+	_, _ = io.WriteString(part, `<?xml version="1.0"?>`+
+		`<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">`+
+		`<w:body><w:p><w:r><w:t>`+text+`</w:t></w:r></w:p></w:body></w:document>`)
+	_ = z.Close()
+	return b.String()
 }
 
 // filled waits until a source has a number of files.
@@ -199,6 +354,10 @@ func (w *installation) sourceRefusals(t *testing.T, path, one string) {
 	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
+	w.problem(t, call{
+		method: "POST", path: path + "/" + w.sources.feed + "/documents", key: w.key,
+		body: `{"documents": [{"externalId": "x", "text": "A text."}]}`,
+	}, 409, "conflict")
 	w.problem(t, call{method: "PATCH", path: one, body: `{"default": false}`, key: w.key}, 400, "invalid_request")
 	for _, body := range []string{
 		`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "kind": "s3"}`,

@@ -64,6 +64,7 @@ func TestContractOnPostgres(t *testing.T) {
 func (w *installation) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
+	w.checkTexts(t)
 	w.fillSources(t)
 	w.federatedSources(t)
 	w.memories(t)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,7 +16,7 @@ import (
 const (
 	// carrelSource is the source of all documents.
 	carrelSource = "src"
-	// carrelLanguage is the language of documents and queries.
+	// carrelLanguage is the language of documents and queries that name none.
 	carrelLanguage = "en"
 	// spanSize is the number of documents of a new segment, as in a server that rebuilds its index.
 	spanSize = 16_000
@@ -24,29 +25,58 @@ const (
 // carrelEngine is Carrel's index, filled like a server without an index: segments are built in parallel and merged
 // meanwhile.
 type carrelEngine struct {
-	index   *local.Index
-	through uint64 // number of the last indexed change
-	waiting []search.Change
+	index    *local.Index
+	weight   float64   // of vectors
+	endpoint *endpoint // that computes the vectors, or nil
+	through  uint64    // number of the last indexed change
+	waiting  []search.Change
 }
 
-func makeCarrel(dir string) (engine, error) { return openCarrel(dir) }
+// builtInWeight is the default weight of the built-in vectors, and endpointWeight that of an endpoint's.
+const (
+	builtInWeight  = 0.3
+	endpointWeight = 0.45
+)
 
-func openCarrel(dir string) (engine, error) {
+// openBuiltIn opens Carrel's index as servers do by default, with the vectors of the built-in model.
+func openBuiltIn(dir string) (engine, error) {
+	return openCarrel(dir, carrelEngine{weight: builtInWeight}, search.BuiltInEncoder)
+}
+
+// openWords opens an index without vectors.
+func openWords(dir string) (engine, error) { return openCarrel(dir, carrelEngine{}, nil) }
+
+// openEndpoint opens an index with the vectors of an endpoint.
+func openEndpoint(of *endpoint) func(dir string) (engine, error) {
+	return func(dir string) (engine, error) {
+		return openCarrel(dir, carrelEngine{weight: endpointWeight, endpoint: of}, nil)
+	}
+}
+
+func openCarrel(dir string, e carrelEngine, encoder *search.Encoder) (engine, error) {
 	// The index logs only damage, which readers of the report should see.
-	index, err := local.Open(dir, local.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	index, err := local.Open(dir, local.Options{
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Encoder: encoder,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &carrelEngine{index: index}, nil
+	e.index = index
+	return &e, nil
 }
 
 func (e *carrelEngine) add(ctx context.Context, papers []paper) error {
-	for _, p := range papers {
+	vectors, err := e.endpoint.vectors(ctx, papers)
+	if err != nil {
+		return err
+	}
+	for i, p := range papers {
 		e.waiting = append(e.waiting, search.Change{
 			Seq: e.through + uint64(len(e.waiting)) + 1, Op: search.Put, ID: p.ID,
 			Document: search.Document{
 				ID: p.ID, SourceID: carrelSource, Title: p.Title, Text: p.Text, DOI: p.DOI,
-				Language: carrelLanguage, Authors: p.Authors, Year: p.Year,
+				Language: cmp.Or(p.Language, carrelLanguage), Authors: p.Authors, Year: p.Year,
+				Vectors: vectors[i],
 			},
 		})
 	}
@@ -100,10 +130,15 @@ func (e *carrelEngine) finish(ctx context.Context) error {
 }
 
 func (e *carrelEngine) search(ctx context.Context, r request) ([]string, error) {
-	result, err := e.index.Search(ctx, search.Query{
-		Text: r.text, Language: carrelLanguage, Sources: []string{carrelSource}, Limit: r.limit,
+	q := search.Query{
+		Text: r.text, Language: cmp.Or(r.language, carrelLanguage), Sources: []string{carrelSource}, Limit: r.limit,
 		FromYear: r.from, ToYear: r.to, Facets: r.counts,
-	})
+		VectorWeight: e.weight,
+	}
+	if err := e.endpoint.query(ctx, &q); err != nil {
+		return nil, err
+	}
+	result, err := e.index.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}

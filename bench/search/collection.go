@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,7 +14,8 @@ import (
 // collection has documents, queries and relevance judgments.
 type collection struct {
 	name      string
-	documents string // the file
+	language  string // of documents and queries; English if empty
+	documents iter.Seq2[paper, error]
 	questions []question
 	skipped   int // queries without a relevant document
 }
@@ -38,6 +40,15 @@ func checkData(data, howToName string) error {
 		return missingDataError{fmt.Sprintf("no data to measure with: %s is not a folder", data)}
 	}
 	return nil
+}
+
+// allCollections returns the judged collections below a folder and those that are made from other data there.
+func allCollections(data string) (all []collection, passedOver []string, err error) {
+	if all, passedOver, err = collections(data); err != nil {
+		return nil, nil, err
+	}
+	made, passedOver, err := madeCollections(data, passedOver)
+	return append(all, made...), passedOver, err
 }
 
 // collections reads the judged collections below a folder, sorted by name, and returns the names of folders without
@@ -68,9 +79,11 @@ func collections(data string) (judged []collection, passedOver []string, err err
 // readCollection reads queries and judgments; ok is false if one of the three files is missing.
 func readCollection(dir string) (c collection, ok bool, err error) {
 	c.name = filepath.Base(dir)
-	if c.documents, ok = documentsFile(dir); !ok {
+	file, ok := documentsFile(dir)
+	if !ok {
 		return c, false, nil
 	}
+	c.documents = papers(file)
 	grades, err := readGrades(filepath.Join(dir, "qrels.tsv"))
 	if errors.Is(err, os.ErrNotExist) {
 		return c, false, nil

@@ -68,7 +68,7 @@ func parseCompare(args []string, stderr io.Writer) (s settings, err error) {
 	f.StringVar(&s.data, "data", "", "`folder` of collections")
 	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` whose documents speed is measured with")
 	f.StringVar(&sizes, "sizes", "110k,1m", "how many documents to index, e.g. `110k,1m`")
-	f.StringVar(&engines, "engines", "carrel,bleve,fts5", "which `engines` to measure; also: bleve-fields")
+	f.StringVar(&engines, "engines", "carrel,bleve,fts5", "which `engines` to measure; also: carrel-words, bleve-fields")
 	f.IntVar(&s.questions, "queries", maxQuestions, "how many questions to ask")
 	f.DurationVar(&s.budget, "budget", 45*time.Second, "how long an engine may take for one workload at one size")
 	f.BoolVar(&quick, "quick", false, "a short run that proves nothing: 2,000 documents, 30 questions")
@@ -133,7 +133,8 @@ func parseEngines(list string) ([]kind, error) {
 	keys := strings.Split(list, ",")
 	for _, key := range keys {
 		if _, ok := kindOf(key); !ok {
-			return nil, fmt.Errorf("-engines takes carrel, bleve, bleve-fields and fts5, separated by commas, not %q", key)
+			return nil, fmt.Errorf(
+				"-engines takes carrel, carrel-words, bleve, bleve-fields and fts5, separated by commas, not %q", key)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(keys, k.key) }), nil
@@ -200,7 +201,7 @@ func (c *comparison) measure(ctx context.Context, dir string, stderr io.Writer) 
 			c.results = append(c.results, r)
 		}
 	}
-	c.quality, err = judge(ctx, c.settings.data, dir, c.settings.judged(), 10, p)
+	c.quality, err = judge(ctx, c.settings.data, dir, collections, c.settings.judged(), 10, p)
 	return err
 }
 

@@ -23,6 +23,8 @@ type paper struct {
 	Text    string   `json:"text"`
 	Year    int      `json:"year"` // 0 means undated
 	DOI     string   `json:"doi"`
+	// Language is English if empty.
+	Language string `json:"language"`
 }
 
 const (

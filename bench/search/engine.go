@@ -19,6 +19,7 @@ type engine interface {
 // request is one search.
 type request struct {
 	text     string
+	language string // English if empty
 	limit    int
 	from, to int  // inclusive years; 0 is unbounded
 	counts   bool // also count all hits by year
@@ -39,9 +40,20 @@ type kind struct {
 // ours is the key of the engine in the denominator of all ratios.
 const ours = "carrel"
 
+// wordsOnly is the key of Carrel's engine without vectors.
+const wordsOnly = "carrel-words"
+
 // kinds lists all engines, ours first.
 var kinds = []kind{
-	{key: ours, title: "Carrel", make: makeCarrel, open: openCarrel, counts: "total, years and sources"},
+	{key: ours, title: "Carrel", make: openBuiltIn, open: openBuiltIn, counts: "total, years and sources"},
+	{
+		key:       wordsOnly,
+		title:     "Carrel, words only",
+		make:      openWords,
+		open:      openWords,
+		counts:    "total, years and sources",
+		ranksOnly: true,
+	},
 	{key: "bleve", title: "Bleve", make: makeBleve(oneField), open: openBleve(oneField), counts: "total, facet of years"},
 	{
 		key:       "bleve-fields",

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -51,6 +52,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		switch args[0] {
 		case "eval":
 			return runEval(ctx, args[1:], stdout, stderr)
+		case "tune":
+			return runTune(ctx, args[1:], stdout, stderr)
+		case "languages":
+			return runLanguages(ctx, args[1:], stdout, stderr)
 		case childCommand:
 			return runChild(ctx, args[1:], stdin, stdout, stderr)
 		}
@@ -79,7 +84,11 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		"`folder` of collections, each a folder with docs.jsonl (or .gz), queries.jsonl and qrels.tsv")
 	depth := f.Int("k", 10, "how many results nDCG looks at")
 	perQuery := f.Bool("per-query", false, "print every question, too")
+	every := f.Int("every", 1, "measure the answers to each `n`th question only")
 	peers := f.Bool("peers", false, "judge Bleve and SQLite FTS5, too")
+	url := f.String("endpoint", "", "also judge with the vectors of this endpoint: the base `URL` of an "+
+		"OpenAI-compatible API; "+keyVariable+" holds its key")
+	model := f.String("model", "", "the embedding `model` of the endpoint")
 	if err := parseFlags(f, args); err != nil {
 		return err
 	}
@@ -89,13 +98,13 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := checkData(*data, "make eval DATA=folder, or -data folder"); err != nil {
 		return err
 	}
-	engines := kinds
-	if !*peers {
-		engines = kinds[:1]
+	if (*url == "") != (*model == "") {
+		return usageError{errors.New("-endpoint and -model need each other")}
 	}
+	engines := judgedKinds(newEndpoint(*url, *model), *peers)
 	var q quality
 	err := inFolder("", func(dir string) (err error) {
-		q, err = judge(ctx, *data, dir, engines, *depth, &progress{w: stderr})
+		q, err = judge(ctx, *data, dir, allCollections, engines, *depth, &progress{w: stderr})
 		return err
 	})
 	if err != nil {
@@ -109,7 +118,24 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := p.writeText(stdout); err != nil {
 		return err
 	}
-	return printAnswers(*data, stdout, stderr)
+	return printAnswers(ctx, *data, *every, stdout, &progress{w: stderr})
+}
+
+// judgedKinds returns the engines whose quality is measured, Carrel without vectors first.
+func judgedKinds(e *endpoint, peers bool) []kind {
+	words, _ := kindOf(wordsOnly)
+	builtIn, _ := kindOf(ours)
+	words.title, builtIn.title = "words", "built-in"
+	out := []kind{words, builtIn}
+	if e != nil {
+		out = append(out, kind{key: "carrel-endpoint", title: "endpoint", make: openEndpoint(e), open: openEndpoint(e)})
+	}
+	if peers {
+		out = append(out, slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool {
+			return k.key == ours || k.key == wordsOnly
+		})...)
+	}
+	return out
 }
 
 // parseFlags parses a command line without positional arguments.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -27,11 +28,16 @@ type quality struct {
 	passedOver  []string
 }
 
-// judge runs the queries of all judged collections below a folder on every engine, each in a fresh index below dir.
-func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *progress) (quality, error) {
+// collectionsOf returns the collections below a folder and the names of folders without any.
+type collectionsOf func(data string) (all []collection, passedOver []string, err error)
+
+// judge runs the queries of all collections below a folder on every engine, each in a fresh index below dir.
+func judge(
+	ctx context.Context, data, dir string, read collectionsOf, engines []kind, depth int, p *progress,
+) (quality, error) {
 	q := quality{depth: depth, engines: engines}
 	var err error
-	if q.collections, q.passedOver, err = collections(data); err != nil {
+	if q.collections, q.passedOver, err = read(data); err != nil {
 		return q, err
 	}
 	if len(q.collections) == 0 {
@@ -68,11 +74,11 @@ func answer(
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 
-	if documents, _, err = index(ctx, e, papers(c.documents), p); err != nil {
+	if documents, _, err = index(ctx, e, c.documents, p); err != nil {
 		return 0, nil, err
 	}
 	for _, q := range c.questions {
-		results, err := e.search(ctx, request{text: q.text, limit: max(depth, recallDepth)})
+		results, err := e.search(ctx, request{text: q.text, language: c.language, limit: max(depth, recallDepth)})
 		if err != nil {
 			return 0, nil, fmt.Errorf("question %s: %w", q.id, err)
 		}
@@ -86,11 +92,7 @@ func answer(
 func (q quality) means(engine int, of func(judgment) float64) []float64 {
 	var out []float64
 	for _, answers := range q.answers {
-		var values []float64
-		for _, j := range answers[engine] {
-			values = append(values, of(j))
-		}
-		out = append(out, mean(values))
+		out = append(out, mean(values(answers[engine], of)))
 	}
 	return out
 }
@@ -100,10 +102,14 @@ func byRecall(j judgment) float64 { return j.recall }
 
 // tables compares the engines.
 func (q quality) tables() []table {
-	return []table{
+	tables := []table{
 		q.withTargets(q.table(fmt.Sprintf("nDCG@%d", q.depth), byNDCG)),
 		q.table(fmt.Sprintf("recall@%d", recallDepth), byRecall),
 	}
+	if len(q.engines) > 1 {
+		tables = append(tables, q.significanceTable())
+	}
+	return tables
 }
 
 // table has a row per collection and their mean; all collections have the same weight.
@@ -127,11 +133,12 @@ func (q quality) table(title string, of func(judgment) float64) table {
 
 // withTargets adds the targets, which apply to nDCG@10.
 func (q quality) withTargets(t table) table {
-	if q.depth != 10 || len(q.engines) == 0 || q.engines[0].key != ours {
+	own := slices.IndexFunc(q.engines, func(k kind) bool { return k.key == ours })
+	if q.depth != 10 || own < 0 {
 		return t
 	}
 	t.head = append(t.head, "target", "")
-	reached := q.means(0, byNDCG)
+	reached := q.means(own, byNDCG)
 	for i := range t.rows {
 		target, met := "", ""
 		if i < len(q.collections) && qualityTargets[q.collections[i].name] > 0 {
@@ -189,6 +196,10 @@ func (q quality) notes() []string {
 		if c.skipped > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d questions without a relevant document are left out.", c.name, c.skipped))
 		}
+	}
+	if len(q.engines) > 1 {
+		notes = append(notes, fmt.Sprintf("p: paired randomization test, interval: paired bootstrap, %s samples each.",
+			count(resamples)))
 	}
 	for _, name := range q.passedOver {
 		notes = append(notes, fmt.Sprintf(

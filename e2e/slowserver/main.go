@@ -8,18 +8,22 @@
 //	fail             an error of the model; "fail timeout" is a time-out
 //	panic            a panic of the server
 //	cite             a reply with all optional members
+//	judge            a reply whose sentences have all verdicts
+//	act {...}        a reply with this action, in JSON
 //
 // The reply to any other message repeats it.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"carrel/internal/cli"
 	"carrel/internal/core"
@@ -46,8 +50,15 @@ var commands = map[string]func(ctx context.Context, r *task.Run, argument string
 // Answer implements thread.Answerer.
 func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	var reply strings.Builder
-	if q.Text == "cite" {
+	switch name, argument, _ := strings.Cut(q.Text, " "); name {
+	case "cite":
 		return cited, nil
+	case "judge":
+		return judged(), nil
+	case "act":
+		var a thread.Action
+		err := json.Unmarshal([]byte(argument), &a)
+		return thread.Answer{Text: "As you wish.", Actions: []thread.Action{a}}, err
 	}
 	for part := range strings.SplitSeq(q.Text, ";") {
 		name, argument, _ := strings.Cut(strings.TrimSpace(part), " ")
@@ -81,11 +92,71 @@ var cited = thread.Answer{
 		Quote: "A relational model is proposed.", End: 31, Page: 1,
 	}},
 	Checks: []thread.Check{
-		{End: 21, State: thread.Supported},
-		{Start: 22, End: 43, State: thread.Unsupported, Reason: "The number 1971 does not occur in what is cited."},
+		{End: 4, State: thread.Quoted, By: thread.ByRules, Citations: []int{1}},
+		{
+			Start: 22, End: 43, State: thread.Unsupported, By: thread.ByRules, Reason: "number_absent",
+			Detail: "The number 1971 does not occur in what is cited.", Citations: []int{1},
+		},
+		{Start: 5, End: 21, State: thread.Supported, By: thread.ByModel, Citations: []int{1}},
+		{
+			Start: 22, End: 26, State: thread.Contradicted, By: thread.ByModel, Reason: "model_contradicts", Citations: []int{1},
+		},
+		{Start: 22, End: 26, State: thread.Cited, By: thread.ByRules, Citations: []int{1}},
+		{Start: 22, End: 26, State: thread.Uncited},
+		{Start: 22, End: 26, State: thread.Talk},
+		{Start: 22, End: 26, State: thread.FromMemory},
+	},
+	Actions: []thread.Action{
+		{Kind: thread.ActionRemember, State: thread.ActionDone, ID: "mem_1", Text: "I read German.", Undo: "deleteMemory"},
+		{Kind: thread.ActionForget, State: thread.ActionDone, ID: "mem_2", Text: "I like tea.", Undo: "addMemory"},
+		{
+			Kind: thread.ActionSave, State: thread.ActionDone, ID: "card_1", Title: "A Relational Model",
+			Undo: "deleteFavourite",
+		},
+		{
+			Kind: thread.ActionUnsave, State: thread.ActionDone, ID: "card_1", Title: "A Relational Model",
+			Undo: "saveFavourite",
+			Card: []byte(`{"cardId": "card_1"}`),
+		},
+		{Kind: thread.ActionRemember, State: thread.ActionProposed, Text: "I like cake."},
+		{Kind: thread.ActionForget, State: thread.ActionChoice, ID: "mem_3", Text: "I like green tea."},
+		{Kind: thread.ActionSave, State: thread.ActionUnchanged, ID: "card_1", Title: "A Relational Model"},
+		{Kind: thread.ActionForget, State: thread.ActionNotFound, Text: "chess"},
+		{Kind: thread.ActionForget, State: thread.ActionRefused},
+		{Kind: thread.ActionSave, State: thread.ActionFailed, Title: "A Relational Model"},
 	},
 	MemoriesUsed: []thread.UsedMemory{{ID: "mem_1", Text: "I read German."}},
 	Usage:        &thread.Usage{Model: "test", InputTokens: 100, OutputTokens: 20, CostMicros: 12},
+}
+
+// judged returns a reply with Markdown whose sentences have all verdicts.
+func judged() thread.Answer {
+	answer := cited
+	answer.Partial, answer.Actions, answer.Text, answer.Checks = false, nil, "", nil
+	add := func(before, sentence string, c thread.Check) {
+		answer.Text += before
+		c.Start = utf8.RuneCountInString(answer.Text)
+		answer.Text += sentence
+		c.End = utf8.RuneCountInString(answer.Text)
+		answer.Checks = append(answer.Checks, c)
+	}
+	one := []int{1}
+	add("", "Good question!", thread.Check{State: thread.Talk})
+	add(" ", "“A relational model is proposed.” [1]",
+		thread.Check{State: thread.Quoted, By: thread.ByRules, Citations: one})
+	add(" ", "**Codd** proposed the model [1].", thread.Check{State: thread.Supported, By: thread.ByModel, Citations: one})
+	add(" ", "He proposed it in *1971* [1].", thread.Check{
+		State: thread.Contradicted, By: thread.ByRules, Reason: "date_differs",
+		Detail: "The source says 1970, the sentence 1971.", Citations: one,
+	})
+	add("\n\n- ", "It made databases 𝒏 times faster [1].", thread.Check{
+		State: thread.Unsupported, By: thread.ByModel, Reason: "model_does_not_say",
+		Detail: "The quotes do not say this.", Citations: one,
+	})
+	add("\n- ", "Many companies use it today.", thread.Check{State: thread.Uncited})
+	add("\n- ", "It separates data from programs [1].", thread.Check{State: thread.Cited, Citations: one})
+	add("\n\n", "You read German.", thread.Check{State: thread.FromMemory})
+	return answer
 }
 
 func slow(ctx context.Context, r *task.Run, argument string) error {
