@@ -233,7 +233,7 @@ func TestCellsFindAlmostAllNearestDocuments(t *testing.T) {
 	same, all := 0, 0
 	for i := range 60 {
 		text, year := words(3), 2000*(i%2)
-		found := ask(1, text, year)
+		found := ask(2000, text, year)
 		for _, id := range ask(0, text, year) {
 			all++
 			if slices.Contains(found, id) {

@@ -182,7 +182,7 @@ func newScan(p *plan, q quantised) *scan {
 func (s *scan) readAll(vectors []segment.Vectors, q quantised) error {
 	var cells []string
 	if from := s.plan.request.CellsFrom; from > 0 && s.plan.units >= from && len(q.bytes) == CellDims {
-		cells = nearestCells(q)
+		cells = nearestCells(s.plan.request.Vector, probes(s.plan.units, from))
 	}
 	for i, v := range vectors {
 		switch {
