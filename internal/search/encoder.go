@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"carrel/internal/builtin"
 )
@@ -17,11 +18,15 @@ var BuiltInEncoder = &Encoder{
 func embedEnglish(text string) []float32 {
 	latin, letters := 0, 0
 	for _, r := range text {
-		if unicode.IsLetter(r) {
-			letters++
-			if unicode.Is(unicode.Latin, r) {
-				latin++
+		switch {
+		case r < utf8.RuneSelf:
+			if c := r | 0x20; 'a' <= c && c <= 'z' {
+				latin, letters = latin+1, letters+1
 			}
+		case unicode.Is(unicode.Latin, r):
+			latin, letters = latin+1, letters+1
+		case unicode.IsLetter(r):
+			letters++
 		}
 	}
 	if 2*latin <= letters {

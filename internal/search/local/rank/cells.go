@@ -43,53 +43,63 @@ const probesAtFirst = 128
 //go:embed cells.bin
 var cellFile []byte
 
-// centre is the centre of a cell or of a group of cells.
-type centre struct {
-	values [CellDims]int8
-	sum    int32
+// centres are the centres of cells or of groups of cells.
+type centres struct {
+	values []int8 // CellDims of each
+	sums   []int32
 }
 
+// cellSpace is the content of cellFile. Group i has the cells ends[i-1] to ends[i].
 type cellSpace struct {
-	groups [NumCellGroups]struct {
-		centre
-		first, end int // of its cells
-	}
-	cells [NumCells]centre
-	terms [NumCells]string
+	groups, cells centres
+	ends          [NumCellGroups]int
+	terms         [NumCells]string
 }
 
 var cellsOnce = sync.OnceValue(func() *cellSpace {
 	var s cellSpace
 	rest := cellFile
-	read := func(c *centre) {
-		for i, b := range rest[:CellDims] {
-			c.values[i] = int8(b)
-			c.sum += int32(int8(b))
-		}
-		rest = rest[CellDims:]
-	}
 	end := 0
-	for i := range s.groups {
-		g := &s.groups[i]
-		g.first, end = end, end+int(binary.LittleEndian.Uint16(rest))
-		g.end = end
-		rest = rest[2:]
-		read(&g.centre)
+	for i := range s.ends {
+		end += int(binary.LittleEndian.Uint16(rest))
+		s.ends[i] = end
+		rest = s.groups.read(rest[2:])
 	}
-	for i := range s.cells {
-		read(&s.cells[i])
+	for i := range s.terms {
+		rest = s.cells.read(rest)
 		// A second mark keeps it apart from stop words.
 		s.terms[i] = analysis.StopMark + analysis.StopMark + strconv.Itoa(i)
 	}
 	return &s
 })
 
-// product returns the product of a vector with four bits a value and the centre.
-func (c *centre) product(x []byte) int32 {
-	if hasDotFour {
-		return dotFourFast(&x[0], &c.values[0], CellDims/2) - 8*c.sum
+// read adds a centre and returns the rest of the file.
+func (c *centres) read(file []byte) []byte {
+	sum := int32(0)
+	for _, b := range file[:CellDims] {
+		c.values = append(c.values, int8(b))
+		sum += int32(int8(b))
 	}
-	return dotFourPlain(x, c.values[:])
+	c.sums = append(c.sums, sum)
+	return file[CellDims:]
+}
+
+// products sets products to those of a vector with four bits a value and the centres from first on.
+func (c *centres) products(x []byte, first int, products []int32) {
+	if len(products) == 0 {
+		return
+	}
+	rows := c.values[first*CellDims:]
+	if !hasDotFour {
+		for i := range products {
+			products[i] = dotFourPlain(x, rows[i*CellDims:][:CellDims])
+		}
+		return
+	}
+	dotsFourFast(&x[0], &rows[0], len(products), &products[0])
+	for i := range products {
+		products[i] -= 8 * c.sums[first+i]
+	}
 }
 
 // CellTerm returns the term of the cell of a vector with CellDims values.
@@ -108,22 +118,27 @@ func fourBits(vector []float32) []byte {
 
 // cellOf returns the cell with the highest product in the nearest groups, the first of several.
 func (s *cellSpace) cellOf(x []byte) int {
-	var products [NumCellGroups]int32
-	for i := range s.groups {
-		products[i] = s.groups[i].product(x)
-	}
+	var groups [NumCellGroups]int32
+	var products [NumCells]int32
+	s.groups.products(x, 0, groups[:])
 	best, highest := 0, int32(math.MinInt32)
 	for range searchedGroups {
 		nearest := 0
-		for i, p := range products {
-			if p > products[nearest] {
+		for i, p := range groups {
+			if p > groups[nearest] {
 				nearest = i
 			}
 		}
-		products[nearest] = math.MinInt32
-		for i := s.groups[nearest].first; i < s.groups[nearest].end; i++ {
-			if p := s.cells[i].product(x); p > highest || p == highest && i < best {
-				best, highest = i, p
+		groups[nearest] = math.MinInt32
+		first := 0
+		if nearest > 0 {
+			first = s.ends[nearest-1]
+		}
+		cells := products[first:s.ends[nearest]]
+		s.cells.products(x, first, cells)
+		for i, p := range cells {
+			if p > highest || p == highest && first+i < best {
+				best, highest = first+i, p
 			}
 		}
 	}
@@ -138,9 +153,11 @@ func nearestCells(query []float32, n int) []string {
 		number  int
 		product int32
 	}
+	var products [NumCells]int32
+	s.cells.products(x, 0, products[:])
 	cells := make([]cell, NumCells)
-	for i := range cells {
-		cells[i] = cell{i, s.cells[i].product(x)}
+	for i, p := range products {
+		cells[i] = cell{i, p}
 	}
 	slices.SortFunc(cells, func(x, y cell) int {
 		return cmp.Or(cmp.Compare(y.product, x.product), cmp.Compare(x.number, y.number))

@@ -17,7 +17,7 @@ func TestCellFileIsComplete(t *testing.T) {
 		t.Fatalf("cells.bin has %d bytes, want %d", len(cellFile), want)
 	}
 	s := cellsOnce()
-	if end := s.groups[NumCellGroups-1].end; end != NumCells {
+	if end := s.ends[NumCellGroups-1]; end != NumCells {
 		t.Errorf("the groups hold %d cells, want %d", end, NumCells)
 	}
 }
@@ -28,9 +28,11 @@ func TestCellsDoNotDependOnTheProcessor(t *testing.T) {
 	s := cellsOnce()
 	for _, text := range []string{"A bridge over the river", "Neural networks translate sentences.", "x"} {
 		x := fourBits(builtin.Embed(text))
-		for i := range s.cells {
-			if fast, plain := s.cells[i].product(x), dotFourPlain(x, s.cells[i].values[:]); fast != plain {
-				t.Fatalf("%s: product with cell %d is %d, and %d without vector instructions", text, i, fast, plain)
+		var products [NumCells]int32
+		s.cells.products(x, 0, products[:])
+		for i, p := range products {
+			if plain := dotFourPlain(x, s.cells.values[i*CellDims:][:CellDims]); p != plain {
+				t.Fatalf("%s: product with cell %d is %d, and %d without vector instructions", text, i, p, plain)
 			}
 		}
 	}

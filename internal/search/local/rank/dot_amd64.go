@@ -10,10 +10,25 @@ const (
 	dotFourMost = 128
 )
 
-var hasDotFour = cpu.X86.HasAVX2
+var (
+	hasDotFour   = cpu.X86.HasAVX2
+	hasNearCodes = cpu.X86.HasPOPCNT
+)
 
 // dotFourFast returns the product of n bytes with two values of four bits, each increased by 8, and 2n values. N is a
 // multiple of dotFourBlock, at most dotFourMost.
 //
 //go:noescape
 func dotFourFast(x *byte, y *int8, n int) int32
+
+// dotsFourFast computes the products of CellDims/2 bytes with two values of four bits, each increased by 8, and n rows
+// of CellDims values. N is not 0.
+//
+//go:noescape
+func dotsFourFast(x *byte, rows *int8, n int, products *int32)
+
+// nearCodesFast writes to near the numbers of those of n codes of four words, at most 1<<16, that differ from code in at
+// most limit bits, and returns how many there are. N is not 0.
+//
+//go:noescape
+func nearCodesFast(codes *uint64, n int, code *uint64, limit int, near *uint16) int

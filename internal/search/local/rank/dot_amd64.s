@@ -40,3 +40,105 @@ loop:
 	VZEROUPPER
 	MOVL AX, ret+24(FP)
 	RET
+
+// func dotsFourFast(x *byte, rows *int8, n int, products *int32)
+TEXT ·dotsFourFast(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), SI
+	MOVQ rows+8(FP), DI
+	MOVQ n+16(FP), CX
+	MOVQ products+24(FP), DX
+	MOVL $0x0f0f0f0f, AX
+	MOVQ AX, X14
+	VPBROADCASTD X14, Y14        // mask of the lower halves
+	MOVL $0x88888888, AX
+	MOVQ AX, X15
+	VPBROADCASTD X15, Y15        // turns signed values into unsigned ones, 8 higher
+	VPCMPEQW Y13, Y13, Y13
+	VPSRLW $15, Y13, Y13         // ones
+	VPXOR 0(SI), Y15, Y0
+	VPXOR 32(SI), Y15, Y1
+	VPXOR 64(SI), Y15, Y2
+	VPXOR 96(SI), Y15, Y3
+	VPSRLW $4, Y0, Y4
+	VPSRLW $4, Y1, Y5
+	VPSRLW $4, Y2, Y6
+	VPSRLW $4, Y3, Y7
+	VPAND Y14, Y0, Y0
+	VPAND Y14, Y1, Y1
+	VPAND Y14, Y2, Y2
+	VPAND Y14, Y3, Y3
+	VPAND Y14, Y4, Y4
+	VPAND Y14, Y5, Y5
+	VPAND Y14, Y6, Y6
+	VPAND Y14, Y7, Y7
+row:
+	VPMADDUBSW 0(DI), Y0, Y8
+	VPMADDUBSW 32(DI), Y1, Y9
+	VPMADDUBSW 64(DI), Y2, Y10
+	VPMADDUBSW 96(DI), Y3, Y11
+	VPADDW Y9, Y8, Y8
+	VPADDW Y11, Y10, Y10
+	VPMADDUBSW 128(DI), Y4, Y9
+	VPMADDUBSW 160(DI), Y5, Y11
+	VPADDW Y9, Y8, Y8
+	VPADDW Y11, Y10, Y10
+	VPMADDUBSW 192(DI), Y6, Y9
+	VPMADDUBSW 224(DI), Y7, Y11
+	VPADDW Y9, Y8, Y8
+	VPADDW Y11, Y10, Y10
+	VPADDW Y10, Y8, Y8           // sums of 16 bits
+	VPMADDWD Y13, Y8, Y8         // sums of 32 bits
+	VEXTRACTI128 $1, Y8, X9
+	VPADDD X9, X8, X8
+	VPSHUFD $0x4e, X8, X9
+	VPADDD X9, X8, X8
+	VPSHUFD $0xb1, X8, X9
+	VPADDD X9, X8, X8
+	VMOVD X8, (DX)
+	ADDQ $256, DI
+	ADDQ $4, DX
+	DECQ CX
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func nearCodesFast(codes *uint64, n int, code *uint64, limit int, near *uint16) int
+TEXT ·nearCodesFast(SB), NOSPLIT, $0-48
+	MOVQ codes+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ code+16(FP), DI
+	MOVQ limit+24(FP), DX
+	MOVQ 0(DI), R8
+	MOVQ 8(DI), R9
+	MOVQ 16(DI), R10
+	MOVQ 24(DI), R11
+	MOVQ near+32(FP), DI
+	XORQ BX, BX                  // number of units within the limit
+	XORQ R12, R12                // unit
+unit:
+	MOVQ 0(SI), AX
+	MOVQ 8(SI), R13
+	XORQ R8, AX
+	XORQ R9, R13
+	POPCNTQ AX, AX
+	POPCNTQ R13, R13
+	ADDQ R13, AX
+	MOVQ 16(SI), R13
+	XORQ R10, R13
+	POPCNTQ R13, R13
+	ADDQ R13, AX
+	MOVQ 24(SI), R13
+	XORQ R11, R13
+	POPCNTQ R13, R13
+	ADDQ R13, AX
+	CMPQ AX, DX
+	JGT far
+	MOVW R12, (DI)(BX*2)
+	INCQ BX
+far:
+	ADDQ $32, SI
+	INCQ R12
+	CMPQ R12, CX
+	JLT unit
+	MOVQ BX, ret+40(FP)
+	RET

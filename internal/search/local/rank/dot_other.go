@@ -6,6 +6,13 @@ const (
 	dotFourBlock = 32
 	dotFourMost  = 128
 	hasDotFour   = false
+	hasNearCodes = false
 )
 
 func dotFourFast(*byte, *int8, int) int32 { panic("rank: no vector instructions") }
+
+func dotsFourFast(*byte, *int8, int, *int32) { panic("rank: no vector instructions") }
+
+func nearCodesFast(*uint64, int, *uint64, int, *uint16) int {
+	panic("rank: no instruction to count bits")
+}

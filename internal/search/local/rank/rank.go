@@ -79,22 +79,9 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	if err := p.applyClauses(); err != nil {
 		return Answer{}, err
 	}
-	found, err := p.best(max(rerankDepth, r.Limit))
+	found, weak, err := p.rank()
 	if err != nil {
 		return Answer{}, err
-	}
-	least := 0
-	if r.semantic() {
-		least = denseDepth
-	}
-	if err := p.rerank(found, least); err != nil {
-		return Answer{}, err
-	}
-	weak := p.isWeak(found)
-	if r.semantic() {
-		if found, err = p.fuse(found); err != nil {
-			return Answer{}, err
-		}
 	}
 	if r.Parsed.TitleKey != 0 {
 		titled, err := p.named(r.Parsed.TitleKey, (*segment.Segment).FindTitle)
@@ -109,6 +96,33 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 	}
 	answer.Hits = p.hits(found)
 	return answer, nil
+}
+
+// rank returns the best documents, and whether none holds at least half of the query's weight.
+func (p *plan) rank() (found []candidate, weak bool, err error) {
+	if !p.request.semantic() {
+		found, err = p.rankByWords(0)
+		return found, err == nil && p.isWeak(found), err
+	}
+	near, err := p.neighboursDuring(func() (err error) {
+		found, err = p.rankByWords(denseDepth)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	weak = p.isWeak(found)
+	found, err = p.fuse(found, near)
+	return found, weak, err
+}
+
+// rankByWords ranks the best documents, and computes the proximity of the query's words for at least so many of them.
+func (p *plan) rankByWords(least int) ([]candidate, error) {
+	found, err := p.best(max(rerankDepth, p.request.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return found, p.rerank(found, least)
 }
 
 // hits converts the first candidates to hits. Scores never increase down the list, so that clients can rely on them: a

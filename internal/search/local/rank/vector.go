@@ -1,8 +1,10 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"runtime/debug"
 	"slices"
 
 	"carrel/internal/search/local/segment"
@@ -12,26 +14,61 @@ import (
 // many documents are added to the candidates. Proximity is computed for the same number of documents found by words;
 // twice as many of each do not change the quality of the first ten.
 const (
-	denseRescan = 1000
+	denseRescan = 500
 	denseDepth  = 100
 )
 
-// fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
-// 0..1 over all candidates and added by weight. The sum is scaled to the best score by words, so that the scores can be
-// compared with those of sources without embeddings. If no unit has an embedding of the query's model, the candidates
-// are returned unchanged.
-func (p *plan) fuse(found []candidate) ([]candidate, error) {
+// neighbours are the documents nearest to the query in embedding space, nearest first.
+type neighbours struct {
+	vectors   []segment.Vectors // of each part
+	query     quantised
+	documents []candidate
+}
+
+// neighboursDuring returns the documents nearest to the query, for which it looks while f runs. It returns nil if no unit
+// has an embedding of the query's model. A memory fault while a file is read panics, as it does in f.
+func (p *plan) neighboursDuring(f func() error) (*neighbours, error) {
+	var found *neighbours
+	var nearErr error
+	var fault any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { fault = recover() }()
+		debug.SetPanicOnFault(true)
+		found, nearErr = p.neighbours()
+	}()
+	defer func() { <-done }() // also if f panics: the caller may close the segments
+	err := f()
+	<-done
+	if fault != nil {
+		panic(fault)
+	}
+	return found, cmp.Or(err, nearErr)
+}
+
+func (p *plan) neighbours() (*neighbours, error) {
 	vectors, some, err := p.vectors()
 	if err != nil || !some {
-		return found, err
+		return nil, err
 	}
 	q := quantise(p.request.Vector)
-	near, err := p.nearest(vectors, q, denseDepth)
+	documents, err := p.nearest(vectors, q, denseDepth)
 	if err != nil {
 		return nil, err
 	}
+	return &neighbours{vectors: vectors, query: q, documents: documents}, nil
+}
+
+// fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
+// 0..1 over all candidates and added by weight. The sum is scaled to the best score by words, so that the scores can be
+// compared with those of sources without embeddings. Without neighbours the candidates are returned unchanged.
+func (p *plan) fuse(found []candidate, near *neighbours) ([]candidate, error) {
+	if near == nil {
+		return found, nil
+	}
 	all := slices.Clone(found)
-	for _, c := range near {
+	for _, c := range near.documents {
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
 			nearest := c
 			c = p.bestUnit(c.part, c.doc, make([]int, len(p.parts[c.part].lists)))
@@ -49,7 +86,8 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	}
 	dense := make([]float64, len(all))
 	for i, c := range all {
-		if dense[i], err = p.bestDot(vectors[c.part], c, q); err != nil {
+		var err error
+		if dense[i], err = p.bestDot(near.vectors[c.part], c, near.query); err != nil {
 			return nil, err
 		}
 	}
@@ -217,16 +255,39 @@ func (s *scan) read(part int, v segment.Vectors) {
 
 // readFour is read for vectors of 193 to 256 values.
 func (s *scan) readFour(part int, v segment.Vectors, codes []uint64) {
-	unit := s.plan.parts[part].r.FirstUnit
-	a, b, c, d := s.code[0], s.code[1], s.code[2], s.code[3]
-	for ; len(codes) >= 4; codes = codes[4:] {
-		far := bits.OnesCount64(codes[0]^a) + bits.OnesCount64(codes[1]^b) +
-			bits.OnesCount64(codes[2]^c) + bits.OnesCount64(codes[3]^d)
-		if far <= s.limit {
-			s.add(part, v, unit, far)
+	const words = 4
+	var near [1024]uint16
+	first := s.plan.parts[part].r.FirstUnit
+	for len(codes) > 0 {
+		n := min(len(codes)/words, len(near))
+		for _, i := range near[:nearCodes(codes[:n*words], s.code, s.limit, &near)] {
+			// The limit may have decreased since.
+			if d := distance(codes[int(i)*words:][:words], s.code); d <= s.limit {
+				s.add(part, v, first+uint32(i), d)
+			}
 		}
-		unit++
+		codes, first = codes[n*words:], first+uint32(n)
 	}
+}
+
+// nearCodes sets near to the numbers of the codes of four words that differ from code in at most limit bits, and returns
+// how many there are.
+func nearCodes(codes, code []uint64, limit int, near *[1024]uint16) int {
+	if hasNearCodes {
+		return nearCodesFast(&codes[0], len(codes)/4, &code[0], limit, &near[0])
+	}
+	return nearCodesPlain(codes, code, limit, near)
+}
+
+func nearCodesPlain(codes, code []uint64, limit int, near *[1024]uint16) int {
+	n := 0
+	for i := 0; 4*i < len(codes); i++ {
+		if distance(codes[4*i:][:4], code) <= limit {
+			near[n] = uint16(i)
+			n++
+		}
+	}
+	return n
 }
 
 // add collects a unit within the limit, if it has an embedding and is allowed, and lowers the limit if it can.

@@ -52,23 +52,33 @@ func Quantise(vector []float32, bits int, codes []uint64, bytes []byte) ([]uint6
 
 // quantiseFour appends values of four bits, and returns the scale that restores the length of the vector.
 func quantiseFour(vector []float32, scale float32, bytes []byte) ([]byte, float32) {
-	var length, rounded float64 // squared
+	var length float64 // squared
+	rounded := 0       // length of the quantised vector, squared
+	factor := 1 / float64(scale)
 	half := (len(vector) + 1) / 2
-	quantise := func(v float32) byte {
-		q := quantised(v, scale, maxFourBits)
+	for i := range half {
+		low, square := fourBits(vector[i], factor)
+		rounded += square
+		high := int8(0)
 		// The conversions keep the compiler from fusing the operations, which would round differently.
-		length += float64(float64(v) * float64(v))
-		rounded += float64(int(q) * int(q))
-		return byte(q)
-	}
-	for i, v := range vector[:half] {
-		b := quantise(v) & 0xf
+		length += float64(float64(vector[i]) * float64(vector[i]))
 		if i+half < len(vector) {
-			b |= quantise(vector[i+half]) << 4
+			v := vector[i+half]
+			high, square = fourBits(v, factor)
+			rounded += square
+			length += float64(float64(v) * float64(v))
 		}
-		bytes = append(bytes, b)
+		bytes = append(bytes, byte(low)&0xf|byte(high)<<4)
 	}
-	return bytes, float32(math.Sqrt(length / rounded))
+	return bytes, float32(math.Sqrt(length / float64(rounded)))
+}
+
+// fourBits returns a value in units of 1/factor, and its square.
+func fourBits(v float32, factor float64) (q int8, square int) {
+	x := max(-maxFourBits, min(maxFourBits, float64(float64(v)*factor)))
+	// Adding 1.5×2^52 leaves the nearest integer in the lowest bits of the sum.
+	q = int8(math.Float64bits(x + 3<<51))
+	return q, int(q) * int(q)
 }
 
 // maxFourBits is the highest quantised value of four bits. fourBitRange is the share of the largest value that it
@@ -82,11 +92,10 @@ const (
 func scaleOf(vector []float32, bits int) float32 {
 	var highest float32
 	for _, v := range vector {
-		a := float32(math.Abs(float64(v)))
-		if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
-			return 0
-		}
-		highest = max(highest, a)
+		highest = max(highest, v, -v) // NaN if one is
+	}
+	if math.IsNaN(float64(highest)) || highest > math.MaxFloat32 {
+		return 0
 	}
 	if bits == FourBits {
 		return float32(float64(highest) * fourBitRange / maxFourBits)

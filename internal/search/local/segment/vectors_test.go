@@ -103,3 +103,14 @@ func TestVectorOfAnotherLengthIsRefused(t *testing.T) {
 		t.Fatal("written")
 	}
 }
+
+func TestFourBitsAreTheNearest(t *testing.T) {
+	t.Parallel()
+	for i := -2000; i <= 2000; i++ {
+		v := float32(i) / 100
+		want := max(-7, min(7, math.RoundToEven(float64(v)*0.5)))
+		if q, square := fourBits(v, 0.5); float64(q) != want || square != int(want*want) {
+			t.Fatalf("%v in units of 2 is %d with the square %d, want %v", v, q, square, want)
+		}
+	}
+}
