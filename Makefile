@@ -73,7 +73,7 @@ test: setup ## Install test dependencies and run all tests
 .PHONY: go-test
 go-test: $(GOTESTSUM) # after setup, which may have installed the compiler
 	@go build -buildvcs=false -o $(TOOLS)/withpostgres ./internal/testkit/withpostgres
-	@$(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg -- $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
+	@RACE='$(RACE)' TESTFLAGS='$(TESTFLAGS)' $(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- scripts/go-test $(PKG)
 
 chaos: setup ## Kill, pause and restart servers under load for several minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
