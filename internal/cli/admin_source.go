@@ -65,7 +65,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		bar := progressBar(env, library.Bytes(), "Importing")
-		docs := documents(library.Documents(ctx, bar.set))
+		docs := a.Imports.WithOriginals(ctx, c.Of, documents(library.Documents(ctx, bar.set)))
 		done, err := a.Sources.Import(ctx, actor, src, docs, nil)
 		bar.finish()
 		if err != nil {

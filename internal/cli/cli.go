@@ -1,4 +1,4 @@
-// Package cli holds the commands: serve, admin, source, config and version.
+// Package cli holds the commands: serve, admin, import, source, config and version.
 package cli
 
 import (
@@ -47,6 +47,7 @@ func System() Env {
 type commandLine struct {
 	Serve   serveCommand         `cmd:"" help:"Run the server."`
 	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
+	Import  importCommand        `cmd:"" help:"Import files and folders of this machine, and print the result of each file."`
 	Source  clientSourceCommands `cmd:"" help:"Send files from this machine to a source."`
 	Config  configCommand        `cmd:"" help:"Show every setting, its value and its origin. Secrets are redacted."`
 	Version versionCommand       `cmd:"" help:"Show the version."`

@@ -1,22 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"mime/multipart"
 	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"time"
-
-	"carrel/internal/format"
 )
 
 type clientSourceCommands struct {
@@ -31,12 +22,13 @@ type sourceWatch struct {
 	Source string        `required:"" placeholder:"ID" help:"The id of a source of kind upload."`
 	Every  time.Duration `default:"5s" help:"Interval between scans of the folder."`
 	Once   bool          `help:"Synchronise once and exit."`
-	Folder string        `arg:"" type:"existingdir" help:"The folder. Hidden files, symbolic links and files of unsupported formats are skipped."`
+	Folder string        `arg:"" type:"existingdir" help:"The folder. Hidden files are skipped; symbolic links and files of unsupported formats are reported."`
 }
 
 // Run scans the folder until it is stopped. Errors are printed and retried with the next scan.
 func (c sourceWatch) Run(ctx context.Context, env *Env) error {
-	w := &watcher{command: c, env: env, client: &http.Client{}, sent: map[string]string{}}
+	api := &apiClient{server: c.Server, key: c.Key, agent: c.Agent, client: &http.Client{}}
+	w := &watcher{command: c, env: env, api: api, sent: map[string]string{}}
 	for {
 		err := w.scan(ctx)
 		if c.Once || ctx.Err() != nil {
@@ -57,160 +49,77 @@ func (c sourceWatch) Run(ctx context.Context, env *Env) error {
 type watcher struct {
 	command sourceWatch
 	env     *Env
-	client  *http.Client
+	api     *apiClient
 	// sent maps file names to the size and modification time at their upload.
 	sent map[string]string
 }
 
-// scan uploads new and changed files and removes deleted ones.
+// scan uploads new and changed files and removes deleted ones. Files that can't be read are reported once.
 func (w *watcher) scan(ctx context.Context) error {
-	present := map[string]bool{}
-	err := filepath.WalkDir(w.command.Folder, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path != w.command.Folder && strings.HasPrefix(entry.Name(), "."):
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case !entry.Type().IsRegular() || !format.Reads(entry.Name()):
-			return nil
-		}
-		name, err := filepath.Rel(w.command.Folder, path)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
-		present[name] = true
-		return w.send(ctx, entry, path, name)
-	})
+	found, err := walkFolder(w.command.Folder)
 	if err != nil {
 		return err
 	}
-	return w.removeDeleted(ctx, present)
+	present := map[string]bool{}
+	for _, f := range found {
+		present[f.name] = true
+		if err := w.send(ctx, f); err != nil {
+			return err
+		}
+	}
+	return w.removeDeleted(ctx, present, found)
 }
 
 // send uploads a file unless it is unchanged since its last upload. The server skips identical content.
-func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string) error {
-	info, err := entry.Info()
-	if errors.Is(err, fs.ErrNotExist) {
+func (w *watcher) send(ctx context.Context, f foundFile) error {
+	if w.sent[f.name] == f.version {
+		return nil
+	}
+	if f.refused != "" {
+		w.reject(f, f.refused)
+		return nil
+	}
+	_, err := w.api.upload(ctx, w.command.Source, f.path, f.name, func(int) {})
+	rejected, isRejected := errors.AsType[*responseError](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil // deleted since the scan began
-	}
-	if err != nil {
-		return err
-	}
-	version := fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-	if w.sent[name] == version {
+	case errors.Is(err, fs.ErrPermission):
+		w.reject(f, reasonNotOpened)
 		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	// A pipe streams the body, because a file may be larger than the memory.
-	body, pipe := io.Pipe()
-	form := multipart.NewWriter(pipe)
-	go func() {
-		part, err := form.CreateFormFile("file", name)
-		if err == nil {
-			_, err = io.Copy(part, f)
-		}
-		_ = pipe.CloseWithError(errors.Join(err, form.Close())) // always nil
-	}()
-	err = w.call(ctx, http.MethodPost, "/files", form.FormDataContentType(), body, nil)
-	_ = body.Close() // ends the goroutine even if the body was not read
-	if rejected, ok := errors.AsType[*responseError](err); ok && rejected.rejectsFile() {
-		// The other files are still sent, and this one again when it changes.
-		w.sent[name] = version
-		_, _ = fmt.Fprintf(w.env.Err, "carrel: %s was rejected: %v\n", name, rejected)
+	case isRejected && rejected.rejectsFile():
+		w.reject(f, rejected.detail)
 		return nil
+	case err != nil:
+		return fmt.Errorf("send %s: %w", f.name, err)
 	}
-	if err != nil {
-		return fmt.Errorf("send %s: %w", name, err)
-	}
-	w.sent[name] = version
-	_, _ = fmt.Fprintf(w.env.Out, "sent %s\n", name)
+	w.sent[f.name] = f.version
+	_, _ = fmt.Fprintf(w.env.Out, "sent %s\n", printableName(f.name))
 	return nil
 }
 
-// removeDeleted removes files from the source that are no longer in the folder.
-func (w *watcher) removeDeleted(ctx context.Context, present map[string]bool) error {
-	for cursor := ""; ; {
-		var list struct {
-			Files      []struct{ ID, Name string }
-			NextCursor string
+// reject reports a file that can't be sent. The other files are still sent, and this one again when it changes.
+func (w *watcher) reject(f foundFile, reason string) {
+	w.sent[f.name] = f.version
+	_, _ = fmt.Fprintf(w.env.Err, "carrel: %s was rejected: %s\n", printableName(f.name), reason)
+}
+
+// removeDeleted removes files from the source that are no longer in the folder. Files in subfolders that can't be
+// listed are kept.
+func (w *watcher) removeDeleted(ctx context.Context, present map[string]bool, found []foundFile) error {
+	files, err := w.api.files(ctx, w.command.Source)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if present[f.Name] || slices.ContainsFunc(found, func(dir foundFile) bool { return dir.hides(f.Name) }) {
+			continue
 		}
-		if err := w.call(ctx, http.MethodGet,
-			"/files?limit=200&cursor="+url.QueryEscape(cursor), "", nil, &list); err != nil {
+		if err := w.api.call(ctx, http.MethodDelete, sourcePath(w.command.Source, "/files/"+f.ID), "", nil, nil); err != nil {
 			return err
 		}
-		for _, f := range list.Files {
-			if present[f.Name] {
-				continue
-			}
-			if err := w.call(ctx, http.MethodDelete, "/files/"+f.ID, "", nil, nil); err != nil {
-				return err
-			}
-			delete(w.sent, f.Name)
-			_, _ = fmt.Fprintf(w.env.Out, "removed %s\n", f.Name)
-		}
-		if cursor = list.NextCursor; cursor == "" {
-			return nil
-		}
+		delete(w.sent, f.Name)
+		_, _ = fmt.Fprintf(w.env.Out, "removed %s\n", f.Name)
 	}
-}
-
-// responseError is an error response of the server.
-type responseError struct {
-	status int
-	detail string
-}
-
-// Error returns the detail of the problem.
-func (r *responseError) Error() string { return r.detail }
-
-// rejectsFile reports whether the server rejected the file itself, so that a retry would fail again.
-func (r *responseError) rejectsFile() bool {
-	return r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge ||
-		r.status == http.StatusUnsupportedMediaType
-}
-
-// maxResponse limits the size of a response.
-const maxResponse = 1 << 20
-
-// call sends a request about the source and decodes the reply into out unless it is nil.
-func (w *watcher) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
-	c := w.command
-	address := strings.TrimSuffix(c.Server, "/") + "/api/agents/" + url.PathEscape(c.Agent) +
-		"/sources/" + url.PathEscape(c.Source) + path
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
-	}
-	res, err := w.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode >= http.StatusBadRequest {
-		var problem struct{ Detail string }
-		if json.Unmarshal(bytes.TrimSpace(answer), &problem) != nil || problem.Detail == "" {
-			problem.Detail = "the server replied with status " + res.Status
-		}
-		return &responseError{status: res.StatusCode, detail: problem.Detail}
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(answer, out)
+	return nil
 }

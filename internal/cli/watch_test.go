@@ -31,9 +31,10 @@ func newWatch(t *testing.T) *watchFixture {
 	command := sourceWatch{Server: base, Key: key, Agent: agent, Folder: f.folder, Every: time.Millisecond}
 	command.Source = in.json("source", "status", "--agent", agent)["sources"].([]any)[0].(map[string]any)["id"].(string)
 	f.watcher = &watcher{
-		command: command, env: &Env{Out: f.out, Err: f.errs}, client: &http.Client{}, sent: map[string]string{},
+		command: command, env: &Env{Out: f.out, Err: f.errs}, sent: map[string]string{},
+		api: &apiClient{server: base, key: key, agent: agent, client: &http.Client{}},
 	}
-	t.Cleanup(f.watcher.client.CloseIdleConnections)
+	t.Cleanup(f.watcher.api.client.CloseIdleConnections)
 	return f
 }
 
@@ -66,11 +67,11 @@ func (f *watchFixture) scan() string {
 func (f *watchFixture) awaitImport(name string) {
 	f.t.Helper()
 	for {
-		var list struct{ Files []struct{ Name string } }
-		if err := f.watcher.call(f.t.Context(), http.MethodGet, "/files", "", nil, &list); err != nil {
+		files, err := f.watcher.api.files(f.t.Context(), f.watcher.command.Source)
+		if err != nil {
 			f.t.Fatal(err)
 		}
-		for _, file := range list.Files {
+		for _, file := range files {
 			if file.Name == name {
 				return
 			}
@@ -93,8 +94,14 @@ func TestWatchUploadsNewAndChangedFilesAndRemovesDeletedOnes(t *testing.T) {
 	if got := f.scan(); got != "sent a.txt\nsent sub/b.md\n" {
 		t.Errorf("the first scan prints %q", got)
 	}
+	reported := f.errs.String()
+	mustContain(t, reported, "carrel: photo.raw was rejected: This file format is not supported.\n",
+		"carrel: link.txt was rejected: Symbolic links are not followed.\n")
 	if got := f.scan(); got != "" {
 		t.Errorf("a scan without changes prints %q", got)
+	}
+	if f.errs.String() != reported {
+		t.Errorf("a scan without changes reports again: %q", f.errs.String())
 	}
 	f.write("a.txt", "The first note, with more words.")
 	if got := f.scan(); got != "sent a.txt\n" {
@@ -114,8 +121,8 @@ func TestWatchUploadsNewAndChangedFilesAndRemovesDeletedOnes(t *testing.T) {
 func TestWatchGoesOnAfterARejectedFile(t *testing.T) {
 	t.Parallel()
 	f := newWatch(t)
-	inner := f.watcher.client.Transport
-	f.watcher.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+	inner := f.watcher.api.client.Transport
+	f.watcher.api.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodPost {
 			r.ContentLength = -1
 			r.Header.Set("Content-Type", "text/plain") // the server refuses an upload that is not a form

@@ -117,6 +117,7 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 	for i, f := range files {
 		out.Files[i] = oas.File{
 			ID: f.ID, Name: f.Name, Size: int(f.Size), Documents: f.Documents, Skipped: f.Skipped, Error: optional(f.Error),
+			Outcome:   optional(f.Outcome),
 			CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
 		}
 	}

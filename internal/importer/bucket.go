@@ -7,13 +7,11 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"carrel/internal/core"
-	"carrel/internal/format"
 	"carrel/internal/s3"
 	"carrel/internal/source"
 )
@@ -53,10 +51,12 @@ func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set sou
 		if err != nil {
 			return nil, bucketError(ctx, err)
 		}
-		if name := object.Key; format.Reads(name) && len(name) <= maxName && utf8.ValidString(name) &&
-			strings.IndexFunc(name, unicode.IsControl) < 0 {
-			o.compare(known, localFile{name: name, size: object.Size, version: objectVersion(object)})
+		f := localFile{name: object.Key, size: object.Size, version: objectVersion(object)}
+		reason := nameRefusal(f.name)
+		if reason != "" && (strings.HasSuffix(f.name, "/") || strings.HasPrefix(path.Base(f.name), ".")) {
+			continue // a folder or a hidden file
 		}
+		o.listed(known, f, reason)
 	}
 	for _, f := range known {
 		o.missing = append(o.missing, f)
@@ -92,7 +92,7 @@ func objectVersion(o s3.Object) string {
 }
 
 func (o *bucketQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
-	if len(o.missing) > 0 || len(o.changed) == 0 {
+	if len(o.missing) > 0 || len(o.changed) == 0 || o.changed[0].refused != "" {
 		return o.syncQueue.next(ctx, t)
 	}
 	out, err := o.importObject(ctx, o.changed[0], t)
@@ -131,7 +131,7 @@ func (o *bucketQueue) importObject(ctx context.Context, f localFile, t *reporter
 	}
 	if reason != "" {
 		out.Error = reason
-		return out, s.recordFailure(ctx, o.src, old, out)
+		return out, s.recordFailure(ctx, o.src, old, out, "")
 	}
 	defer func() { _ = os.Remove(f.path) }()
 	return s.importFile(ctx, o.src, f, t)

@@ -57,10 +57,14 @@ func TestABucketIsKeptUpToDate(t *testing.T) {
 	}
 	b.store.Put("in/refs.bib", "@misc{k, title={K}}")
 	b.store.Put("in/picture.png", "not read")
+	b.store.Put("in/.DS_Store", "hidden")
+	b.store.Put("in/folder/", "")
 	b.store.Put("out.txt", "not below the prefix")
 	first := b.sync()
 	b.same("first", first.Documents, importer.DocumentCounts{Added: 6})
-	b.same("files", first.Files, importer.FileCounts{Total: 6, Done: 6})
+	b.same("files", first.Files, importer.FileCounts{Total: 7, Done: 7, Failed: 1})
+	b.same("the picture is reported", first.Errors[0],
+		importer.Problem{File: "in/picture.png", Reason: "This file format is not supported."})
 	b.same("text", b.documents(b.src.ID)["in/3 ä.txt"], "text 3")
 	b.store.Asked()
 	b.same("nothing new", b.sync().Files, importer.FileCounts{})

@@ -70,7 +70,7 @@ func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 			return o, context.Cause(ctx)
 		}
 		o.Error = "Can't be fetched: " + fetchErrorText(err) + "."
-		return o, s.recordFailure(ctx, w.src, old, o)
+		return o, s.recordFailure(ctx, w.src, old, o, "")
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusNotModified && old.ID != "" {
@@ -84,14 +84,14 @@ func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
 		o.Error = "Not a readable RSS, Atom or JSON feed."
-		return o, s.recordFailure(ctx, w.src, old, o)
+		return o, s.recordFailure(ctx, w.src, old, o, "")
 	}
 	o.Size = int64(len(data))
-	return w.store(ctx, entries, versionOf(res.Header), o, t)
+	return w.store(ctx, old, entries, versionOf(res.Header), o, t)
 }
 
 func (w *feedQueue) store(
-	ctx context.Context, entries []source.Document, version string, o fileResult, t *reporter,
+	ctx context.Context, old File, entries []source.Document, version string, o fileResult, t *reporter,
 ) (fileResult, error) {
 	s := w.service
 	now := s.clock.Now()
@@ -118,7 +118,7 @@ func (w *feedQueue) store(
 		return o, err
 	}
 	o.setImported(imported)
-	f.ID, f.Version, f.Documents = id, version, imported.Total()
+	f.ID, f.Version, f.Documents, f.Outcome = id, version, imported.Total(), o.outcome(old)
 	_, err = s.store.PutFile(ctx, f)
 	return o, err
 }

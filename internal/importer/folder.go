@@ -2,12 +2,15 @@ package importer
 
 import (
 	"context"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"carrel/internal/core"
@@ -24,7 +27,9 @@ type syncQueue struct {
 	missing   []File
 	bytes     int64
 	unchanged int
-	cleanup   func()
+	// refused counts the listed files that can't be read.
+	refused int
+	cleanup func()
 }
 
 func (l *syncQueue) size() (int, int64) { return len(l.changed) + len(l.missing), l.bytes }
@@ -56,7 +61,7 @@ func (l *syncQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 		return fileResult{Name: f.Name, Removed: true, Documents: DocumentCounts{Deleted: n}}, nil
 	}
 	if len(l.changed) == 0 {
-		return fileResult{End: true}, nil
+		return l.moreRefused(), nil
 	}
 	f := l.changed[0]
 	o, err := l.service.importFile(ctx, l.src, f, t)
@@ -131,6 +136,7 @@ func (l *folderListing) visit(path string, entry fs.DirEntry, err error) error {
 		return err
 	case err != nil && inside:
 		l.unreadable = append(l.unreadable, name)
+		l.queue.refuse(l.known, localFile{name: name + "/"}, "The folder can't be opened. Its documents are kept.")
 		return nil
 	case !inside:
 		return nil
@@ -139,17 +145,36 @@ func (l *folderListing) visit(path string, entry fs.DirEntry, err error) error {
 			return fs.SkipDir
 		}
 		return nil
-	case !entry.Type().IsRegular() || !format.Reads(name) || len(name) > maxName || !utf8.ValidString(name):
-		return nil // symbolic links are not followed, because they may lead out of the folder
+	case entry.IsDir():
+		return nil
 	}
 	info, err := entry.Info()
 	if err != nil {
 		return nil //nolint:nilerr // the file was deleted since it was listed
 	}
-	l.queue.compare(l.known, localFile{
+	f := localFile{
 		name: name, path: path, size: info.Size(), version: strconv.FormatInt(info.ModTime().UnixNano(), 36),
-	})
+	}
+	reason := nameRefusal(name)
+	if !entry.Type().IsRegular() {
+		// A symbolic link may lead out of the folder, and a pipe may block.
+		reason = "Only regular files are read. Symbolic links are not followed."
+	}
+	l.queue.listed(l.known, f, reason)
 	return nil
+}
+
+// nameRefusal returns why a file with this name can't be imported, or "".
+func nameRefusal(name string) string {
+	switch {
+	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
+		return "The name has control characters or is not UTF-8. Rename the file."
+	case len(name) > maxName:
+		return "The name is longer than 400 bytes. Rename the file."
+	case !format.Reads(name):
+		return "This file format is not supported."
+	}
+	return ""
 }
 
 // missing returns the stored files that the listing lacks.
@@ -170,6 +195,52 @@ func relative(root, path string) (string, bool) {
 		return "", false
 	}
 	return filepath.ToSlash(name), true
+}
+
+// listed adds a listed file to the queue: to be read, or to be reported with a reason.
+func (l *syncQueue) listed(known map[string]File, f localFile, reason string) {
+	if reason != "" {
+		l.refuse(known, f, reason)
+		return
+	}
+	l.compare(known, f)
+}
+
+// maxRefused limits the files that a source lists with the reason why they can't be read. The others are only counted.
+const maxRefused = 1000
+
+// refuse adds a file that can't be read to the queue, which reports it once: the reason is part of its version.
+func (l *syncQueue) refuse(known map[string]File, f localFile, reason string) {
+	if l.refused++; l.refused > maxRefused {
+		return
+	}
+	f.name, f.refused, f.version = storableName(f.name), reason, reason+" "+f.version
+	l.compare(known, f)
+}
+
+// moreRefused ends the queue. Before that it reports the number of files beyond maxRefused.
+func (l *syncQueue) moreRefused() fileResult {
+	if l.refused <= maxRefused {
+		return fileResult{End: true}
+	}
+	more := l.refused - maxRefused
+	l.refused = 0
+	return fileResult{Name: l.src.Name, Error: fmt.Sprintf("%d more files can't be read.", more)}
+}
+
+// storableName returns a name that can be stored. The hash distinguishes names that are equal after the change.
+func storableName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(name, string(utf8.RuneError)))
+	if clean == name && len(name) <= maxName {
+		return name
+	}
+	id := shortHash(name)
+	return strings.ToValidUTF8(clean[:min(len(clean), maxName-10)], "") + "~" + hex.EncodeToString(id[:4])
 }
 
 // compare adds a listed file to the queue if it is new or changed, and removes it from known.

@@ -36,10 +36,21 @@ type File struct {
 	// Documents counts the imported documents, Skipped the records that could not be read.
 	Documents, Skipped int
 	// Error is the reason why nothing could be read, or empty.
-	Error     string
+	Error string
+	// Outcome is the result of the last import: one of the Outcome constants, or empty if an earlier version stored
+	// the file.
+	Outcome   string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
+
+// The results of importing a file. Only a failed file has an error; the documents of its last import are kept.
+const (
+	OutcomeAdded     = "added"
+	OutcomeUpdated   = "updated"
+	OutcomeUnchanged = "unchanged"
+	OutcomeFailed    = "failed"
+)
 
 // Upload is a file that a client is sending or that waits to be imported.
 type Upload struct {

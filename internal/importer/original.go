@@ -21,13 +21,15 @@ type Originals interface {
 }
 
 // originalKeeper stores the originals of the documents of one file: the file itself if it is one document, the entry of
-// an archive, and nothing for a record of a list.
+// an archive or folder, and nothing for a record of a list.
 type originalKeeper struct {
 	service *Service
 	file    localFile
 	hash    [32]byte
 	// entries is open while an archive is imported.
 	entries *format.Entries
+	// folder is the folder that the documents are read from, or nil.
+	folder *os.Root
 	// kept is the stored original of a file that is one document.
 	kept source.Original
 }
@@ -38,8 +40,10 @@ func (k *originalKeeper) original(ctx context.Context, id string) (source.Origin
 	switch {
 	case originals == nil || !originals.Keeps():
 		return source.Original{}, nil
+	case k.folder != nil:
+		return k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.folderFile(id) })
 	case format.IsArchive(k.file.path):
-		return k.entry(ctx, id)
+		return k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.entry(id) })
 	case format.HoldsRecords(k.file.path) || k.kept.Hash != "":
 		return k.kept, nil
 	}
@@ -55,14 +59,21 @@ func (k *originalKeeper) original(ctx context.Context, id string) (source.Origin
 	return k.kept, nil
 }
 
-// entry stores an entry of an archive.
-func (k *originalKeeper) entry(ctx context.Context, id string) (o source.Original, err error) {
+// entry opens an entry of an archive.
+func (k *originalKeeper) entry(id string) (content io.ReadCloser, err error) {
 	if k.entries == nil {
 		if k.entries, err = format.OpenEntries(k.file.path); err != nil {
-			return o, err
+			return nil, err
 		}
 	}
-	content, err := k.entries.Open(id)
+	return k.entries.Open(id)
+}
+
+// copyOf stores the content of an entry of an archive or a file of a folder. Without one, there is no original.
+func (k *originalKeeper) copyOf(
+	ctx context.Context, id string, open func() (io.ReadCloser, error),
+) (o source.Original, err error) {
+	content, err := open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
@@ -91,5 +102,8 @@ func (k *originalKeeper) entry(ctx context.Context, id string) (o source.Origina
 func (k *originalKeeper) close() {
 	if k.entries != nil {
 		_ = k.entries.Close() // opened for reading only
+	}
+	if k.folder != nil {
+		_ = k.folder.Close() // opened for reading only
 	}
 }

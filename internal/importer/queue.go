@@ -58,20 +58,26 @@ type localFile struct {
 	// keepIDs keeps the ids of records unchanged, which is safe if no other file of the source can contain the same
 	// id.
 	keepIDs bool
+	// refused is the reason why the file is reported instead of read, or empty.
+	refused string
 }
 
 // importFile parses a file and stores its documents, unless its content is unchanged. The file's hash is stored last,
 // so that an interrupted import parses the file again.
 func (s *Service) importFile(ctx context.Context, src source.Source, f localFile, t *reporter) (fileResult, error) {
 	o := fileResult{Name: f.name, Size: f.size}
-	hash, err := hashFile(f.path)
-	if err != nil {
-		o.Error = "Can't be opened."
-		return o, nil //nolint:nilerr // the failure concerns one file and is reported in its result
-	}
 	old, err := s.store.FileByName(ctx, src.ID, f.name)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return o, err
+	}
+	if f.refused != "" {
+		o.Error = f.refused
+		return o, s.recordFailure(ctx, src, old, o, f.version)
+	}
+	hash, err := hashFile(f.path)
+	if err != nil {
+		o.Error = "Can't be opened." // the next sync tries again, because no version is stored
+		return o, s.recordFailure(ctx, src, old, o, "")
 	}
 	now := s.clock.Now()
 	file := File{
@@ -80,7 +86,7 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 	}
 	if old.ID != "" && string(old.Hash) == string(file.Hash) && old.Error == "" {
 		o.Unchanged = true
-		file.Documents, file.Skipped = old.Documents, old.Skipped
+		file.Documents, file.Skipped, file.Outcome = old.Documents, old.Skipped, OutcomeUnchanged
 		_, err := s.store.PutFile(ctx, file)
 		return o, err
 	}
@@ -94,7 +100,7 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 		return o, err
 	}
 	file.Documents = o.Documents.Added + o.Documents.Updated + o.Documents.Unchanged
-	file.Skipped, file.Error = o.Skipped, o.Error
+	file.Skipped, file.Error, file.Outcome = o.Skipped, o.Error, o.outcome(old)
 	if o.Error != "" {
 		file.Documents = old.Documents // a file that can't be read keeps its documents
 	}

@@ -111,6 +111,20 @@ type fileResult struct {
 	QuotaDetail string `json:"full,omitempty"`
 }
 
+// outcome returns the Outcome of a file whose last state is old, the zero File if it is new. A file that had no
+// documents until now is added.
+func (o *fileResult) outcome(old File) string {
+	switch {
+	case o.Error != "":
+		return OutcomeFailed
+	case o.Unchanged:
+		return OutcomeUnchanged
+	case old.Documents == 0:
+		return OutcomeAdded
+	}
+	return OutcomeUpdated
+}
+
 func (o *fileResult) skip(reason string) {
 	o.Skipped++
 	if len(o.Problems) < maxReportedProblems {

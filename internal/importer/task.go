@@ -297,8 +297,11 @@ func (t *reporter) countWork(w fileQueue, earlier map[string]bool) {
 	t.report.Files.Total, t.report.Bytes.Total = t.report.Files.Done+files, t.report.Bytes.Done+bytes
 }
 
-// fileProgress publishes the progress within a file.
+// fileProgress publishes the progress within a file. A nil reporter discards it.
 func (t *reporter) fileProgress(ctx context.Context, name string, bytes int64, docs source.Imported) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	if time.Since(t.lastSent) < reportInterval {
 		t.mu.Unlock()

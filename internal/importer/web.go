@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) 
 			return o, context.Cause(ctx)
 		}
 		o.Error = "Can't be fetched: " + fetchErrorText(err) + "."
-		return o, s.recordFailure(ctx, p.src, old, o)
+		return o, s.recordFailure(ctx, p.src, old, o, "")
 	}
 	defer func() { _ = res.Body.Close() }()
 	switch {
@@ -109,12 +110,12 @@ func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) 
 	}
 	if res.StatusCode != http.StatusOK {
 		o.Error = fmt.Sprintf("The server answers with status %d.", res.StatusCode)
-		return o, s.recordFailure(ctx, p.src, old, o)
+		return o, s.recordFailure(ctx, p.src, old, o, "")
 	}
 	f, reason := p.save(address, res)
 	if reason != "" {
 		o.Error = reason
-		return o, s.recordFailure(ctx, p.src, old, o)
+		return o, s.recordFailure(ctx, p.src, old, o, "")
 	}
 	defer func() { _ = os.Remove(f.path) }()
 	return s.importFile(ctx, p.src, f, t)
@@ -247,13 +248,16 @@ func fetchErrorText(err error) string {
 	return "the address does not answer or is not allowed"
 }
 
-// recordFailure stores the reason why a file could not be read. The documents of its last import are kept.
-func (s *Service) recordFailure(ctx context.Context, src source.Source, old File, o fileResult) error {
+// recordFailure stores the reason why a file could not be read. The documents of its last import are kept. A file with
+// a version is not reported again while its version is the same.
+func (s *Service) recordFailure(
+	ctx context.Context, src source.Source, old File, o fileResult, version string,
+) error {
 	now := s.clock.Now()
 	f := File{
-		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: old.Size, Hash: []byte{},
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: cmp.Or(o.Size, old.Size), Version: version, Hash: []byte{},
 		Documents: old.Documents, Skipped: old.Skipped,
-		Error: o.Error, CreatedAt: now, UpdatedAt: now,
+		Error: o.Error, Outcome: OutcomeFailed, CreatedAt: now, UpdatedAt: now,
 	}
 	_, err := s.store.PutFile(ctx, f)
 	return err

@@ -12,7 +12,8 @@ import (
 
 var _ importer.Store = (*DB)(nil)
 
-const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at`
+const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, outcome, created_at,
+	updated_at`
 
 type fileRow struct {
 	file             importer.File
@@ -22,7 +23,7 @@ type fileRow struct {
 func (r *fileRow) dest() []any {
 	f := &r.file
 	return []any{
-		&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error,
+		&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error, &f.Outcome,
 		&r.created, &r.updated,
 	}
 }
@@ -37,12 +38,13 @@ func (r *fileRow) value() importer.File {
 func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
-			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (source_id, name) DO UPDATE SET size = excluded.size, version = excluded.version, hash = excluded.hash,
-				documents = excluded.documents, skipped = excluded.skipped, error = excluded.error, updated_at = excluded.updated_at
+				documents = excluded.documents, skipped = excluded.skipped, error = excluded.error, outcome = excluded.outcome,
+				updated_at = excluded.updated_at
 			RETURNING id`,
 			args{
-				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error,
+				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error, f.Outcome,
 				millis(f.CreatedAt), millis(f.UpdatedAt),
 			}, &id)
 	})

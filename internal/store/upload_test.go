@@ -25,7 +25,7 @@ func (w *fixture) file(sourceID, name string) importer.File {
 	w.t.Helper()
 	f := importer.File{
 		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2,
-		Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
+		Skipped: 1, Error: "", Outcome: importer.OutcomeAdded, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	id, err := w.db.PutFile(w.ctx, f)
 	w.must(err)
@@ -87,6 +87,7 @@ var uploadTests = []test{
 		f := w.file(w.ada.source, "a.jsonl")
 		changed := f
 		changed.ID, changed.Error, changed.Hash, changed.UpdatedAt = core.NewID("fil"), "broken", []byte{2}, w.after(9)
+		changed.Outcome = importer.OutcomeFailed
 		id, err := w.db.PutFile(w.ctx, changed)
 		w.must(err)
 		w.same("id", id, f.ID)

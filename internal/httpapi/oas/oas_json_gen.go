@@ -12502,6 +12502,12 @@ func (s *File) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		if s.Outcome.Set {
+			e.FieldStart("outcome")
+			s.Outcome.Encode(e)
+		}
+	}
+	{
 		e.FieldStart("createdAt")
 		e.Str(s.CreatedAt)
 	}
@@ -12511,15 +12517,16 @@ func (s *File) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfFile = [8]string{
+var jsonFieldsNameOfFile = [9]string{
 	0: "id",
 	1: "name",
 	2: "size",
 	3: "documents",
 	4: "skipped",
 	5: "error",
-	6: "createdAt",
-	7: "updatedAt",
+	6: "outcome",
+	7: "createdAt",
+	8: "updatedAt",
 }
 
 // Decode decodes File from json.
@@ -12527,7 +12534,7 @@ func (s *File) Decode(d *jx.Decoder) error {
 	if s == nil {
 		return errors.New("invalid: unable to decode File to nil")
 	}
-	var requiredBitSet [1]uint8
+	var requiredBitSet [2]uint8
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
@@ -12601,8 +12608,18 @@ func (s *File) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"error\"")
 			}
+		case "outcome":
+			if err := func() error {
+				s.Outcome.Reset()
+				if err := s.Outcome.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"outcome\"")
+			}
 		case "createdAt":
-			requiredBitSet[0] |= 1 << 6
+			requiredBitSet[0] |= 1 << 7
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -12614,7 +12631,7 @@ func (s *File) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		case "updatedAt":
-			requiredBitSet[0] |= 1 << 7
+			requiredBitSet[1] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.UpdatedAt = string(v)
@@ -12634,8 +12651,9 @@ func (s *File) Decode(d *jx.Decoder) error {
 	}
 	// Validate required fields.
 	var failures []validate.FieldError
-	for i, mask := range [1]uint8{
-		0b11011111,
+	for i, mask := range [2]uint8{
+		0b10011111,
+		0b00000001,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.

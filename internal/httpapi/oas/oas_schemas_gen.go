@@ -5303,7 +5303,10 @@ type File struct {
 	// The number of records that could not be read.
 	Skipped int `json:"skipped"`
 	// The reason if the file could not be read.
-	Error     OptString `json:"error"`
+	Error OptString `json:"error"`
+	// The result of its last import: `added`, `updated`, `unchanged` or `failed`. Absent if an earlier
+	// version of Carrel imported the file.
+	Outcome   OptString `json:"outcome"`
 	CreatedAt string    `json:"createdAt"`
 	UpdatedAt string    `json:"updatedAt"`
 }
@@ -5336,6 +5339,11 @@ func (s *File) GetSkipped() int {
 // GetError returns the value of Error.
 func (s *File) GetError() OptString {
 	return s.Error
+}
+
+// GetOutcome returns the value of Outcome.
+func (s *File) GetOutcome() OptString {
+	return s.Outcome
 }
 
 // GetCreatedAt returns the value of CreatedAt.
@@ -5376,6 +5384,11 @@ func (s *File) SetSkipped(val int) {
 // SetError sets the value of Error.
 func (s *File) SetError(val OptString) {
 	s.Error = val
+}
+
+// SetOutcome sets the value of Outcome.
+func (s *File) SetOutcome(val OptString) {
+	s.Outcome = val
 }
 
 // SetCreatedAt sets the value of CreatedAt.
