@@ -127,7 +127,7 @@ hostile: setup ## Upload every hostile file to a real server and print its CPU t
 mutants: ## Apply each mutant of the authorization server and check that the tests fail (select: ARGS='mutants/pkce-*.patch')
 	@scripts/mutants $(ARGS)
 
-setup: ## Install test dependencies: PostgreSQL, Chromium, a C compiler, npm packages
+setup: ## Install test dependencies: PostgreSQL, Chromium, tesseract, a C compiler, npm packages
 	@scripts/setup
 
 clean: ## Remove build results; keeps data

@@ -9,21 +9,39 @@ import (
 	"carrel/internal/format"
 	"carrel/internal/format/budget"
 	"carrel/internal/importer"
+	"carrel/internal/ocr"
 	"carrel/internal/outbound"
 )
 
 // fetchTimeout limits connecting to a page or feed.
 const fetchTimeout = 10 * time.Second
 
-// ImportLimits returns the limits for reading one upload and the memory pool shared by all uploads of this process.
-func ImportLimits(c config.Imports) format.Limits {
+// ImportLimits returns the limits for reading one upload, the memory pool shared by all uploads of this process, and the
+// recognizer of text in images.
+func ImportLimits(cfg config.Config) format.Limits {
+	c := cfg.Imports
 	memory := int64(c.MemoryMiB) << 20
 	return format.Limits{
 		Limits: budget.Limits{
 			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth,
 			Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
 		},
-		Pool: budget.NewPool(memory),
+		Pool: budget.NewPool(memory), OCR: recognizer(cfg.OCR),
+	}
+}
+
+// recognizer returns the OCR of the settings, or nil if it is off. The endpoint is named by the operator, so that its
+// address may be private.
+func recognizer(c config.OCR) format.Recognizer {
+	switch {
+	case c.Off():
+		return nil
+	case c.Tesseract():
+		return &ocr.Tesseract{Languages: c.Languages, Timeout: c.Time}
+	}
+	return &ocr.Endpoint{
+		URL: c.Engine, Key: c.Key, Languages: c.Languages, Timeout: c.Time,
+		Client: outbound.NewClient(outbound.Options{Private: true, Timeout: fetchTimeout}),
 	}
 }
 
@@ -33,7 +51,7 @@ func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 		Store: in.Store, Sources: in.Sources, Tasks: in.Tasks, Clock: in.Clock, Log: log,
 	}, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
-		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
+		Limits: ImportLimits(cfg), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Originals: in.Originals,
 		Imported: func(ctx context.Context) {
 			if in.Embedding == nil {

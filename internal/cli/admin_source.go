@@ -42,7 +42,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if err != nil {
 		return err
 	}
-	library, err := format.OpenWithin(ctx, c.Of, app.ImportLimits(cfg.Imports))
+	library, err := format.OpenWithin(ctx, c.Of, app.ImportLimits(cfg))
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Imports are the limits of imports.
 	Imports Imports
+	// OCR are the settings for pages that are images.
+	OCR OCR
 	// Originals are the settings for the original files of documents.
 	Originals Originals
 	// ExportDays is the number of days for which an account export can be downloaded.

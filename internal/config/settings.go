@@ -144,6 +144,24 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*longTime)(&c.Imports.Time) },
 	},
 	{
+		name: "ocr", def: "off",
+		help: "Text recognition of PDF pages that are images: off, tesseract (the command of this name), or the URL of a " +
+			"service that takes images and returns text.",
+		bind: func(c *Config) flag.Value { return checked{&c.OCR.Engine, checkOCR} },
+	},
+	{
+		name: "ocr-key", secret: true, help: "Bearer token for the service in ocr.",
+		bind: func(c *Config) flag.Value { return checked{&c.OCR.Key, checkAPIKey} },
+	},
+	{
+		name: "ocr-languages", def: "eng", help: "Languages of scanned pages by the names of tesseract, such as eng+deu.",
+		bind: func(c *Config) flag.Value { return checked{&c.OCR.Languages, checkOCRLanguages} },
+	},
+	{
+		name: "ocr-time", def: "1m", help: "Maximum time for recognizing one image, 1s to 24h.",
+		bind: func(c *Config) flag.Value { return (*longTime)(&c.OCR.Time) },
+	},
+	{
 		name: "originals", def: "on",
 		help: "Keep the original files of imported documents: on or off. They count in the storage of a plan.",
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.Originals.Keep) },

@@ -53,6 +53,8 @@ type Limits struct {
 	budget.Limits
 	// Pool is the memory shared by all libraries of the process; nil means no common limit.
 	Pool *budget.Pool
+	// OCR reads the text of pages that are images; nil means that they stay without text.
+	OCR Recognizer
 }
 
 // Exceeded is the error of a library that exceeds a limit.
@@ -76,7 +78,7 @@ func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64))
 		progress = func(int64) {}
 	}
 	return func(yield func(source.Document, error) bool) {
-		b := budget.New(ctx, l.limits.Limits, l.reader.stored(), l.limits.Pool)
+		b := budget.New(withRecognizer(ctx, l.limits.OCR), l.limits.Limits, l.reader.stored(), l.limits.Pool)
 		if l.spent != nil {
 			defer func() { l.spent(b.Used()) }()
 		}

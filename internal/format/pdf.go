@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,12 +14,21 @@ import (
 
 // parsePDF reads a PDF file. Its metadata is compared with the first page, and the better evidence wins.
 func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, error) {
-	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
+	limits := pdf.DefaultLimits
+	if r := recognizerOf(b.Context()); r != nil {
+		limits.Recognize = func(ctx context.Context, picture pdf.Image) (string, error) {
+			return r.Recognize(ctx, picture.MediaType, picture.Data)
+		}
+	}
+	t, err := pdf.Extract(data, b, limits)
 	switch {
 	case errors.Is(err, pdf.ErrNotPDF):
 		return source.Document{}, fault("is not a PDF file, or is damaged")
 	case errors.Is(err, pdf.ErrEncrypted):
 		return source.Document{}, fault("needs a password; save it without one")
+	case errors.Is(err, pdf.ErrRecognize):
+		return source.Document{}, fault("has no text, only images, and text recognition (OCR) failed: " +
+			recognitionReason(err))
 	case errors.Is(err, pdf.ErrImages):
 		return source.Document{}, fault("has no text, only images; run text recognition (OCR) first")
 	case errors.Is(err, pdf.ErrNoUnicode):
@@ -56,6 +66,9 @@ const unreadShare = 0.1
 // unreadNote says which part of a file could not be read, or returns "".
 func unreadNote(name string, t pdf.Text) string {
 	switch {
+	case t.Images > 0 && t.RecognizeError != nil:
+		return fmt.Sprintf("%s: %d of %d pages are images without text; text recognition (OCR) failed: %s",
+			printable(name), t.Images, len(t.Pages), recognitionReason(t.RecognizeError))
 	case t.Images > 0:
 		return fmt.Sprintf("%s: %d of %d pages are images without text; run text recognition (OCR) to include them",
 			printable(name), t.Images, len(t.Pages))

@@ -234,6 +234,16 @@ func (b *Budget) Progress(text int) {
 	b.limits.Work += earned
 }
 
+// Outside calls f, whose time does not count, because another limit bounds it.
+func (b *Budget) Outside(f func()) {
+	began := time.Now()
+	f()
+	b.since = b.since.Add(time.Since(began))
+}
+
+// Context returns the context of the reading.
+func (b *Budget) Context() context.Context { return b.ctx }
+
 // Err returns the error of an ended context.
 func (b *Budget) Err() error { return b.ctx.Err() }
 

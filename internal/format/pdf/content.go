@@ -105,6 +105,8 @@ type reader struct {
 	marked []bool
 	// images is set if the page draws an image.
 	images bool
+	// pictures are the image XObjects of the page, up to maxPictures.
+	pictures []*stream
 	// drawn counts the glyphs, unread those without a known text.
 	drawn, unread int
 }
@@ -122,6 +124,7 @@ const (
 type content struct {
 	text, heading string
 	images        bool
+	pictures      []*stream
 	drawn, unread int
 }
 
@@ -143,7 +146,7 @@ func (f *file) readPage(p page) content {
 	r.annotations(p, ctm)
 	r.layOut()
 	f.b.Release(r.done.Len())
-	return content{text: r.done.String(), heading: r.heading, images: r.images, drawn: r.drawn, unread: r.unread}
+	return content{text: r.done.String(), heading: r.heading, images: r.images, pictures: r.pictures, drawn: r.drawn, unread: r.unread}
 }
 
 // layOut lays out the collected glyphs.
@@ -247,6 +250,9 @@ func (r *reader) form(operands []any, resources dict, depth int) {
 	case !ok:
 	case r.f.nameOf(s.dict["Subtype"]) == "Image":
 		r.images = true
+		if len(r.pictures) < maxPictures {
+			r.pictures = append(r.pictures, s)
+		}
 	case r.f.nameOf(s.dict["Subtype"]) == "Form":
 		r.runForm(s, resources, identity, depth)
 	}

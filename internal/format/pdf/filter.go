@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/lzw"
 	"encoding/ascii85"
@@ -12,9 +13,19 @@ import (
 // decode returns the decoded data of a stream and the memory reserved for it, which the caller releases. Damaged data
 // is decoded up to the damage; image filters return nothing.
 func (f *file) decode(s *stream) (data []byte, held int) {
+	data, held, rest, _ := f.unpack(s)
+	if rest != "" {
+		f.b.Release(held)
+		return nil, 0
+	}
+	return data, held
+}
+
+// unpack is decode for a stream that may end with an image filter, which is returned with its parameters.
+func (f *file) unpack(s *stream) (data []byte, held int, rest name, params dict) {
 	data = s.raw
 	filters := f.list(s.dict["Filter"])
-	params := f.list(s.dict["DecodeParms"])
+	parameters := f.list(s.dict["DecodeParms"])
 	if f.crypt != nil && f.crypt.covers(f.nameOf(s.dict["Type"])) {
 		held = len(data)
 		f.b.Hold(held)
@@ -22,26 +33,28 @@ func (f *file) decode(s *stream) (data []byte, held int) {
 		data = f.crypt.decrypt(data, s.of)
 	}
 	for i, filter := range filters {
-		if i >= maxFilters {
-			f.b.Release(held)
-			return nil, 0
-		}
 		var p dict
-		if i < len(params) {
-			p = f.dictOf(params[i])
+		if i < len(parameters) {
+			p = f.dictOf(parameters[i])
 		}
 		kind := f.nameOf(filter)
+		if i >= maxFilters {
+			return nil, held, kind, nil
+		}
 		if kind == "Crypt" {
 			continue
 		}
 		out, ok := f.unfilter(kind, p, data)
-		f.b.Release(held)
 		if !ok {
-			return nil, 0
+			if i < len(filters)-1 {
+				data = nil // an unknown filter before another one
+			}
+			return data, held, cmp.Or(kind, "unknown"), p
 		}
+		f.b.Release(held)
 		data, held = out, cap(out)
 	}
-	return data, held
+	return data, held, "", nil
 }
 
 // maxFilters limits the chain of filters of a stream.

@@ -8,7 +8,9 @@
 package pdf
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"carrel/internal/format/budget"
@@ -20,6 +22,8 @@ type Limits struct {
 	Pages int
 	// Text is the number of bytes of text after which no further page is read.
 	Text int
+	// Recognize returns the text of an image. It is called for the images of pages without text, unless it is nil.
+	Recognize func(ctx context.Context, picture Image) (string, error)
 }
 
 // DefaultLimits suits a thick book.
@@ -31,6 +35,7 @@ var (
 	ErrEncrypted = errors.New("pdf: password required")
 	ErrNoText    = errors.New("pdf: no text")
 	ErrImages    = errors.New("pdf: no text, only images")
+	ErrRecognize = errors.New("pdf: no text, and recognizing the text of the images failed")
 	ErrNoUnicode = errors.New("pdf: the fonts do not say which characters their glyphs are")
 )
 
@@ -49,6 +54,10 @@ type Text struct {
 	DOI string
 	// Empty counts the pages without text, Images those of them that draw an image.
 	Empty, Images int
+	// Recognized counts the pages whose text was recognized, which are not in Empty. RecognizeError is the last error of
+	// the recognition.
+	Recognized     int
+	RecognizeError error
 	// Drawn counts the glyphs of all pages, Unread those whose characters are unknown.
 	Drawn, Unread int
 	// Cut is set if the file has more pages than were read.
@@ -91,6 +100,9 @@ func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
 			return false
 		}
 		c := f.pageText(p)
+		if f.recognize(&c, &t, l) {
+			t.Recognized++
+		}
 		if n == 0 {
 			t.Heading = c.heading
 		}
@@ -106,6 +118,8 @@ func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
 		return t, nil
 	case t.Unread > 0:
 		return Text{}, ErrNoUnicode
+	case t.Images > 0 && t.RecognizeError != nil:
+		return Text{}, fmt.Errorf("%w: %w", ErrRecognize, t.RecognizeError)
 	case t.Images > 0:
 		return Text{}, ErrImages
 	}
