@@ -24,6 +24,8 @@ const (
 type Card struct {
 	ID   string
 	JSON []byte
+	Tags []string
+	Note string
 }
 
 // formatInfo describes a format.
