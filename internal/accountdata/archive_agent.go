@@ -173,17 +173,21 @@ func (a *archive) collections(ctx context.Context) error {
 }
 
 func (a *archive) favourites(ctx context.Context, dir, agentID string) error {
-	var cards []favourite.Card
+	var saved []favourite.Favourite
 	list := pages(func(p core.Page) ([]favourite.Favourite, string, error) {
 		return a.Favourites.List(ctx, a.actor, agentID, "", p)
 	})
 	err := lines(a, dir+"favourites.jsonl", list, func(f favourite.Favourite) any {
 		a.wrote()
-		cards = append(cards, favourite.CardOf(f))
+		saved = append(saved, f)
 		return object{"cardId": f.CardID, "card": f.Card, "tags": listed(f.Tags), "collections": listed(f.Collections)}.
 			with("note", f.Note).with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).
 			with("updatedAt", f.UpdatedAt)
 	})
+	if err != nil {
+		return err
+	}
+	cards, err := a.Favourites.Cards(ctx, a.actor, saved)
 	if err != nil {
 		return err
 	}

@@ -214,3 +214,29 @@ func TestKeyForOneAgentSeesOnlyItsFavourites(t *testing.T) {
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+func TestExportHasTheAbstractOfTheDocument(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	w.save(t, `{"cardId":"a","title":"Stored","snippet":"… cut here …","abstract":"From the card."}`)
+	w.save(t, `{"cardId":"b","title":"Deleted","snippet":"… cut there …"}`)
+	w.documents.texts = map[string]string{"a": "The whole abstract of the document."}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"an agent": func(b *bytes.Buffer) error {
+			return w.Export(t.Context(), w.Ada, w.Agent, favourite.Filter{}, favourite.FormatBibTeX, b)
+		},
+		"all agents": func(b *bytes.Buffer) error {
+			return w.ExportAll(t.Context(), w.Ada, favourite.Filter{}, favourite.FormatRIS, b)
+		},
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatal(err)
+		}
+		got := out.String()
+		if !strings.Contains(got, "The whole abstract of the document.") || strings.Contains(got, "cut") ||
+			strings.Contains(got, "From the card.") {
+			t.Errorf("the export of %s is\n%s", name, got)
+		}
+	}
+}

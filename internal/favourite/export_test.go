@@ -117,7 +117,7 @@ func TestExportWithoutCardsIsAnEmptyBibliography(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[Format]string{
 		FormatBibTeX: "", FormatRIS: "", FormatCSLJSON: "[]\n",
-		FormatCSV:      "cardId,type,title,authors,year,venue,volume,issue,pages,publisher,doi,url,abstract\r\n",
+		FormatCSV:      "cardId,type,title,authors,year,venue,volume,issue,pages,publisher,doi,url,abstract,tags,note\r\n",
 		FormatMarkdown: "# Favourites\n\nThere are none yet.\n",
 	} {
 		if got := export(t, f); got != want {

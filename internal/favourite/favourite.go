@@ -56,10 +56,13 @@ type Threads interface {
 	CheckThread(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
-// Documents keeps the documents of saved cards.
+// Documents keeps and reads the documents of saved cards.
 type Documents interface {
 	// KeepCard removes the expiry of a card's document, which a federated source found. It does nothing for other cards.
 	KeepCard(ctx context.Context, userID, agentID, cardID string) error
+	// Openings returns the beginnings of the texts of the documents of cards, by card id. Cards without a document, and
+	// those whose document the user cannot access, are left out.
+	Openings(ctx context.Context, userID, agentID string, cardIDs []string) (map[string]string, error)
 }
 
 // Deps are the dependencies of a Service. All are required.

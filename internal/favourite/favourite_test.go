@@ -239,8 +239,13 @@ func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 
 // keeper records the documents to keep, and can be made to fail.
 type keeper struct {
-	kept []string
-	err  error
+	kept  []string
+	err   error
+	texts map[string]string
+}
+
+func (k *keeper) Openings(context.Context, string, string, []string) (map[string]string, error) {
+	return k.texts, nil
 }
 
 func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) error {

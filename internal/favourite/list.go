@@ -241,23 +241,41 @@ func (s *Service) ExportAll(ctx context.Context, actor core.Actor, f Filter, for
 }
 
 func (s *Service) export(
-	_ context.Context, _ core.Actor, f Filter, format Format, all []Favourite, w io.Writer,
+	ctx context.Context, actor core.Actor, f Filter, format Format, all []Favourite, w io.Writer,
 ) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	folded := core.Fold(f.Tag)
 	all = slices.DeleteFunc(all, func(x Favourite) bool { return !f.selects(x, folded) })
-	cards := make([]Card, len(all))
-	for i, x := range all {
-		cards[i] = CardOf(x)
+	cards, err := s.Cards(ctx, actor, all)
+	if err != nil {
+		return err
 	}
 	return Export(w, format, cards)
 }
 
-// CardOf returns the card of a favourite for an export.
-func CardOf(f Favourite) Card {
-	return Card{ID: f.CardID, JSON: f.Card, Tags: f.Tags, Note: f.Note}
+// Cards returns the cards of an actor's favourites for an export, with the abstracts of their documents.
+func (s *Service) Cards(ctx context.Context, actor core.Actor, list []Favourite) ([]Card, error) {
+	byAgent := map[string][]string{}
+	for _, f := range list {
+		byAgent[f.AgentID] = append(byAgent[f.AgentID], f.CardID)
+	}
+	texts := map[string]map[string]string{}
+	for agentID, cardIDs := range byAgent {
+		openings, err := s.documents.Openings(ctx, actor.UserID, agentID, cardIDs)
+		if err != nil {
+			return nil, err
+		}
+		texts[agentID] = openings
+	}
+	cards := make([]Card, len(list))
+	for i, f := range list {
+		cards[i] = Card{
+			ID: f.CardID, JSON: f.Card, Tags: f.Tags, Note: f.Note, Abstract: abstractOf(texts[f.AgentID][f.CardID]),
+		}
+	}
+	return cards, nil
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

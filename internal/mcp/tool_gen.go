@@ -146,7 +146,7 @@ var definitions = []definition{
 	},
 	{
 		operation: core.OpExportFavourites, tag: "Favourites", file: true,
-		description: "Export favourites as a bibliography.",
+		description: "Export favourites as a bibliography.\n\nA work that was saved several times is exported once: favourites with the same document, the same DOI, or the same title, year and first author are one work. Abstracts are those of the documents. Tags are exported as keywords, notes as annotations.",
 		input:       "{\"properties\":{\"agentId\":{\"description\":\"An agent's id, from the list of agents.\",\"type\":\"string\"},\"collection\":{\"description\":\"Only favourites in this collection. An unknown id gets an empty list.\",\"type\":\"string\"},\"format\":{\"enum\":[\"bibtex\",\"ris\",\"csl-json\",\"csv\",\"markdown\"],\"type\":\"string\"},\"tag\":{\"description\":\"Only favourites with this tag, in any case.\",\"maxLength\":100,\"type\":\"string\"}},\"required\":[\"agentId\",\"format\"],\"type\":\"object\"}",
 		output:      "{\"properties\":{\"content\":{\"description\":\"The file.\",\"type\":\"string\"},\"contentType\":{\"description\":\"The media type of the content.\",\"type\":\"string\"}},\"required\":[\"contentType\",\"content\"],\"type\":\"object\"}",
 	},
@@ -176,7 +176,7 @@ var definitions = []definition{
 	},
 	{
 		operation: core.OpExportAllFavourites, tag: "Favourites", file: true,
-		description: "Export the favourites of all agents as a bibliography.\n\nA work that was saved several times is exported once.",
+		description: "Export the favourites of all agents as a bibliography.\n\nLike `exportFavourites`, over all agents that the credential may read.",
 		input:       "{\"properties\":{\"collection\":{\"description\":\"Only favourites in this collection. An unknown id gets an empty list.\",\"type\":\"string\"},\"format\":{\"enum\":[\"bibtex\",\"ris\",\"csl-json\",\"csv\",\"markdown\"],\"type\":\"string\"},\"tag\":{\"description\":\"Only favourites with this tag, in any case.\",\"maxLength\":100,\"type\":\"string\"}},\"required\":[\"format\"],\"type\":\"object\"}",
 		output:      "{\"properties\":{\"content\":{\"description\":\"The file.\",\"type\":\"string\"},\"contentType\":{\"description\":\"The media type of the content.\",\"type\":\"string\"}},\"required\":[\"contentType\",\"content\"],\"type\":\"object\"}",
 	},
