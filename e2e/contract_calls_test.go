@@ -56,6 +56,24 @@ func (w *installation) calls() []call {
 		},
 		{operation: "exportFavourites", method: "GET", path: w.below("/favourites/export?format=bibtex")},
 		{operation: "deleteFavourite", method: "DELETE", path: w.below("/favourites/" + w.card)},
+		{
+			operation: "changeFavourite",
+			method:    "PATCH",
+			path:      w.below("/favourites/" + w.card),
+			body:      `{"tags": ["databases"]}`,
+		},
+		{operation: "listAllFavourites", method: "GET", path: "/api/favourites"},
+		{operation: "listFavouriteTags", method: "GET", path: "/api/favourites/tags"},
+		{operation: "exportAllFavourites", method: "GET", path: "/api/favourites/export?format=bibtex"},
+		{operation: "listCollections", method: "GET", path: "/api/collections"},
+		{operation: "createCollection", method: "POST", path: "/api/collections", body: `{"name": "Another"}`},
+		{
+			operation: "changeCollection",
+			method:    "PATCH",
+			path:      "/api/collections/" + w.collection,
+			body:      `{"name": "Chapter 2"}`,
+		},
+		{operation: "deleteCollection", method: "DELETE", path: "/api/collections/" + w.collection},
 		{operation: "listThreads", method: "GET", path: w.below("/threads")},
 		{operation: "createThread", method: "POST", path: w.below("/threads"), body: `{"title": "Another"}`},
 		{operation: "getThread", method: "GET", path: thread},
@@ -149,6 +167,35 @@ func (w *installation) favourites(t *testing.T) {
 	w.problem(t, call{method: "GET", path: path + "/export?format=pdf", key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400,
 		"invalid_request")
+	w.collections(t)
+}
+
+// collections creates a collection, puts a favourite into it and reads it across agents.
+func (w *installation) collections(t *testing.T) {
+	const path = "/api/collections"
+	w.collection = w.do(t, "POST", path, `{"name": "Chapter 1"}`).text("collection", "id")
+	w.do(t, "PATCH", path+"/"+w.collection, `{"name": "Chapter 2"}`)
+	other := w.do(t, "POST", path, `{"name": "Chapter 3"}`).text("collection", "id")
+	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"name": "CHAPTER 2"}`, key: w.key}, 409,
+		"conflict")
+	card := w.below("/favourites/" + w.card)
+	w.do(t, "PATCH", card, `{"tags": ["databases", "To read"], "note": "N", "collections": ["`+w.collection+`"]}`)
+	w.problem(t, call{method: "PATCH", path: card, body: `{"collections": ["col_none"]}`, key: w.key}, 400,
+		"invalid_request")
+	w.conditional(t, path)
+	w.conditional(t, "/api/favourites")
+	w.conditional(t, "/api/favourites/tags")
+	w.paged(t, "/api/favourites", "favourites")
+	got := w.do(t, "GET", "/api/favourites?tag=to+read&collection="+w.collection, "")
+	if got.text("favourites", 0, "cardId") != w.card || got.text("favourites", 0, "agentId") != w.agent ||
+		got.at("favourites", 1) != nil {
+		t.Errorf("in the collection are %v", got.body)
+	}
+	for _, format := range []string{"bibtex", "ris", "csl-json", "csv", "markdown"} {
+		w.conditional(t, "/api/favourites/export?format="+format)
+	}
+	w.problem(t, call{method: "GET", path: path, key: w.oneAgentKey}, 403, "limited_to_agents")
+	w.do(t, "DELETE", path+"/"+other, "")
 }
 
 func (w *installation) connect(t *testing.T) {
@@ -222,7 +269,7 @@ func (w *installation) refusals(t *testing.T) {
 		}},
 		{404, "not_found", func(c call) call {
 			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook,
-				w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential,
+				w.collection, noCollection, w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential,
 				w.member, noUser, w.task, noTask, "/plans/reader", "/plans/none-such").Replace(c.path)
 			return c
 		}},

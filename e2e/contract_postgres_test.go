@@ -40,7 +40,8 @@ func (w *installation) inProgress(t *testing.T, url string) {
 			c = w.authorized(c).with("Idempotency-Key", "in-progress-"+c.operation)
 			execute(t, conn, "BEGIN")
 			execute(t, conn,
-				"LOCK TABLE agent, memory, favourite, thread, message, webhook, credential_key, connect_code IN EXCLUSIVE MODE")
+				"LOCK TABLE agent, memory, favourite, collection, thread, message, webhook, credential_key, connect_code "+
+					"IN EXCLUSIVE MODE")
 			statuses := make(chan int, 2)
 			for range 2 {
 				go func() {

@@ -27,7 +27,7 @@ import (
 var seenOnPostgres = []string{
 	"reply * 500",
 	"reply * 503",
-	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409",
+	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createCollection 409",
 	"reply createThread 409", "reply createSource 409",
 	"value Problem.code=idempotency_in_progress",
 }
@@ -113,9 +113,9 @@ type installation struct {
 	owner  string
 	stripe *stripefake.Server
 	// Ids for the calls.
-	user, agent, thread, memory, card, webhook, document, reply string
-	session, apiKey, connectCode, connection                    string
-	sources                                                     sourceIDs
+	user, agent, thread, memory, card, collection, webhook, document, reply string
+	session, apiKey, connectCode, connection                                string
+	sources                                                                 sourceIDs
 	// code is a connect code that was exchanged.
 	code string
 }

@@ -17,6 +17,8 @@ const (
 	webhooksPath = "/api/account/webhooks"
 	// noWebhook has the form of a webhook id and does not exist.
 	noWebhook = "whk_00000000000000000000000000"
+	// noCollection has the form of a collection id and does not exist.
+	noCollection = "col_00000000000000000000000000"
 )
 
 // webhookCalls returns a valid request for every operation on webhooks, with the key that they need.

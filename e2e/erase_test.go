@@ -22,7 +22,7 @@ func mark(person, field string) string { return "xq" + person + field + "qx" }
 var fieldsWithText = []string{
 	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
 	"thread", "question", "renamed", "memory",
-	"card", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
+	"card", "favouritenote", "tag", "collection", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
 }
 
 // textWriter is a user with data in every field.
@@ -69,7 +69,10 @@ func (w *installation) fillAccount(t *testing.T, person string) textWriter {
 		body:   `{"text": "Once ` + m("idempotent") + `."}`,
 		key:    who.key,
 	}.with("Idempotency-Key", "k"), http.StatusOK)
-	do("POST", agent+"/favourites", `{"card": {"title": "`+m("card")+`"}}`)
+	do("POST", agent+"/favourites", `{"card": {"id": "x", "title": "`+m("card")+`"}}`)
+	shelf := do("POST", "/api/collections", `{"name": "`+m("collection")+`"}`).text("collection", "id")
+	do("PATCH", agent+"/favourites/x",
+		`{"tags": ["`+m("tag")+`"], "note": "`+m("favouritenote")+`", "collections": ["`+shelf+`"]}`)
 	do("POST", accountPath+"/webhooks", `{"url": "https://example.org/`+m("webhook")+`"}`)
 	do("POST", agent+"/sources",
 		`{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)

@@ -100,6 +100,11 @@ func (s *Archives) Write(ctx context.Context, userID string, parts Parts, w io.W
 	if err := a.account(ctx); err != nil {
 		return err
 	}
+	if parts.Agents {
+		if err := a.collections(ctx); err != nil {
+			return fmt.Errorf("write the collections: %w", err)
+		}
+	}
 	for _, g := range agents {
 		// If the agent was deleted in the meantime, the files already written stay.
 		if err := a.agent(ctx, g); err != nil && !core.IsKind(err, core.KindNotFound) {

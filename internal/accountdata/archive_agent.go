@@ -159,17 +159,35 @@ func (a *archive) memories(ctx context.Context, dir, agentID string) error {
 	})
 }
 
+// collections writes the collections of favourites, which refer to them by id.
+func (a *archive) collections(ctx context.Context) error {
+	list, err := a.Favourites.Collections(ctx, a.actor)
+	if err != nil {
+		return err
+	}
+	out := make([]object, len(list))
+	for i, c := range list {
+		out[i] = object{"id": c.ID, "name": c.Name}.with("createdAt", c.CreatedAt).with("updatedAt", c.UpdatedAt)
+	}
+	return a.json("collections.json", out)
+}
+
 func (a *archive) favourites(ctx context.Context, dir, agentID string) error {
-	var cards []favourite.Card
+	var saved []favourite.Favourite
 	list := pages(func(p core.Page) ([]favourite.Favourite, string, error) {
 		return a.Favourites.List(ctx, a.actor, agentID, "", p)
 	})
 	err := lines(a, dir+"favourites.jsonl", list, func(f favourite.Favourite) any {
 		a.wrote()
-		cards = append(cards, favourite.Card{ID: f.CardID, JSON: f.Card})
-		return object{"cardId": f.CardID, "card": f.Card}.with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).
+		saved = append(saved, f)
+		return object{"cardId": f.CardID, "card": f.Card, "tags": listed(f.Tags), "collections": listed(f.Collections)}.
+			with("note", f.Note).with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).
 			with("updatedAt", f.UpdatedAt)
 	})
+	if err != nil {
+		return err
+	}
+	cards, err := a.Favourites.Cards(ctx, a.actor, saved)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"carrel/internal/accountdata"
 	"carrel/internal/core"
+	"carrel/internal/favourite"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -81,7 +82,14 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
 		w.must(err)
 		_, err = w.contents.Favourites.Save(ctx, ada, id,
-			json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
+			json.RawMessage(`{"id": "notes", "title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
+		w.must(err)
+		shelf, err := w.contents.Favourites.CreateCollection(ctx, ada, "A shelf")
+		w.must(err)
+		note := "Read it again."
+		_, err = w.contents.Favourites.Change(ctx, ada, id, "notes", favourite.Change{
+			Tags: &[]string{"engines"}, Note: &note, Collections: &[]string{shelf.ID},
+		})
 		w.must(err)
 		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x",
 			[]webhook.Event{webhook.EventTurnCompleted})
@@ -102,6 +110,7 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 			"keys.jsonl": "", "connections.jsonl": "", "sessions.json": "[]", "passkeys.json": "[]",
 			dir + "agent.json": "Agent of ada", dir + "sources.json": src.ID, dir + "memories.jsonl": "I like engines.",
 			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes",
+			"collections.json":     `"name": "A shelf"`,
 			dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
 			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
 			dir + "originals/" + src.ID + "/" + doc.ID + "-a.pdf": "The file " + originalHash,

@@ -24,6 +24,7 @@ const (
 	PrefixWebhook    = "whk"
 	PrefixDelivery   = "whd"
 	PrefixSpend      = "spd"
+	PrefixCollection = "col"
 )
 
 // idAlphabet is Crockford's base32 in lower case. It is in ASCII order, so ids sort like their bytes.

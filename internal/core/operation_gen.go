@@ -20,7 +20,9 @@ const (
 	OpCancelUpload                Operation = "cancelUpload"
 	OpChangeAccount               Operation = "changeAccount"
 	OpChangeAgent                 Operation = "changeAgent"
+	OpChangeCollection            Operation = "changeCollection"
 	OpChangeDocument              Operation = "changeDocument"
+	OpChangeFavourite             Operation = "changeFavourite"
 	OpChangeMemory                Operation = "changeMemory"
 	OpChangePassword              Operation = "changePassword"
 	OpChangeSource                Operation = "changeSource"
@@ -30,6 +32,7 @@ const (
 	OpConfirmMemory               Operation = "confirmMemory"
 	OpConfirmTotp                 Operation = "confirmTotp"
 	OpCreateAgent                 Operation = "createAgent"
+	OpCreateCollection            Operation = "createCollection"
 	OpCreateConnectCode           Operation = "createConnectCode"
 	OpCreateExport                Operation = "createExport"
 	OpCreateKey                   Operation = "createKey"
@@ -41,6 +44,7 @@ const (
 	OpDeclineInvitation           Operation = "declineInvitation"
 	OpDeleteAccount               Operation = "deleteAccount"
 	OpDeleteAgent                 Operation = "deleteAgent"
+	OpDeleteCollection            Operation = "deleteCollection"
 	OpDeleteDocument              Operation = "deleteDocument"
 	OpDeleteDocuments             Operation = "deleteDocuments"
 	OpDeleteExport                Operation = "deleteExport"
@@ -60,6 +64,7 @@ const (
 	OpEndOtherSessions            Operation = "endOtherSessions"
 	OpEndSession                  Operation = "endSession"
 	OpExchangeConnectCode         Operation = "exchangeConnectCode"
+	OpExportAllFavourites         Operation = "exportAllFavourites"
 	OpExportFavourites            Operation = "exportFavourites"
 	OpExportThread                Operation = "exportThread"
 	OpExportUsage                 Operation = "exportUsage"
@@ -82,12 +87,15 @@ const (
 	OpIssueToken                  Operation = "issueToken"
 	OpListAgents                  Operation = "listAgents"
 	OpListAllAudit                Operation = "listAllAudit"
+	OpListAllFavourites           Operation = "listAllFavourites"
 	OpListAudit                   Operation = "listAudit"
+	OpListCollections             Operation = "listCollections"
 	OpListConnectCodes            Operation = "listConnectCodes"
 	OpListConnectionAttempts      Operation = "listConnectionAttempts"
 	OpListConnections             Operation = "listConnections"
 	OpListCredentialCaps          Operation = "listCredentialCaps"
 	OpListDocuments               Operation = "listDocuments"
+	OpListFavouriteTags           Operation = "listFavouriteTags"
 	OpListFavourites              Operation = "listFavourites"
 	OpListFiles                   Operation = "listFiles"
 	OpListGrants                  Operation = "listGrants"
@@ -216,11 +224,23 @@ var operations = map[Operation]*Traits{
 		Body: BodyRequired,
 		Tool: Tool{Name: "change_agent", Order: 360, Destructive: true, Idempotent: true},
 	},
+	OpChangeCollection: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites},
+		Method: "PATCH", Path: "/api/collections/{collectionId}",
+		Body: BodyRequired,
+		Tool: Tool{Name: "change_collection", Order: 246, Destructive: true, Idempotent: true},
+	},
 	OpChangeDocument: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "PATCH", Path: "/api/agents/{agentId}/documents/{documentId}",
 		Body: BodyRequired,
 		Tool: Tool{Name: "change_document", Order: 274, Destructive: true, Idempotent: true},
+	},
+	OpChangeFavourite: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
+		Method: "PATCH", Path: "/api/agents/{agentId}/favourites/{cardId}",
+		Body: BodyRequired,
+		Tool: Tool{Name: "change_favourite", Order: 235, Destructive: true, Idempotent: true},
 	},
 	OpChangeMemory: {
 		Rule:   Rule{Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
@@ -269,6 +289,12 @@ var operations = map[Operation]*Traits{
 		Method: "POST", Path: "/api/agents",
 		Body: BodyRequired, Creates: CreatesResource,
 		Tool: Tool{Name: "create_agent", Order: 350},
+	},
+	OpCreateCollection: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites},
+		Method: "POST", Path: "/api/collections",
+		Body: BodyRequired, Creates: CreatesResource,
+		Tool: Tool{Name: "create_collection", Order: 245},
 	},
 	OpCreateConnectCode: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys, Proof: true},
@@ -324,6 +350,11 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessOwn, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "DELETE", Path: "/api/agents/{agentId}",
 		Tool: Tool{Name: "delete_agent", Order: 370, Destructive: true, Idempotent: true},
+	},
+	OpDeleteCollection: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites},
+		Method: "DELETE", Path: "/api/collections/{collectionId}",
+		Tool: Tool{Name: "delete_collection", Order: 247, Destructive: true, Idempotent: true},
 	},
 	OpDeleteDocument: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
@@ -413,6 +444,12 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/connect/exchange",
 		Body: BodyRequired,
+	},
+	OpExportAllFavourites: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
+		Method: "GET", Path: "/api/favourites/export",
+		Plain: true,
+		Tool:  Tool{Name: "export_all_favourites", Order: 243, ReadOnly: true, Idempotent: true},
 	},
 	OpExportFavourites: {
 		Rule:   Rule{Access: AccessRead, Area: AreaFavourites, OnAgent: true},
@@ -517,9 +554,19 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/audit",
 	},
+	OpListAllFavourites: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
+		Method: "GET", Path: "/api/favourites",
+		Tool: Tool{Name: "list_all_favourites", Order: 241, ReadOnly: true, Idempotent: true},
+	},
 	OpListAudit: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/audit",
+	},
+	OpListCollections: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
+		Method: "GET", Path: "/api/collections",
+		Tool: Tool{Name: "list_collections", Order: 244, ReadOnly: true, Idempotent: true},
 	},
 	OpListConnectCodes: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys},
@@ -541,6 +588,11 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessRead, Area: AreaAgents, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/sources/{sourceId}/documents",
 		Tool: Tool{Name: "list_documents", Order: 272, ReadOnly: true, Idempotent: true},
+	},
+	OpListFavouriteTags: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
+		Method: "GET", Path: "/api/favourites/tags",
+		Tool: Tool{Name: "list_favourite_tags", Order: 242, ReadOnly: true, Idempotent: true},
 	},
 	OpListFavourites: {
 		Rule:   Rule{Access: AccessRead, Area: AreaFavourites, OnAgent: true},

@@ -36,7 +36,8 @@ var permissions = func() map[Operation]permission {
 		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback)
 	add(permission{GrantUser, CapMemories, ScopeAgents, false},
 		OpAddMemory, OpChangeMemory, OpDeleteMemory, OpConfirmMemory, OpDismissMemory)
-	add(permission{GrantUser, CapFavourites, ScopeAgents, false}, OpSaveFavourite, OpDeleteFavourite)
+	add(permission{GrantUser, CapFavourites, ScopeAgents, false},
+		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite)
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
 		OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,

@@ -24,6 +24,10 @@ const (
 type Card struct {
 	ID   string
 	JSON []byte
+	Tags []string
+	Note string
+	// Abstract replaces the abstract in the card unless it is empty.
+	Abstract string
 }
 
 // formatInfo describes a format.
@@ -71,7 +75,7 @@ func (f Format) Filename() string {
 	return info.filename
 }
 
-// Export writes cards as a bibliography, one entry per card in the given order. Cards are arbitrary JSON: unreadable
+// Export writes cards as a bibliography, one entry per work, in the given order, newest first. Cards are arbitrary JSON: unreadable
 // parts are left out of the entry and are not an error; errors come from the writer.
 func Export(w io.Writer, f Format, cards []Card) error {
 	info, ok := f.info()
@@ -82,6 +86,7 @@ func Export(w io.Writer, f Format, cards []Card) error {
 	for i, c := range cards {
 		refs[i] = parseReference(c)
 	}
+	refs = mergeWorks(refs)
 	out := bufio.NewWriter(w)
 	if err := info.write(out, refs); err != nil {
 		return fmt.Errorf("export %s: %w", f, err)

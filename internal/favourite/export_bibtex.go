@@ -49,6 +49,8 @@ func writeBibEntry(w *bufio.Writer, key string, r *reference) {
 	field("doi", bibVerbatim(r.doi))
 	field("url", bibVerbatim(r.url))
 	field("abstract", bibText(r.abstract))
+	field("keywords", bibText(strings.Join(r.tags, ", ")))
+	field("annote", bibText(r.note))
 	_, _ = w.WriteString("}\n")
 }
 

@@ -3,6 +3,7 @@ package favourite
 import (
 	"bufio"
 	"encoding/json"
+	"strings"
 )
 
 // cslItem is a CSL-JSON item, the input of citation processors. The names are defined by its schema.
@@ -20,6 +21,8 @@ type cslItem struct {
 	DOI            string    `json:"DOI,omitempty"`
 	URL            string    `json:"URL,omitempty"`
 	Abstract       string    `json:"abstract,omitempty"`
+	Keyword        string    `json:"keyword,omitempty"`
+	Note           string    `json:"note,omitempty"`
 }
 
 type cslName struct {
@@ -49,6 +52,7 @@ func newCSLItem(r *reference) cslItem {
 	item := cslItem{
 		ID: r.id, Type: r.kind.csl, Title: r.title, ContainerTitle: r.venue, Volume: r.volume, Issue: r.issue,
 		Page: r.pages, Publisher: r.publisher, DOI: r.doi, URL: r.url, Abstract: r.abstract,
+		Keyword: strings.Join(r.tags, ", "), Note: r.note,
 	}
 	for _, n := range r.authors {
 		item.Author = append(

@@ -11,7 +11,7 @@ import (
 // csvHeader names the columns after the fields of a card.
 var csvHeader = []string{
 	"cardId", "type", "title", "authors", "year", "venue", "volume", "issue", "pages", "publisher", "doi", "url",
-	"abstract",
+	"abstract", "tags", "note",
 }
 
 // writeCSV writes RFC 4180. There is no byte order mark, which every reader but Excel would take for a part of the
@@ -35,7 +35,7 @@ func writeCSV(w *bufio.Writer, refs []reference) error {
 		row := []string{
 			r.id, r.rawType, r.title, strings.Join(authors, "; "), year, r.venue, r.volume, r.issue, r.pages,
 			r.publisher,
-			r.doi, r.url, r.abstract,
+			r.doi, r.url, r.abstract, strings.Join(r.tags, "; "), r.note,
 		}
 		for i := range row {
 			row[i] = csvCell(row[i])

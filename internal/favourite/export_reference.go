@@ -33,6 +33,10 @@ type reference struct {
 	doi       string // without a prefix, as in 10.1000/182
 	url       string // http or https, or empty
 	abstract  string
+	tags      []string
+	note      string
+	// documentID is the id of the document that the card shows, or empty.
+	documentID string
 }
 
 // kind is a publication type in the terms of each format; venueField is the BibTeX field of the venue.
@@ -89,10 +93,14 @@ func parseReference(c Card) reference {
 		publisher: text(card["publisher"]),
 		doi:       parseDOI(text(card["doi"])),
 		url:       parseURL(text(card["url"])),
-		abstract:  cmp.Or(text(card["abstract"]), text(card["snippet"])),
+		abstract:  cmp.Or(core.OneLine(c.Abstract), text(card["abstract"])),
+		note:      core.OneLine(c.Note), documentID: text(card["documentId"]),
 	}
 	r.year, r.month, r.day = parseDate(card["year"], text(card["publishedAt"]))
 	r.kind = kindOf(r.rawType, r.venue)
+	for _, tag := range c.Tags {
+		r.tags = append(r.tags, core.OneLine(tag))
+	}
 	return r
 }
 

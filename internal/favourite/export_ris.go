@@ -53,6 +53,10 @@ func writeRISRecord(w *bufio.Writer, r *reference) {
 	tag("DO", r.doi)
 	tag("UR", r.url)
 	tag("AB", r.abstract)
+	for _, word := range r.tags {
+		tag("KW", word)
+	}
+	tag("N1", r.note)
 	// The end tag has an empty value; the blank line is for readability.
 	_, _ = w.WriteString("ER  - \r\n\r\n")
 }

@@ -23,16 +23,16 @@ var formats = []Format{FormatBibTeX, FormatRIS, FormatCSLJSON, FormatCSV, Format
 // goldenCards are ordinary, unusual and hostile cards.
 var goldenCards = []Card{
 	{
-		"crd_turing",
-		[]byte(`{"type":"article","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],"year":1950,
-		"publishedAt":"1950-10-01","venue":"Mind","volume":59,"issue":"236","pages":"433-460",
+		ID: "crd_turing",
+		JSON: []byte(`{"type":"article","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],
+		"year":1950,		"publishedAt":"1950-10-01","venue":"Mind","volume":59,"issue":"236","pages":"433-460",
 		"publisher":"Oxford University Press",
 		"doi":"https://doi.org/10.1093/mind/LIX.236.433","url":"https://academic.oup.com/mind/article/LIX/236/433/986238",
 		"abstract":"I propose to consider the question,\n\"Can machines think?\""}`),
 	},
 	{
-		"crd_vaswani",
-		[]byte(`{"type":"paper-conference","title":"Attention Is All You Need","authors":[{"given":"Ashish",
+		ID: "crd_vaswani",
+		JSON: []byte(`{"type":"paper-conference","title":"Attention Is All You Need","authors":[{"given":"Ashish",
 			"family":"Vaswani"},
 		{"name":"Noam Shazeer"},"Ludwig van Beethoven","King, Martin Luther, Jr.","OpenAI","World Health Organization",
 		"山田 太郎"],
@@ -40,23 +40,23 @@ var goldenCards = []Card{
 		"snippet":"Dominant models…"}`),
 	},
 	{
-		"crd_knuth",
-		[]byte(`{"type":"book","title":"The Art of Computer Programming","authors":"Donald E. Knuth","year":1968,
+		ID: "crd_knuth",
+		JSON: []byte(`{"type":"book","title":"The Art of Computer Programming","authors":"Donald E. Knuth","year":1968,
 			"publisher":"Addison-Wesley","page":7}`),
 	},
 	{
-		"crd_turing_2",
-		[]byte(`{"type":"chapter","title":"Computing it all again","authors":["Turing, Alan"],"year":1950,
+		ID: "crd_turing_2",
+		JSON: []byte(`{"type":"chapter","title":"Computing it all again","authors":["Turing, Alan"],"year":1950,
 			"venue":"Collected Works"}`),
 	},
 	{
-		"crd_report",
-		[]byte(`{"type":"report","title":"Über naïve Façades","authors":[{"literal":"IBM, Research and Sons"}],
+		ID: "crd_report",
+		JSON: []byte(`{"type":"report","title":"Über naïve Façades","authors":[{"literal":"IBM, Research and Sons"}],
 			"publishedAt":"1981-07","venue":"IBM"}`),
 	},
 	{
-		"crd/hostile",
-		[]byte(`{"type":"misc",
+		ID: "crd/hostile",
+		JSON: []byte(`{"type":"misc",
 			"title":"{Braces} } and \\ 100% of $5 & #1 _x_ ~ ^ \"quotes\" @article{evil,\r\nER  - \r\nTY  - EVIL\u2028 ` +
 			`*bold* <script>alert(1)</script> [x](javascript:alert(1)) שלום 🚀",
 		"authors":["=cmd|' /C calc'!A0","# Heading","and","Smith and Wesson","{family}, \\given"],"venue":"@SUM(1+1)*cmd",
@@ -65,11 +65,11 @@ var goldenCards = []Card{
 		"abstract":"  =HYPERLINK(\"http://evil\")  "}`),
 	},
 	{
-		"crd_wrong",
-		[]byte(`{"title":["x"],"authors":[1,null,{},[],"",{"name":7}],"year":"MCML","publishedAt":12,"venue":{},
+		ID: "crd_wrong",
+		JSON: []byte(`{"title":["x"],"authors":[1,null,{},[],"",{"name":7}],"year":"MCML","publishedAt":12,"venue":{},
 			"doi":"not a doi","url":"javascript:alert(1)","type":3,"pages":[1],"volume":1.5}`),
 	},
-	{"crd_broken", []byte(`{"title":"x`)},
+	{ID: "crd_broken", JSON: []byte(`{"title":"x`)},
 }
 
 func export(t testing.TB, f Format, cards ...Card) string {
@@ -117,7 +117,7 @@ func TestExportWithoutCardsIsAnEmptyBibliography(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[Format]string{
 		FormatBibTeX: "", FormatRIS: "", FormatCSLJSON: "[]\n",
-		FormatCSV:      "cardId,type,title,authors,year,venue,volume,issue,pages,publisher,doi,url,abstract\r\n",
+		FormatCSV:      "cardId,type,title,authors,year,venue,volume,issue,pages,publisher,doi,url,abstract,tags,note\r\n",
 		FormatMarkdown: "# Favourites\n\nThere are none yet.\n",
 	} {
 		if got := export(t, f); got != want {

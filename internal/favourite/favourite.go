@@ -2,12 +2,8 @@
 package favourite
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"io"
-	"slices"
-	"strconv"
 	"time"
 
 	"carrel/internal/core"
@@ -15,11 +11,17 @@ import (
 
 // Favourite is a saved card.
 type Favourite struct {
-	CardID    string
-	Card      json.RawMessage
-	ThreadID  string
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	AgentID  string
+	CardID   string
+	Card     json.RawMessage
+	ThreadID string
+	// Tags are in alphabetical order.
+	Tags []string
+	Note string
+	// Collections are the ids of the collections that contain the favourite.
+	Collections []string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 // Key is the position of a page of favourites.
@@ -28,13 +30,20 @@ type Key struct {
 	CardID    string
 }
 
-// Store persists favourites. All methods are scoped to a user and an agent; anything else is not_found.
+// Store persists favourites. Methods are scoped to a user and an agent; anything else is not_found.
 type Store interface {
-	// SaveFavourite stores a card. A card with the same id is updated and keeps its creation time.
+	// SaveFavourite stores a card. A card with the same id is updated and keeps its creation time, tags, note and
+	// collections.
 	SaveFavourite(ctx context.Context, userID, agentID string, f Favourite) (Favourite, error)
 	// Favourites returns up to n favourites (all if n < 0), newest first, after a key unless it is nil.
 	Favourites(ctx context.Context, userID, agentID string, after *Key, n int) ([]Favourite, error)
+	// ChangeFavourite sets the fields of a change that are not nil.
+	ChangeFavourite(ctx context.Context, userID, agentID, cardID string, c Change, now time.Time) (Favourite, error)
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
+	// AllFavourites returns the favourites with all agents that the user can access, in no order, limited to the agents
+	// in only unless that is empty.
+	AllFavourites(ctx context.Context, userID string, only []string) ([]Favourite, error)
+	CollectionStore
 }
 
 // Agents decides whether an actor may carry out an operation on an agent.
@@ -47,10 +56,13 @@ type Threads interface {
 	CheckThread(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
-// Documents keeps the documents of saved cards.
+// Documents keeps and reads the documents of saved cards.
 type Documents interface {
 	// KeepCard removes the expiry of a card's document, which a federated source found. It does nothing for other cards.
 	KeepCard(ctx context.Context, userID, agentID, cardID string) error
+	// Openings returns the beginnings of the texts of the documents of cards, by card id. Cards without a document, and
+	// those whose document the user cannot access, are left out.
+	Openings(ctx context.Context, userID, agentID string, cardIDs []string) (map[string]string, error)
 }
 
 // Deps are the dependencies of a Service. All are required.
@@ -114,102 +126,6 @@ func (s *Service) Save(
 	})
 }
 
-// List returns a page of favourites and the cursor of the next page: newest first, or with words in q the cards that
-// contain all of them, best first.
-func (s *Service) List(
-	ctx context.Context, actor core.Actor, agentID, q string, page core.Page,
-) ([]Favourite, string, error) {
-	if err := s.allow(ctx, actor, core.OpListFavourites, agentID); err != nil {
-		return nil, "", err
-	}
-	rows, err := page.Rows(core.DefaultLimit)
-	if err != nil {
-		return nil, "", err
-	}
-	if detail := (core.TextRule{Max: 500}).Check(q); detail != "" {
-		return nil, "", core.InvalidField("q", detail)
-	}
-	if m := NewMatcher(q); !m.Empty() {
-		return s.find(ctx, actor, agentID, m, page.Cursor, rows)
-	}
-	after, err := decodeKey(page.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
-	if err != nil || len(found) <= rows {
-		return safe(found), "", err
-	}
-	last := found[rows-1]
-	return safe(found[:rows]), core.EncodeCursor("favourites", millis(last.CreatedAt), last.CardID), nil
-}
-
-type match struct {
-	Favourite
-	score int
-}
-
-// compare orders matches by score, then newest first, then by id.
-func (m match) compare(o match) int {
-	return cmp.Or(cmp.Compare(o.score, m.score), o.CreatedAt.Compare(m.CreatedAt), cmp.Compare(m.CardID, o.CardID))
-}
-
-// find scores all favourites of the agent. A user has hundreds at most, so a scan is faster than maintaining an
-// index.
-func (s *Service) find(
-	ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int,
-) ([]Favourite, string, error) {
-	key, err := core.DecodeCursor("favourites.q", cursor, 3)
-	if err != nil {
-		return nil, "", err
-	}
-	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
-	if err != nil {
-		return nil, "", err
-	}
-	var matches []match
-	for _, f := range all {
-		if score, ok := m.Score(f.Card); ok {
-			matches = append(matches, match{f, score})
-		}
-	}
-	slices.SortFunc(matches, match.compare)
-	if key != nil {
-		last, err := decodeMatch(key)
-		if err != nil {
-			return nil, "", err
-		}
-		matches = slices.DeleteFunc(matches, func(x match) bool { return x.compare(last) <= 0 })
-	}
-	next := ""
-	if len(matches) > rows {
-		matches = matches[:rows]
-		last := matches[rows-1]
-		next = core.EncodeCursor("favourites.q", strconv.Itoa(last.score), millis(last.CreatedAt), last.CardID)
-	}
-	found := make([]Favourite, len(matches))
-	for i, x := range matches {
-		found[i] = x.Favourite
-	}
-	return safe(found), next, nil
-}
-
-// Export writes all favourites of an agent as a bibliography.
-func (s *Service) Export(ctx context.Context, actor core.Actor, agentID string, format Format, w io.Writer) error {
-	if err := s.allow(ctx, actor, core.OpExportFavourites, agentID); err != nil {
-		return err
-	}
-	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
-	if err != nil {
-		return err
-	}
-	cards := make([]Card, len(all))
-	for i, f := range all {
-		cards[i] = Card{ID: f.CardID, JSON: f.Card}
-	}
-	return Export(w, format, cards)
-}
-
 // Delete deletes a favourite.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error {
 	if err := s.allow(ctx, actor, core.OpDeleteFavourite, agentID); err != nil {
@@ -219,30 +135,4 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID 
 		return core.NotFound("favourite")
 	}
 	return s.store.DeleteFavourite(ctx, actor.UserID, agentID, cardID)
-}
-
-func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-
-func decodeKey(cursor string) (*Key, error) {
-	key, err := core.DecodeCursor("favourites", cursor, 2)
-	if key == nil || err != nil {
-		return nil, err
-	}
-	at, err := core.CursorTime(key[0])
-	if err != nil {
-		return nil, err
-	}
-	return &Key{CreatedAt: at, CardID: key[1]}, nil
-}
-
-func decodeMatch(key []string) (match, error) {
-	score, err := strconv.Atoi(key[0])
-	if err != nil {
-		return match{}, core.BadCursor()
-	}
-	at, err := core.CursorTime(key[1])
-	if err != nil {
-		return match{}, err
-	}
-	return match{Favourite{CardID: key[2], CreatedAt: at}, score}, nil
 }

@@ -213,7 +213,7 @@ func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 	for name, err := range map[string]error{
 		"save": errSave, "list": errList, "find": errFind, "delete": w.Delete(ctx, w.Bob, w.Agent, "mine"),
 		"delete by another way": w.Delete(ctx, w.Bob, w.BobsAgent, "mine"),
-		"export":                w.Export(ctx, w.Bob, w.Agent, favourite.FormatCSV, new(bytes.Buffer)),
+		"export":                w.Export(ctx, w.Bob, w.Agent, favourite.Filter{}, favourite.FormatCSV, new(bytes.Buffer)),
 		"under another agent":   w.Delete(ctx, w.Ada, w.SecondAgent, "mine"),
 		"unknown":               w.Delete(ctx, w.Ada, w.Agent, "none"),
 		"a slash":               w.Delete(ctx, w.Ada, w.Agent, "a/b"), "a NUL": w.Delete(ctx, w.Ada, w.Agent, "mine\x00"),
@@ -224,7 +224,7 @@ func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := w.Export(ctx, w.Ada, w.Agent, favourite.FormatCSV, &out); err != nil ||
+	if err := w.Export(ctx, w.Ada, w.Agent, favourite.Filter{}, favourite.FormatCSV, &out); err != nil ||
 		!strings.Contains(out.String(), "mine") {
 		t.Errorf("exported %q, %v", out.String(), err)
 	}
@@ -239,8 +239,13 @@ func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 
 // keeper records the documents to keep, and can be made to fail.
 type keeper struct {
-	kept []string
-	err  error
+	kept  []string
+	err   error
+	texts map[string]string
+}
+
+func (k *keeper) Openings(context.Context, string, string, []string) (map[string]string, error) {
+	return k.texts, nil
 }
 
 func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) error {

@@ -66,8 +66,9 @@ func (m Matcher) Empty() bool { return len(m.terms) == 0 }
 
 // Score returns the score of a card and whether it matches. A word counts once for each field that contains it, by
 // the field's weight, and twice for a whole word, so that a long snippet can't outweigh a title by repetition. An
-// empty matcher matches every card with score 0; otherwise invalid JSON does not match.
-func (m Matcher) Score(card []byte) (score int, ok bool) {
+// empty matcher matches every card with score 0; otherwise invalid JSON does not match. The words of more, the tags and
+// the note, count as another field of the card.
+func (m Matcher) Score(card []byte, more ...string) (score int, ok bool) {
 	if m.Empty() {
 		return 0, true
 	}
@@ -77,6 +78,10 @@ func (m Matcher) Score(card []byte) (score int, ok bool) {
 	s.decoder.ResetBytes(card)
 	if err := s.value(&s.decoder, fieldOther, 0); err != nil {
 		return 0, false
+	}
+	for _, text := range more {
+		s.text = append(s.text[:0], text...)
+		s.take(fieldOther)
 	}
 	for _, h := range s.hits {
 		if h == (hit{}) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 
 	"carrel/internal/core"
@@ -92,29 +93,55 @@ func (a *API) bibliographyEntry(
 }
 
 type exportFavouritesParams struct {
-	AgentId string
-	Format  oas.OptString
+	AgentId                 string
+	Format, Tag, Collection oas.OptString
 }
 
 // serveFavouritesExport answers GET …/favourites/export.
 func (a *API) serveFavouritesExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportFavourites, func(ctx context.Context) (*File, error) {
 		return a.exportFavourites(ctx, exportFavouritesParams{
-			AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format"),
+			AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format"), Tag: queryParameter(r, "tag"),
+			Collection: queryParameter(r, "collection"),
 		})
 	})
 }
 
 func (a *API) exportFavourites(ctx context.Context, p exportFavouritesParams) (*File, error) {
-	if !p.Format.Set {
+	return favouritesFile(p.Format, func(format favourite.Format, w io.Writer) error {
+		filter := favourite.Filter{Tag: p.Tag.Value, Collection: p.Collection.Value}
+		return a.Favourites.Export(ctx, actor(ctx), p.AgentId, filter, format, w)
+	})
+}
+
+type exportAllFavouritesParams struct{ Format, Tag, Collection oas.OptString }
+
+// serveAllFavouritesExport answers GET /api/favourites/export.
+func (a *API) serveAllFavouritesExport(w http.ResponseWriter, r *http.Request) {
+	a.serveFile(w, r, core.OpExportAllFavourites, func(ctx context.Context) (*File, error) {
+		return a.exportAllFavourites(ctx, exportAllFavouritesParams{
+			Format: queryParameter(r, "format"), Tag: queryParameter(r, "tag"), Collection: queryParameter(r, "collection"),
+		})
+	})
+}
+
+func (a *API) exportAllFavourites(ctx context.Context, p exportAllFavouritesParams) (*File, error) {
+	return favouritesFile(p.Format, func(format favourite.Format, w io.Writer) error {
+		filter := favourite.Filter{Tag: p.Tag.Value, Collection: p.Collection.Value}
+		return a.Favourites.ExportAll(ctx, actor(ctx), filter, format, w)
+	})
+}
+
+func favouritesFile(name oas.OptString, export func(favourite.Format, io.Writer) error) (*File, error) {
+	if !name.Set {
 		return nil, core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown.")
 	}
-	format, err := favourite.ParseFormat(p.Format.Value)
+	format, err := favourite.ParseFormat(name.Value)
 	if err != nil {
 		return nil, err
 	}
 	var content bytes.Buffer
-	if err := a.Favourites.Export(ctx, actor(ctx), p.AgentId, format, &content); err != nil {
+	if err := export(format, &content); err != nil {
 		return nil, err
 	}
 	return &File{ContentType: format.ContentType(), Name: format.Filename(), Content: content.Bytes()}, nil

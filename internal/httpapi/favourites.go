@@ -10,7 +10,17 @@ import (
 
 // ListFavourites answers GET …/favourites.
 func (h handlers) ListFavourites(ctx context.Context, p oas.ListFavouritesParams) (*oas.FavouriteList, error) {
-	favourites, next, err := h.Favourites.List(ctx, actor(ctx), p.AgentId, p.Q.Value, page(p.Limit, p.Cursor))
+	filter := favourite.Filter{Query: p.Q.Value, Tag: p.Tag.Value, Collection: p.Collection.Value}
+	return favouriteList(h.Favourites.Find(ctx, actor(ctx), p.AgentId, filter, page(p.Limit, p.Cursor)))
+}
+
+// ListAllFavourites answers GET /api/favourites.
+func (h handlers) ListAllFavourites(ctx context.Context, p oas.ListAllFavouritesParams) (*oas.FavouriteList, error) {
+	filter := favourite.Filter{Query: p.Q.Value, Tag: p.Tag.Value, Collection: p.Collection.Value}
+	return favouriteList(h.Favourites.FindAll(ctx, actor(ctx), filter, page(p.Limit, p.Cursor)))
+}
+
+func favouriteList(favourites []favourite.Favourite, next string, err error) (*oas.FavouriteList, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +42,24 @@ func (h handlers) SaveFavourite(
 	return &oas.FavouriteReply{Favourite: favouriteOf(f)}, nil
 }
 
+// ChangeFavourite answers PATCH …/favourites/{cardId}.
+func (h handlers) ChangeFavourite(
+	ctx context.Context, req *oas.FavouriteChange, p oas.ChangeFavouriteParams,
+) (*oas.FavouriteReply, error) {
+	c := favourite.Change{Note: pointer(req.Note)}
+	if req.Tags != nil {
+		c.Tags = &req.Tags
+	}
+	if req.Collections != nil {
+		c.Collections = &req.Collections
+	}
+	f, err := h.Favourites.Change(ctx, actor(ctx), p.AgentId, p.CardId, c)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.FavouriteReply{Favourite: favouriteOf(f)}, nil
+}
+
 // DeleteFavourite answers DELETE …/favourites/{cardId}.
 func (h handlers) DeleteFavourite(ctx context.Context, p oas.DeleteFavouriteParams) (*oas.Deleted, error) {
 	return deleted(h.Favourites.Delete(ctx, actor(ctx), p.AgentId, p.CardId))
@@ -39,7 +67,65 @@ func (h handlers) DeleteFavourite(ctx context.Context, p oas.DeleteFavouritePara
 
 func favouriteOf(f favourite.Favourite) oas.Favourite {
 	return oas.Favourite{
-		CardId: f.CardID, Card: oas.AnyCard(f.Card), ThreadId: optional(f.ThreadID),
+		AgentId: f.AgentID, CardId: f.CardID, Card: oas.AnyCard(f.Card), ThreadId: optional(f.ThreadID),
+		Tags: emptyNotNull(f.Tags), Note: optional(f.Note), Collections: emptyNotNull(f.Collections),
 		CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
+	}
+}
+
+// ListFavouriteTags answers GET /api/favourites/tags.
+func (h handlers) ListFavouriteTags(ctx context.Context) (*oas.FavouriteTagList, error) {
+	tags, err := h.Favourites.Tags(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.FavouriteTagList{Tags: make([]oas.FavouriteTag, len(tags))}
+	for i, t := range tags {
+		out.Tags[i] = oas.FavouriteTag{Tag: t.Name, Favourites: t.Count}
+	}
+	return out, nil
+}
+
+// ListCollections answers GET /api/collections.
+func (h handlers) ListCollections(ctx context.Context) (*oas.CollectionList, error) {
+	collections, err := h.Favourites.Collections(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.CollectionList{Collections: make([]oas.Collection, len(collections))}
+	for i, c := range collections {
+		out.Collections[i] = collectionOf(c)
+	}
+	return out, nil
+}
+
+// CreateCollection answers POST /api/collections.
+func (h handlers) CreateCollection(ctx context.Context, req *oas.CollectionName) (*oas.CollectionReply, error) {
+	return collectionReply(h.Favourites.CreateCollection(ctx, actor(ctx), req.Name))
+}
+
+// ChangeCollection answers PATCH /api/collections/{collectionId}.
+func (h handlers) ChangeCollection(
+	ctx context.Context, req *oas.CollectionName, p oas.ChangeCollectionParams,
+) (*oas.CollectionReply, error) {
+	return collectionReply(h.Favourites.RenameCollection(ctx, actor(ctx), p.CollectionId, req.Name))
+}
+
+// DeleteCollection answers DELETE /api/collections/{collectionId}.
+func (h handlers) DeleteCollection(ctx context.Context, p oas.DeleteCollectionParams) (*oas.Deleted, error) {
+	return deleted(h.Favourites.DeleteCollection(ctx, actor(ctx), p.CollectionId))
+}
+
+func collectionReply(c favourite.Collection, err error) (*oas.CollectionReply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &oas.CollectionReply{Collection: collectionOf(c)}, nil
+}
+
+func collectionOf(c favourite.Collection) oas.Collection {
+	return oas.Collection{
+		ID: c.ID, Name: c.Name, Favourites: c.Favourites, CreatedAt: timestamp(c.CreatedAt),
+		UpdatedAt: timestamp(c.UpdatedAt),
 	}
 }

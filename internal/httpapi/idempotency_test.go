@@ -31,6 +31,7 @@ func (p *testUser) creations(thread string) []creation {
 		{"an agent", "/api/agents", `{"name":"Once"}`, all("/api/agents", "agents")},
 		{"a memory", p.at("/memories"), `{"text":"once"}`, all(p.at("/memories"), "memories")},
 		{"a favourite", p.at("/favourites"), `{"card":{"title":"Once"}}`, all(p.at("/favourites"), "favourites")},
+		{"a collection", "/api/collections", `{"name":"Once"}`, all("/api/collections", "collections")},
 		{"a thread", p.at("/threads"), `{"title":"Once"}`, all(p.at("/threads"), "threads")},
 		{"a thread without a body", p.at("/threads"), ``, all(p.at("/threads"), "threads")},
 		{"a message", messages, `{"text":"once"}`, all(messages, "messages")},

@@ -284,6 +284,12 @@ var invokers = map[core.Operation]invoker{
 			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
 				return nil, err
 			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "collection", 0, p.Collection.SetTo); err != nil {
+				return nil, err
+			}
 			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
 				return nil, err
 			}
@@ -315,7 +321,27 @@ var invokers = map[core.Operation]invoker{
 			if err := queryText(in, "format", 0, p.Format.SetTo); err != nil {
 				return nil, err
 			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "collection", 0, p.Collection.SetTo); err != nil {
+				return nil, err
+			}
 			return h.exportFavourites(ctx, p)
+		},
+	},
+	core.OpChangeFavourite: {
+		path:     []string{"agentId", "cardId"},
+		required: []string{"agentId", "cardId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.FavouriteChange
+			var p oas.ChangeFavouriteParams
+			p.AgentId = in.path("agentId")
+			p.CardId = in.path("cardId")
+			if err := in.body(&req, "collections", "note", "tags"); err != nil {
+				return nil, err
+			}
+			return h.ChangeFavourite(ctx, &req, p)
 		},
 	},
 	core.OpDeleteFavourite: {
@@ -326,6 +352,85 @@ var invokers = map[core.Operation]invoker{
 			p.AgentId = in.path("agentId")
 			p.CardId = in.path("cardId")
 			return h.DeleteFavourite(ctx, p)
+		},
+	},
+	core.OpListAllFavourites: {
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.ListAllFavouritesParams
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "collection", 0, p.Collection.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "cursor", 0, p.Cursor.SetTo); err != nil {
+				return nil, err
+			}
+			return h.ListAllFavourites(ctx, p)
+		},
+	},
+	core.OpListFavouriteTags: {
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			return h.ListFavouriteTags(ctx)
+		},
+	},
+	core.OpExportAllFavourites: {
+		required: []string{"format"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p exportAllFavouritesParams
+			if err := queryText(in, "format", 0, p.Format.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "collection", 0, p.Collection.SetTo); err != nil {
+				return nil, err
+			}
+			return h.exportAllFavourites(ctx, p)
+		},
+	},
+	core.OpListCollections: {
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			return h.ListCollections(ctx)
+		},
+	},
+	core.OpCreateCollection: {
+		required: []string{"name"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.CollectionName
+			if err := in.body(&req, "name"); err != nil {
+				return nil, err
+			}
+			return h.CreateCollection(ctx, &req)
+		},
+	},
+	core.OpChangeCollection: {
+		path:     []string{"collectionId"},
+		required: []string{"collectionId", "name"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.CollectionName
+			var p oas.ChangeCollectionParams
+			p.CollectionId = in.path("collectionId")
+			if err := in.body(&req, "name"); err != nil {
+				return nil, err
+			}
+			return h.ChangeCollection(ctx, &req, p)
+		},
+	},
+	core.OpDeleteCollection: {
+		path:     []string{"collectionId"},
+		required: []string{"collectionId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.DeleteCollectionParams
+			p.CollectionId = in.path("collectionId")
+			return h.DeleteCollection(ctx, p)
 		},
 	},
 	core.OpListSources: {

@@ -267,6 +267,9 @@ func emptyLists(t *testing.T, w *testServer) {
 		p.at("/memories"):       `{"memories":[]}`,
 		p.at("/favourites"):     `{"favourites":[]}`,
 		p.at("/favourites?q=x"): `{"favourites":[]}`,
+		"/api/favourites":       `{"favourites":[]}`,
+		"/api/favourites/tags":  `{"tags":[]}`,
+		"/api/collections":      `{"collections":[]}`,
 		p.at("/threads"):        `{"threads":[]}`,
 		p.at("/threads/" + p.post("/api/agents/"+p.agent+"/threads", "").ok(t).str("thread", "id") +
 			"/messages"): `{"messages":[],"status":"complete"}`,

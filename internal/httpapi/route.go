@@ -101,6 +101,7 @@ func (a *API) plainPaths() plainPaths {
 	p.handle(core.OpStreamEvents, a.streamEvents)
 	p.handle(core.OpStreamImports, a.streamImports)
 	p.handle(core.OpExportFavourites, a.serveFavouritesExport)
+	p.handle(core.OpExportAllFavourites, a.serveAllFavouritesExport)
 	p.handle(core.OpExportThread, a.serveThreadExport)
 	p.handle(core.OpExportUsage, a.serveUsageExport)
 	p.handle(core.OpDownloadExport, a.downloadExport)

@@ -144,6 +144,8 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "Hello"}).ok(p.t)
 	reply := p.get(p.at("/threads/"+thread+"/messages")).ok(p.t).list("messages", "id")[1]
 	memory := p.post(p.at("/memories"), object{"text": "Before"}).ok(p.t).str("memory", "id")
+	p.post(p.at("/favourites"), object{"card": object{"id": "x"}}).ok(p.t)
+	collection := p.post("/api/collections", object{"name": "Before"}).ok(p.t).str("collection", "id")
 	source := p.get(p.at("")).ok(p.t).str("agent", "defaultSourceId")
 	p.connect("program")
 	connection := b.get("/api/account/connections").ok(p.t).list("connections", "id")[0]
@@ -158,6 +160,23 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	cases := map[string]lengthCase{
 		"GET " + one + "/favourites q": {
 			path: p.at("/favourites?q=VALUE"),
+		},
+		"GET " + one + "/favourites tag":        {path: p.at("/favourites?tag=VALUE")},
+		"GET " + one + "/favourites/export tag": {path: p.at("/favourites/export?format=csv&tag=VALUE")},
+		"GET /api/favourites q":                 {path: "/api/favourites?q=VALUE"},
+		"GET /api/favourites tag":               {path: "/api/favourites?tag=VALUE"},
+		"GET /api/favourites/export tag":        {path: "/api/favourites/export?format=csv&tag=VALUE"},
+		"PATCH " + one + "/favourites/{cardId} /note": {
+			path: p.at("/favourites/x"), body: `{"note":VALUE}`,
+		},
+		"PATCH " + one + "/favourites/{cardId} /tags/0": {
+			path: p.at("/favourites/x"), body: `{"tags":[VALUE]}`,
+		},
+		"POST /api/collections /name": {
+			path: "/api/collections", body: `{"name":VALUE}`,
+		},
+		"PATCH /api/collections/{collectionId} /name": {
+			path: "/api/collections/" + collection, body: `{"name":VALUE}`,
 		},
 		"GET /api/admin/users q": {
 			as: "admin", path: "/api/admin/users?q=VALUE",

@@ -113,7 +113,7 @@ func invalidValues(name string, p schema) object {
 	case "object":
 		out["of the wrong type"] = "text"
 	case "string":
-		if !slices.Contains([]string{"cursor", "file", "q", "successor", "type"}, name) {
+		if !slices.Contains([]string{"collection", "cursor", "file", "q", "successor", "tag", "type"}, name) {
 			out["of the wrong type"] = []string{"a", "list"}
 		}
 	}

@@ -91,6 +91,16 @@ func (in *installation) walkAgent(c checkedClient, agent string) {
 	}
 	c.must("save_favourite", object{"agentId": agent, "card": object{"cardId": "a/b", "title": "A"}})
 	c.must("list_favourites", object{"agentId": agent, "q": "A"})
+	shelf := c.must("create_collection", object{"name": "Shelf"})["collection"].(object)["id"]
+	c.must("change_collection", object{"collectionId": shelf, "name": "A shelf"})
+	c.must("change_favourite", object{
+		"agentId": agent, "cardId": "a/b", "tags": []string{"t"}, "note": "N", "collections": []any{shelf},
+	})
+	for _, tool := range []string{"list_all_favourites", "list_favourite_tags", "list_collections"} {
+		c.must(tool, object{})
+	}
+	c.must("export_all_favourites", object{"format": "ris", "collection": shelf})
+	c.must("delete_collection", object{"collectionId": shelf})
 	exported := c.must("export_favourites", object{"agentId": agent, "format": "csv"})
 	if !strings.HasPrefix(exported["contentType"].(string), "text/csv") ||
 		!strings.Contains(exported["content"].(string), "A") {

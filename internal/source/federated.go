@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -251,6 +252,34 @@ func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) 
 		return nil
 	}
 	return s.Keep(ctx, userID, agentID, []string{id})
+}
+
+// openingLength is the length of the beginnings that Openings returns. It includes the abstract of an article.
+const openingLength = 20_000
+
+// Openings returns the beginnings of the texts of the documents of cards, by card id. Cards without a document, and
+// those whose document the user cannot access, are left out.
+func (s *Service) Openings(
+	ctx context.Context, userID, agentID string, cardIDs []string,
+) (map[string]string, error) {
+	cards, ids := make(map[string]string, len(cardIDs)), make([]string, 0, len(cardIDs))
+	for _, cardID := range cardIDs {
+		if id, ok := documentIDOfCard(cardID); ok {
+			cards[id] = cardID
+			ids = append(ids, id)
+		}
+	}
+	out := make(map[string]string, len(ids))
+	for batch := range slices.Chunk(ids, 100) {
+		texts, err := s.store.DocumentOpenings(ctx, userID, agentID, batch, openingLength)
+		if err != nil {
+			return nil, err
+		}
+		for id, text := range texts {
+			out[cards[id]] = text
+		}
+	}
+	return out, nil
 }
 
 // Prune deletes expired replies and documents of federated sources.

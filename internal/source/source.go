@@ -123,6 +123,9 @@ type Store interface {
 	DocumentHeads(ctx context.Context, sourceID string, from, to, n int) ([]Document, error)
 	// Document returns a document of an agent of the user.
 	Document(ctx context.Context, userID, agentID, documentID string) (Document, error)
+	// DocumentOpenings returns the first n characters of the texts of documents, by id. Documents that do not exist or
+	// that the user cannot access are left out.
+	DocumentOpenings(ctx context.Context, userID, agentID string, ids []string, n int) (map[string]string, error)
 	// SetSourceLanguage sets the language of a source and returns the language in effect: a detected language does
 	// not replace a known one. A change marks the documents for indexing.
 	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)

@@ -45,6 +45,10 @@ var rowsOfUsers = []rowOf{
 		VALUES ('usr_NAME', 'agt_NAME', 'mem_NAME', 'NAME', $1, 'user', 1, 1)`},
 	{"favourite", `(user_id, agent_id, card_id, card, created_at, updated_at)
 		VALUES ('usr_NAME', 'agt_NAME', 'NAME', '{}', 1, 1)`},
+	{"collection", `(id, user_id, name, folded, created_at, updated_at)
+		VALUES ('col_NAME', 'usr_NAME', 'NAME', 'NAME', 1, 1)`},
+	{"collection_favourite", `(collection_id, user_id, agent_id, card_id)
+		VALUES ('col_NAME', 'usr_NAME', 'agt_NAME', 'NAME')`},
 	{"idempotency", `(user_id, key, hash, seed, status, body, locked_until, created_at)
 		VALUES ('usr_NAME', 'NAME', $1, '', 200, $1, 1, 1)`},
 	{"task", `(id, kind, key, number, user_id, input, state, attempt, crashes, run_at, deadline_at, error_code,

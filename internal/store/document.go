@@ -297,6 +297,23 @@ func (db *DB) Document(ctx context.Context, userID, agentID, documentID string) 
 	return r.value()
 }
 
+// DocumentOpenings returns the first n characters of the texts of documents, by id.
+func (db *DB) DocumentOpenings(
+	ctx context.Context, userID, agentID string, ids []string, n int,
+) (map[string]string, error) {
+	out := make(map[string]string, len(ids))
+	var id, text string
+	err := db.read.each(ctx, `
+		SELECT id, substr(text, 1, $4) FROM document
+		WHERE id IN `+db.dialect.in("$1")+` AND source_id IN (
+			SELECT s.id FROM source s WHERE s.agent_id = $3 AND `+agentAccessible("$3", "$2")+`)`,
+		args{encodeList(ids), userID, agentID, n}, []any{&id, &text}, func() error {
+			out[id] = text
+			return nil
+		})
+	return out, fail("read documents", "agent", err)
+}
+
 // documents appends the rows of a query to a list.
 func (db *DB) documents(ctx context.Context, to *[]source.Document, query string, a args) error {
 	var r documentRow

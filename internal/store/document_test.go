@@ -45,6 +45,21 @@ func (w *fixture) documents(p person) int {
 }
 
 var documentTests = []test{
+	{"OpeningsOfDocumentsAreOfAccessibleAgents", func(w *fixture) {
+		_, _, err := w.db.PutDocuments(w.ctx, w.ada.source, []source.Document{
+			{ID: "doc_1", ExternalID: "1", Title: "One", Text: "éabc", Hash: []byte("1")},
+		})
+		w.must(err)
+		ids := []string{"doc_1", "doc_none"}
+		got, err := w.db.DocumentOpenings(w.ctx, w.ada.id, w.ada.agent, ids, 2)
+		w.must(err)
+		w.same("openings", got, map[string]string{"doc_1": "éa"})
+		for _, who := range [][2]string{{w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
+			got, err := w.db.DocumentOpenings(w.ctx, who[0], who[1], ids, 2)
+			w.must(err)
+			w.same("of others", got, map[string]string{})
+		}
+	}},
 	{"EditsAreKeptByImports", func(w *fixture) {
 		d := w.doc("edited", "text")
 		d.Year, d.Venue = 1936, "J"

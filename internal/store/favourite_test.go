@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strconv"
 
+	"carrel/internal/core"
 	"carrel/internal/favourite"
 	"carrel/internal/testkit"
 )
 
 func (w *fixture) card(id string, ms int) favourite.Favourite {
 	return favourite.Favourite{
-		CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms),
+		AgentID: w.ada.agent, CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms),
 		UpdatedAt: w.after(ms),
 	}
 }
@@ -114,4 +115,115 @@ var favouriteTests = []test{
 		w.must(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"))
 		w.wantMissing(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"), "favourite")
 	}},
+	{"TagsNoteAndCollectionsRoundTrip", func(w *fixture) {
+		w.save(w.ada, w.card("x", 0))
+		one, two := w.collection(w.ada, "One"), w.collection(w.ada, "Two")
+		theirs := w.collection(w.bert, "One")
+		note := "é, \"quoted\""
+		got, err := w.db.ChangeFavourite(w.ctx, w.ada.id, w.ada.agent, "x", favourite.Change{
+			Tags: &[]string{"a,b", "ü"}, Note: &note, Collections: &[]string{two.ID, one.ID, theirs.ID, "col_none"},
+		}, w.after(9))
+		w.must(err)
+		want := w.card("x", 0)
+		want.Tags, want.Note, want.UpdatedAt = []string{"a,b", "ü"}, note, w.after(9)
+		want.Collections = []string{one.ID, two.ID}
+		w.same("changed", got, want)
+		got, err = w.db.ChangeFavourite(w.ctx, w.ada.id, w.ada.agent, "x", favourite.Change{}, w.after(9))
+		w.must(err)
+		w.same("after an empty change", got, want)
+		want.UpdatedAt = w.after(0)
+		w.same("saved again", w.save(w.ada, w.card("x", 0)), want)
+		w.must(w.db.DeleteCollection(w.ctx, w.ada.id, one.ID))
+		want.Collections = []string{two.ID}
+		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		w.must(err)
+		w.same("without the deleted collection", list, []favourite.Favourite{want})
+		for _, who := range [][2]string{{w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
+			_, err = w.db.ChangeFavourite(w.ctx, who[0], who[1], "x", favourite.Change{Note: &note}, w.now)
+			w.wantMissing(err, "favourite")
+		}
+	}},
+	{"CollectionsCountFavouritesOfAllAgents", func(w *fixture) {
+		c := w.collection(w.ada, "Both")
+		w.collection(w.ada, "another")
+		for _, agentID := range []string{w.ada.agent, w.ada.second} {
+			_, err := w.db.SaveFavourite(w.ctx, w.ada.id, agentID, w.card("x", 0))
+			w.must(err)
+			_, err = w.db.ChangeFavourite(w.ctx, w.ada.id, agentID, "x", favourite.Change{Collections: &[]string{c.ID}}, w.now)
+			w.must(err)
+		}
+		w.same("counts", w.collectionCounts(), []string{"another 0", "Both 2"})
+		all, err := w.db.AllFavourites(w.ctx, w.ada.id, nil)
+		w.must(err)
+		w.same("all", len(all), 2)
+		all, err = w.db.AllFavourites(w.ctx, w.ada.id, []string{w.ada.second})
+		w.must(err)
+		w.same("of one agent", []string{all[0].AgentID}, []string{w.ada.second})
+		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.second))
+		w.same("counts without the agent", w.collectionCounts(), []string{"another 0", "Both 1"})
+	}},
+	{"FavouritesOfAnAgentThatIsNoLongerSharedAreNotListed", func(w *fixture) {
+		c := w.collection(w.ada, "Shared")
+		w.must(w.db.ShareWithAll(w.ctx, w.bert.agent, core.GrantUser, w.now))
+		_, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.bert.agent, w.card("x", 0))
+		w.must(err)
+		put := favourite.Change{Collections: &[]string{c.ID}}
+		_, err = w.db.ChangeFavourite(w.ctx, w.ada.id, w.bert.agent, "x", put, w.now)
+		w.must(err)
+		w.same("shared", w.collectionCounts(), []string{"Shared 1"})
+		w.must(w.db.DeleteShareWithAll(w.ctx, w.bert.agent))
+		w.same("not shared", w.collectionCounts(), []string{"Shared 0"})
+		all, err := w.db.AllFavourites(w.ctx, w.ada.id, nil)
+		w.must(err)
+		w.same("all", all, []favourite.Favourite{})
+	}},
+	{"CollectionNamesAreUniquePerUser", func(w *fixture) {
+		c := w.collection(w.ada, "Name")
+		w.collection(w.bert, "Name")
+		other := w.collection(w.ada, "Other")
+		again, err := w.db.InsertCollection(w.ctx, w.ada.id, c, "name")
+		w.must(err)
+		w.same("repeated", again, c)
+		again, err = w.db.InsertCollection(w.ctx, w.ada.id, favourite.Collection{ID: "col_x", Name: "NAME"}, "name")
+		w.must(err)
+		w.same("with the same name", again, c)
+		_, err = w.db.RenameCollection(w.ctx, w.ada.id, other.ID, "NAME", "name", w.now)
+		w.wantKind(err, core.KindConflict, "")
+		renamed, err := w.db.RenameCollection(w.ctx, w.ada.id, c.ID, "NAME", "name", w.after(5))
+		w.must(err)
+		c.Name, c.UpdatedAt = "NAME", w.after(5)
+		w.same("renamed", renamed, c)
+		_, err = w.db.RenameCollection(w.ctx, w.ada.id, c.ID, "Third", "third", w.after(5))
+		w.must(err)
+		again, err = w.db.InsertCollection(w.ctx, w.ada.id, favourite.Collection{ID: c.ID, Name: "Name"}, "name")
+		w.must(err)
+		w.same("the id of a renamed collection", again.Name, "Third")
+		_, err = w.db.RenameCollection(w.ctx, w.bert.id, c.ID, "Mine", "mine", w.now)
+		w.wantMissing(err, "collection")
+		w.wantMissing(w.db.DeleteCollection(w.ctx, w.bert.id, c.ID), "collection")
+		w.must(w.db.DeleteCollection(w.ctx, w.ada.id, c.ID))
+		w.wantMissing(w.db.DeleteCollection(w.ctx, w.ada.id, c.ID), "collection")
+	}},
+}
+
+// collection creates a collection of a person.
+func (w *fixture) collection(p person, name string) favourite.Collection {
+	w.t.Helper()
+	c, err := w.db.InsertCollection(w.ctx, p.id, favourite.Collection{
+		ID: core.NewID(core.PrefixCollection), Name: name, CreatedAt: w.now, UpdatedAt: w.now,
+	}, core.Fold(name))
+	w.must(err)
+	return c
+}
+
+// collectionCounts returns the names of the first person's collections with the numbers of their favourites.
+func (w *fixture) collectionCounts() []string {
+	w.t.Helper()
+	list, err := w.db.Collections(w.ctx, w.ada.id)
+	w.must(err)
+	var out []string
+	for _, c := range list {
+		out = append(out, c.Name+" "+strconv.Itoa(c.Favourites))
+	}
+	return out
 }

@@ -260,6 +260,16 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Favourites(ctx, "u", "a", nil, -1)
 	must(err)
+	_, err = db.InsertCollection(ctx, "u", favourite.Collection{ID: "l", Name: "n"}, "n")
+	must(err)
+	_, err = db.RenameCollection(ctx, "u", "l", "m", "m", now)
+	must(err)
+	_, err = db.ChangeFavourite(ctx, "u", "a", "c", favourite.Change{Collections: &[]string{"l"}}, now)
+	must(err)
+	_, err = db.AllFavourites(ctx, "u", []string{"a"})
+	must(err)
+	_, err = db.Collections(ctx, "u")
+	must(err)
 }
 
 // deleteEverything calls the methods that delete the rows of callEverything.
@@ -267,15 +277,16 @@ func deleteEverything(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := t.Context()
 	for name, err := range map[string]error{
-		"finish":    db.FinishIdempotency(ctx, "u", "k", 200, nil, time.Now()),
-		"release":   db.ReleaseIdempotency(ctx, "u", "k"),
-		"prune":     db.PruneIdempotency(ctx, time.Now()),
-		"webhook":   db.DeleteWebhook(ctx, "u", "w"),
-		"memory":    db.DeleteMemory(ctx, "u", "a", "m", time.Now()),
-		"favourite": db.DeleteFavourite(ctx, "u", "a", "c"),
-		"thread":    db.DeleteThread(ctx, "u", "a", "t"),
-		"agent":     db.DeleteAgent(ctx, "u", "a"),
-		"ping":      db.Ping(ctx),
+		"finish":     db.FinishIdempotency(ctx, "u", "k", 200, nil, time.Now()),
+		"release":    db.ReleaseIdempotency(ctx, "u", "k"),
+		"prune":      db.PruneIdempotency(ctx, time.Now()),
+		"webhook":    db.DeleteWebhook(ctx, "u", "w"),
+		"memory":     db.DeleteMemory(ctx, "u", "a", "m", time.Now()),
+		"favourite":  db.DeleteFavourite(ctx, "u", "a", "c"),
+		"collection": db.DeleteCollection(ctx, "u", "l"),
+		"thread":     db.DeleteThread(ctx, "u", "a", "t"),
+		"agent":      db.DeleteAgent(ctx, "u", "a"),
+		"ping":       db.Ping(ctx),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -348,8 +359,9 @@ func TestDeletesCascade(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		// deleted with an agent
-		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent",
-		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // deleted with a user
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite",
+		"collection_favourite", "agent", "collection", "credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook",
+		"usage_day", // deleted with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -383,7 +395,7 @@ func TestDeletesCascade(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := counts()
-			for _, table := range tables[:9] {
+			for _, table := range tables[:10] {
 				if left[table] != 0 {
 					t.Errorf("%d rows of %s outlive their agent", left[table], table)
 				}

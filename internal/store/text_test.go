@@ -39,7 +39,8 @@ var textTests = func() []test {
 			w.same("memory", w.remember(w.ada, text).Text, text)
 			card, err := json.Marshal(map[string]string{"title": text})
 			w.must(err)
-			f := favourite.Favourite{CardID: firstRunes(text, 200), Card: card, CreatedAt: w.now, UpdatedAt: w.now}
+			f := favourite.Favourite{AgentID: w.ada.agent, CardID: firstRunes(text, 200), Card: card}
+			f.CreatedAt, f.UpdatedAt = w.now, w.now
 			w.save(w.ada, f)
 			list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
 			w.must(err)

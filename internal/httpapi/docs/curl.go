@@ -25,6 +25,7 @@ var steps = []step{
 	{"FILE_ID", "listFiles", "fil_"},
 	{"MEMORY_ID", "addMemory", "mem_"},
 	{"CARD_ID", "saveFavourite", "card_"},
+	{"COLLECTION_ID", "createCollection", "col_"},
 	{"WEBHOOK_ID", "createWebhook", "whk_"},
 	{"SESSION_ID", "listSessions", "crd_"},
 	{"KEY_ID", "createKey", "crd_"},

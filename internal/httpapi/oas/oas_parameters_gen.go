@@ -588,6 +588,72 @@ func decodeChangeAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 	return params, nil
 }
 
+// ChangeCollectionParams is parameters of changeCollection operation.
+type ChangeCollectionParams struct {
+	// The id of the collection.
+	CollectionId string
+}
+
+func unpackChangeCollectionParams(packed middleware.Parameters) (params ChangeCollectionParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "collectionId",
+			In:   "path",
+		}
+		params.CollectionId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeChangeCollectionParams(args [1]string, argsEscaped bool, r *http.Request) (params ChangeCollectionParams, _ error) {
+	// Decode path: collectionId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "collectionId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.CollectionId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "collectionId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // ChangeDocumentParams is parameters of changeDocument operation.
 type ChangeDocumentParams struct {
 	// An agent's id, from the list of agents.
@@ -701,6 +767,127 @@ func decodeChangeDocumentParams(args [2]string, argsEscaped bool, r *http.Reques
 	}(); err != nil {
 		return params, &ogenerrors.DecodeParamError{
 			Name: "documentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ChangeFavouriteParams is parameters of changeFavourite operation.
+type ChangeFavouriteParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
+	// must not change the path.
+	CardId string
+}
+
+func unpackChangeFavouriteParams(packed middleware.Parameters) (params ChangeFavouriteParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "agentId",
+			In:   "path",
+		}
+		params.AgentId = packed[key].(string)
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "cardId",
+			In:   "path",
+		}
+		params.CardId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeChangeFavouriteParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeFavouriteParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: cardId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "cardId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.CardId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "cardId",
 			In:   "path",
 			Err:  err,
 		}
@@ -1457,6 +1644,72 @@ func decodeDeleteAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 	}(); err != nil {
 		return params, &ogenerrors.DecodeParamError{
 			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteCollectionParams is parameters of deleteCollection operation.
+type DeleteCollectionParams struct {
+	// The id of the collection.
+	CollectionId string
+}
+
+func unpackDeleteCollectionParams(packed middleware.Parameters) (params DeleteCollectionParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "collectionId",
+			In:   "path",
+		}
+		params.CollectionId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeDeleteCollectionParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteCollectionParams, _ error) {
+	// Decode path: collectionId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "collectionId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.CollectionId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "collectionId",
 			In:   "path",
 			Err:  err,
 		}
@@ -4507,6 +4760,304 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 	return params, nil
 }
 
+// ListAllFavouritesParams is parameters of listAllFavourites operation.
+type ListAllFavouritesParams struct {
+	// Keywords, as in `listFavourites`.
+	Q OptString `json:",omitempty,omitzero"`
+	// Only favourites with this tag, in any case.
+	Tag OptString `json:",omitempty,omitzero"`
+	// Only favourites in this collection. An unknown id gets an empty list.
+	Collection OptString `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+}
+
+func unpackListAllFavouritesParams(packed middleware.Parameters) (params ListAllFavouritesParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "q",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Q = v.(OptString)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "tag",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Tag = v.(OptString)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "collection",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Collection = v.(OptString)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "limit",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Limit = v.(OptInt)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "cursor",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Cursor = v.(OptString)
+		}
+	}
+	return params
+}
+
+func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAllFavouritesParams, _ error) {
+	q := uri.NewQueryDecoder(r.URL.Query())
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: tag.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "tag",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotTagVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotTagVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Tag.SetTo(paramsDotTagVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "tag",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: collection.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "collection",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCollectionVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCollectionVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Collection.SetTo(paramsDotCollectionVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "collection",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // ListAuditParams is parameters of listAudit operation.
 type ListAuditParams struct {
 	// Rows per page, 50 when omitted.
@@ -5485,9 +6036,13 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 
 // ListFavouritesParams is parameters of listFavourites operation.
 type ListFavouritesParams struct {
-	// Keywords. A favourite matches if its card contains all of them, the last one as a prefix. The best
-	// match comes first. When omitted or empty, favourites are listed, newest first.
+	// Keywords. A favourite matches if its card, tags and note contain all of them, the last one as a
+	// prefix. The best match comes first. When omitted or empty, favourites are listed, newest first.
 	Q OptString `json:",omitempty,omitzero"`
+	// Only favourites with this tag, in any case.
+	Tag OptString `json:",omitempty,omitzero"`
+	// Only favourites in this collection. An unknown id gets an empty list.
+	Collection OptString `json:",omitempty,omitzero"`
 	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
@@ -5504,6 +6059,24 @@ func unpackListFavouritesParams(packed middleware.Parameters) (params ListFavour
 		}
 		if v, ok := packed[key]; ok {
 			params.Q = v.(OptString)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "tag",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Tag = v.(OptString)
+		}
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "collection",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Collection = v.(OptString)
 		}
 	}
 	{
@@ -5573,6 +6146,88 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 	}(); err != nil {
 		return params, &ogenerrors.DecodeParamError{
 			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: tag.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "tag",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotTagVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotTagVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Tag.SetTo(paramsDotTagVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "tag",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: collection.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "collection",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCollectionVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCollectionVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Collection.SetTo(paramsDotCollectionVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "collection",
 			In:   "query",
 			Err:  err,
 		}

@@ -3175,6 +3175,111 @@ func (s *Citation) SetPage(val OptInt) {
 	s.Page = val
 }
 
+// Ref: #/components/schemas/Collection
+type Collection struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// The number of favourites in it.
+	Favourites int    `json:"favourites"`
+	CreatedAt  string `json:"createdAt"`
+	UpdatedAt  string `json:"updatedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Collection) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *Collection) GetName() string {
+	return s.Name
+}
+
+// GetFavourites returns the value of Favourites.
+func (s *Collection) GetFavourites() int {
+	return s.Favourites
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Collection) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Collection) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetID sets the value of ID.
+func (s *Collection) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *Collection) SetName(val string) {
+	s.Name = val
+}
+
+// SetFavourites sets the value of Favourites.
+func (s *Collection) SetFavourites(val int) {
+	s.Favourites = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Collection) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *Collection) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/CollectionList
+type CollectionList struct {
+	Collections []Collection `json:"collections"`
+}
+
+// GetCollections returns the value of Collections.
+func (s *CollectionList) GetCollections() []Collection {
+	return s.Collections
+}
+
+// SetCollections sets the value of Collections.
+func (s *CollectionList) SetCollections(val []Collection) {
+	s.Collections = val
+}
+
+// Ref: #/components/schemas/CollectionName
+type CollectionName struct {
+	Name string `json:"name"`
+}
+
+// GetName returns the value of Name.
+func (s *CollectionName) GetName() string {
+	return s.Name
+}
+
+// SetName sets the value of Name.
+func (s *CollectionName) SetName(val string) {
+	s.Name = val
+}
+
+// Ref: #/components/schemas/CollectionReply
+type CollectionReply struct {
+	Collection Collection `json:"collection"`
+}
+
+// GetCollection returns the value of Collection.
+func (s *CollectionReply) GetCollection() Collection {
+	return s.Collection
+}
+
+// SetCollection sets the value of Collection.
+func (s *CollectionReply) SetCollection(val Collection) {
+	s.Collection = val
+}
+
 // Ref: #/components/schemas/ConnectCode
 type ConnectCode struct {
 	ID string `json:"id"`
@@ -4974,12 +5079,25 @@ func (s *ExportStatus) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/Favourite
 type Favourite struct {
-	CardId string  `json:"cardId"`
-	Card   AnyCard `json:"card"`
+	// The agent that it was saved with.
+	AgentId string  `json:"agentId"`
+	CardId  string  `json:"cardId"`
+	Card    AnyCard `json:"card"`
+	// In alphabetical order.
+	Tags []string `json:"tags"`
+	// Absent if there is none.
+	Note OptString `json:"note"`
+	// The ids of the collections that contain it.
+	Collections []string `json:"collections"`
 	// The thread that the card came from.
 	ThreadId  OptString `json:"threadId"`
 	CreatedAt string    `json:"createdAt"`
 	UpdatedAt string    `json:"updatedAt"`
+}
+
+// GetAgentId returns the value of AgentId.
+func (s *Favourite) GetAgentId() string {
+	return s.AgentId
 }
 
 // GetCardId returns the value of CardId.
@@ -4990,6 +5108,21 @@ func (s *Favourite) GetCardId() string {
 // GetCard returns the value of Card.
 func (s *Favourite) GetCard() AnyCard {
 	return s.Card
+}
+
+// GetTags returns the value of Tags.
+func (s *Favourite) GetTags() []string {
+	return s.Tags
+}
+
+// GetNote returns the value of Note.
+func (s *Favourite) GetNote() OptString {
+	return s.Note
+}
+
+// GetCollections returns the value of Collections.
+func (s *Favourite) GetCollections() []string {
+	return s.Collections
 }
 
 // GetThreadId returns the value of ThreadId.
@@ -5007,6 +5140,11 @@ func (s *Favourite) GetUpdatedAt() string {
 	return s.UpdatedAt
 }
 
+// SetAgentId sets the value of AgentId.
+func (s *Favourite) SetAgentId(val string) {
+	s.AgentId = val
+}
+
 // SetCardId sets the value of CardId.
 func (s *Favourite) SetCardId(val string) {
 	s.CardId = val
@@ -5015,6 +5153,21 @@ func (s *Favourite) SetCardId(val string) {
 // SetCard sets the value of Card.
 func (s *Favourite) SetCard(val AnyCard) {
 	s.Card = val
+}
+
+// SetTags sets the value of Tags.
+func (s *Favourite) SetTags(val []string) {
+	s.Tags = val
+}
+
+// SetNote sets the value of Note.
+func (s *Favourite) SetNote(val OptString) {
+	s.Note = val
+}
+
+// SetCollections sets the value of Collections.
+func (s *Favourite) SetCollections(val []string) {
+	s.Collections = val
 }
 
 // SetThreadId sets the value of ThreadId.
@@ -5030,6 +5183,46 @@ func (s *Favourite) SetCreatedAt(val string) {
 // SetUpdatedAt sets the value of UpdatedAt.
 func (s *Favourite) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/FavouriteChange
+type FavouriteChange struct {
+	// Tags that differ only in case are one tag.
+	Tags []string `json:"tags"`
+	// Plain text. Empty removes it.
+	Note OptString `json:"note"`
+	// Ids of collections.
+	Collections []string `json:"collections"`
+}
+
+// GetTags returns the value of Tags.
+func (s *FavouriteChange) GetTags() []string {
+	return s.Tags
+}
+
+// GetNote returns the value of Note.
+func (s *FavouriteChange) GetNote() OptString {
+	return s.Note
+}
+
+// GetCollections returns the value of Collections.
+func (s *FavouriteChange) GetCollections() []string {
+	return s.Collections
+}
+
+// SetTags sets the value of Tags.
+func (s *FavouriteChange) SetTags(val []string) {
+	s.Tags = val
+}
+
+// SetNote sets the value of Note.
+func (s *FavouriteChange) SetNote(val OptString) {
+	s.Note = val
+}
+
+// SetCollections sets the value of Collections.
+func (s *FavouriteChange) SetCollections(val []string) {
+	s.Collections = val
 }
 
 // Ref: #/components/schemas/FavouriteList
@@ -5098,6 +5291,48 @@ func (s *FavouriteSave) SetCard(val AnyCard) {
 // SetThreadId sets the value of ThreadId.
 func (s *FavouriteSave) SetThreadId(val OptString) {
 	s.ThreadId = val
+}
+
+// Ref: #/components/schemas/FavouriteTag
+type FavouriteTag struct {
+	Tag string `json:"tag"`
+	// The number of favourites with the tag.
+	Favourites int `json:"favourites"`
+}
+
+// GetTag returns the value of Tag.
+func (s *FavouriteTag) GetTag() string {
+	return s.Tag
+}
+
+// GetFavourites returns the value of Favourites.
+func (s *FavouriteTag) GetFavourites() int {
+	return s.Favourites
+}
+
+// SetTag sets the value of Tag.
+func (s *FavouriteTag) SetTag(val string) {
+	s.Tag = val
+}
+
+// SetFavourites sets the value of Favourites.
+func (s *FavouriteTag) SetFavourites(val int) {
+	s.Favourites = val
+}
+
+// Ref: #/components/schemas/FavouriteTagList
+type FavouriteTagList struct {
+	Tags []FavouriteTag `json:"tags"`
+}
+
+// GetTags returns the value of Tags.
+func (s *FavouriteTagList) GetTags() []FavouriteTag {
+	return s.Tags
+}
+
+// SetTags sets the value of Tags.
+func (s *FavouriteTagList) SetTags(val []FavouriteTag) {
+	s.Tags = val
 }
 
 // The user's rating of a reply.

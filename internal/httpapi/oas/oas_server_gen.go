@@ -101,6 +101,12 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}
 	ChangeAgent(ctx context.Context, req *AgentChange, params ChangeAgentParams) (*AgentReply, error)
+	// ChangeCollection implements changeCollection operation.
+	//
+	// A name that another collection has, in any case, gets 409 `conflict`.
+	//
+	// PATCH /api/collections/{collectionId}
+	ChangeCollection(ctx context.Context, req *CollectionName, params ChangeCollectionParams) (*CollectionReply, error)
 	// ChangeDocument implements changeDocument operation.
 	//
 	// Sets the given fields and leaves the others unchanged. An empty text or list clears a field, and
@@ -109,6 +115,13 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}/documents/{documentId}
 	ChangeDocument(ctx context.Context, req *DocumentChange, params ChangeDocumentParams) (*DocumentReply, error)
+	// ChangeFavourite implements changeFavourite operation.
+	//
+	// Sets the given fields and leaves the others unchanged. A list replaces the stored one. A credential
+	// that is limited to certain agents can't set collections: 403 `limited_to_agents`.
+	//
+	// PATCH /api/agents/{agentId}/favourites/{cardId}
+	ChangeFavourite(ctx context.Context, req *FavouriteChange, params ChangeFavouriteParams) (*FavouriteReply, error)
 	// ChangeMemory implements changeMemory operation.
 	//
 	// Sets the given fields and leaves the others unchanged. The text of another memory gets 409
@@ -195,6 +208,13 @@ type Handler interface {
 	//
 	// POST /api/agents
 	CreateAgent(ctx context.Context, req *AgentCreate) (*AgentReply, error)
+	// CreateCollection implements createCollection operation.
+	//
+	// If a collection has the name already, in any case, that collection is returned. A user can have 500
+	// collections; one more gets 409 `conflict`.
+	//
+	// POST /api/collections
+	CreateCollection(ctx context.Context, req *CollectionName) (*CollectionReply, error)
 	// CreateConnectCode implements createConnectCode operation.
 	//
 	// Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
@@ -278,6 +298,12 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}
 	DeleteAgent(ctx context.Context, params DeleteAgentParams) (*Deleted, error)
+	// DeleteCollection implements deleteCollection operation.
+	//
+	// Its favourites stay.
+	//
+	// DELETE /api/collections/{collectionId}
+	DeleteCollection(ctx context.Context, params DeleteCollectionParams) (*Deleted, error)
 	// DeleteDocument implements deleteDocument operation.
 	//
 	// Also deletes its original file, unless another document was read from the same content. The document
@@ -495,6 +521,13 @@ type Handler interface {
 	//
 	// GET /api/admin/audit
 	ListAllAudit(ctx context.Context, params ListAllAuditParams) (*AllAuditList, error)
+	// ListAllFavourites implements listAllFavourites operation.
+	//
+	// The favourites with every agent that the credential may read, newest first; with `q` the best match
+	// first.
+	//
+	// GET /api/favourites
+	ListAllFavourites(ctx context.Context, params ListAllFavouritesParams) (*FavouriteList, error)
 	// ListAudit implements listAudit operation.
 	//
 	// Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
@@ -502,6 +535,13 @@ type Handler interface {
 	//
 	// GET /api/account/audit
 	ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error)
+	// ListCollections implements listCollections operation.
+	//
+	// All collections of the user, in alphabetical order. A collection holds favourites of any agents. A
+	// credential that is limited to certain agents gets 403 `limited_to_agents`.
+	//
+	// GET /api/collections
+	ListCollections(ctx context.Context) (*CollectionList, error)
 	// ListConnectCodes implements listConnectCodes operation.
 	//
 	// Needs a session, or a key with the scope `account`. Codes are listed until 30 days after they
@@ -537,6 +577,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/sources/{sourceId}/documents
 	ListDocuments(ctx context.Context, params ListDocumentsParams) (*DocumentList, error)
+	// ListFavouriteTags implements listFavouriteTags operation.
+	//
+	// The tags of the favourites with every agent that the credential may read, in alphabetical order.
+	//
+	// GET /api/favourites/tags
+	ListFavouriteTags(ctx context.Context) (*FavouriteTagList, error)
 	// ListFavourites implements listFavourites operation.
 	//
 	// List or search favourites.
@@ -747,7 +793,7 @@ type Handler interface {
 	RevokeConnection(ctx context.Context, params RevokeConnectionParams) (*Deleted, error)
 	// SaveFavourite implements saveFavourite operation.
 	//
-	// Saving a card with an existing `cardId` updates it.
+	// Saving a card with an existing `cardId` replaces the card. Its tags, note and collections stay.
 	//
 	// POST /api/agents/{agentId}/favourites
 	SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (*FavouriteReply, error)

@@ -142,6 +142,15 @@ func (UnimplementedHandler) ChangeAgent(ctx context.Context, req *AgentChange, p
 	return r, ht.ErrNotImplemented
 }
 
+// ChangeCollection implements changeCollection operation.
+//
+// A name that another collection has, in any case, gets 409 `conflict`.
+//
+// PATCH /api/collections/{collectionId}
+func (UnimplementedHandler) ChangeCollection(ctx context.Context, req *CollectionName, params ChangeCollectionParams) (r *CollectionReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ChangeDocument implements changeDocument operation.
 //
 // Sets the given fields and leaves the others unchanged. An empty text or list clears a field, and
@@ -150,6 +159,16 @@ func (UnimplementedHandler) ChangeAgent(ctx context.Context, req *AgentChange, p
 //
 // PATCH /api/agents/{agentId}/documents/{documentId}
 func (UnimplementedHandler) ChangeDocument(ctx context.Context, req *DocumentChange, params ChangeDocumentParams) (r *DocumentReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ChangeFavourite implements changeFavourite operation.
+//
+// Sets the given fields and leaves the others unchanged. A list replaces the stored one. A credential
+// that is limited to certain agents can't set collections: 403 `limited_to_agents`.
+//
+// PATCH /api/agents/{agentId}/favourites/{cardId}
+func (UnimplementedHandler) ChangeFavourite(ctx context.Context, req *FavouriteChange, params ChangeFavouriteParams) (r *FavouriteReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -266,6 +285,16 @@ func (UnimplementedHandler) CreateAgent(ctx context.Context, req *AgentCreate) (
 	return r, ht.ErrNotImplemented
 }
 
+// CreateCollection implements createCollection operation.
+//
+// If a collection has the name already, in any case, that collection is returned. A user can have 500
+// collections; one more gets 409 `conflict`.
+//
+// POST /api/collections
+func (UnimplementedHandler) CreateCollection(ctx context.Context, req *CollectionName) (r *CollectionReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // CreateConnectCode implements createConnectCode operation.
 //
 // Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
@@ -373,6 +402,15 @@ func (UnimplementedHandler) DeleteAccount(ctx context.Context, req *AccountDelet
 //
 // DELETE /api/agents/{agentId}
 func (UnimplementedHandler) DeleteAgent(ctx context.Context, params DeleteAgentParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// DeleteCollection implements deleteCollection operation.
+//
+// Its favourites stay.
+//
+// DELETE /api/collections/{collectionId}
+func (UnimplementedHandler) DeleteCollection(ctx context.Context, params DeleteCollectionParams) (r *Deleted, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -692,6 +730,16 @@ func (UnimplementedHandler) ListAllAudit(ctx context.Context, params ListAllAudi
 	return r, ht.ErrNotImplemented
 }
 
+// ListAllFavourites implements listAllFavourites operation.
+//
+// The favourites with every agent that the credential may read, newest first; with `q` the best match
+// first.
+//
+// GET /api/favourites
+func (UnimplementedHandler) ListAllFavourites(ctx context.Context, params ListAllFavouritesParams) (r *FavouriteList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListAudit implements listAudit operation.
 //
 // Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
@@ -699,6 +747,16 @@ func (UnimplementedHandler) ListAllAudit(ctx context.Context, params ListAllAudi
 //
 // GET /api/account/audit
 func (UnimplementedHandler) ListAudit(ctx context.Context, params ListAuditParams) (r *AuditList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListCollections implements listCollections operation.
+//
+// All collections of the user, in alphabetical order. A collection holds favourites of any agents. A
+// credential that is limited to certain agents gets 403 `limited_to_agents`.
+//
+// GET /api/collections
+func (UnimplementedHandler) ListCollections(ctx context.Context) (r *CollectionList, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -749,6 +807,15 @@ func (UnimplementedHandler) ListCredentialCaps(ctx context.Context) (r *CapList,
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/documents
 func (UnimplementedHandler) ListDocuments(ctx context.Context, params ListDocumentsParams) (r *DocumentList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListFavouriteTags implements listFavouriteTags operation.
+//
+// The tags of the favourites with every agent that the credential may read, in alphabetical order.
+//
+// GET /api/favourites/tags
+func (UnimplementedHandler) ListFavouriteTags(ctx context.Context) (r *FavouriteTagList, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -1049,7 +1116,7 @@ func (UnimplementedHandler) RevokeConnection(ctx context.Context, params RevokeC
 
 // SaveFavourite implements saveFavourite operation.
 //
-// Saving a card with an existing `cardId` updates it.
+// Saving a card with an existing `cardId` replaces the card. Its tags, note and collections stay.
 //
 // POST /api/agents/{agentId}/favourites
 func (UnimplementedHandler) SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (r *FavouriteReply, _ error) {
