@@ -1,0 +1,1 @@
+export{n as uploadFiles}from"./uploads.svelte-zTbp3X7h.js";

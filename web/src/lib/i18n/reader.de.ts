@@ -1,0 +1,38 @@
+import type { Text } from './en';
+import type { ReaderKey } from './reader.en';
+
+/** German texts of the reader of documents. */
+export const de: Record<ReaderKey, Text> = {
+  view: 'Ansicht',
+  original: 'Original',
+  text: 'Text',
+  download: 'Original herunterladen',
+  download_name: '{name} herunterladen',
+  full_screen: 'Vollbild',
+  exit_full_screen: 'Vollbild beenden',
+  not_stored: 'Die Originaldatei ist nicht gespeichert. Dies ist ihr Text.',
+  'failure.missing': 'Die Originaldatei ist nicht mehr gespeichert. Dies ist ihr Text.',
+  'failure.password': 'Das Original braucht ein Passwort und kann hier nicht gezeigt werden. Dies ist sein Text.',
+  'failure.damaged': 'Das Original kann nicht gezeigt werden, weil die Datei beschädigt ist. Dies ist ihr Text.',
+  'failure.unreachable': 'Das Original konnte nicht geladen werden. Dies ist sein Text.',
+  loading: 'Original wird geladen',
+  page: 'Seite',
+  of_pages: 'von {count}',
+  page_label: 'Seite {n}',
+  previous_page: 'Vorherige Seite',
+  next_page: 'Nächste Seite',
+  zoom_in: 'Vergrößern',
+  zoom_out: 'Verkleinern',
+  fit_width: 'An Breite anpassen',
+  thumbnails: 'Seitenvorschau',
+  find: 'In diesem Dokument suchen',
+  find_none: 'Keine Treffer',
+  find_searching: 'Suche läuft …',
+  find_count: '{n} von {count}',
+  find_previous: 'Vorheriger Treffer',
+  find_next: 'Nächster Treffer',
+  find_close: 'Suche schließen',
+  not_marked: 'Die Stelle ist auf dieser Seite, konnte aber nicht markiert werden.',
+  toolbar: 'Steuerung',
+  pages: 'Seiten des Originals',
+};
