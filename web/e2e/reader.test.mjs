@@ -172,6 +172,50 @@ test('a long PDF draws only the pages near the viewport', async (open) => {
   assert.ok(drawn <= 12, `${drawn} canvases`);
 });
 
+test('a document that is not a PDF shows headings, lists and tables, and can be downloaded', async (open) => {
+  const page = await open(demo, await searchPath('marigraph levels'));
+  await page.getByRole('button', { name: 'Guide to the tide gauge' }).first().click();
+  const panel = page.getByRole('complementary');
+  await panel.getByRole('heading', { name: 'Reading the gauge' }).waitFor();
+  assert.equal(await panel.getByRole('columnheader').first().textContent(), 'Level');
+  assert.equal(await panel.getByRole('cell', { name: '4.12 m' }).count(), 1);
+  assert.deepEqual(
+    (await panel.getByRole('listitem').allTextContents()).map((s) => s.replace(/\s+/g, ' ').trim()),
+    [
+      '1. Open the well.',
+      '2. Wait until the float rests.',
+      '3. Read the scale.',
+      '• Heights refer to the chart datum.',
+      '• Storm surges are not included.',
+    ].map((s) => s.replace(' ', '')),
+  );
+  assert.ok(!(await panel.textContent()).includes('##'), 'marks are not shown');
+  assert.ok(await isVisible(panel.locator('mark').first()));
+  assert.equal(await panel.getByRole('tab').count(), 0);
+  const saving = page.waitForEvent('download');
+  await panel.getByRole('link', { name: 'Download original' }).click();
+  assert.equal((await saving).suggestedFilename(), 'guide.html');
+});
+
+test('pages of an extracted text are divided', async (open) => {
+  const page = await openSurvey(open);
+  await page.getByRole('tab', { name: 'Text' }).click();
+  const panel = page.getByRole('tabpanel');
+  await panel.getByText('Page 3', { exact: true }).waitFor();
+  const lines = (await panel.innerText()).split('\n').map((l) => l.trim());
+  assert.ok(lines.includes('The soundings were repeated in the spring.'), 'a page ends its last line');
+  assert.ok(!lines.some((l) => /\S3\. ?Section/.test(l)), 'a heading begins on its own line');
+});
+
+test('the text of documents is accessible in light, dark and on phones', async (open) => {
+  for (const [variant, options] of Object.entries(variants)) {
+    const page = await open(demo, await searchPath('marigraph levels'), { bypassCSP: true, ...options });
+    await page.getByRole('button', { name: 'Guide to the tide gauge' }).first().click();
+    await page.locator('aside mark').first().waitFor();
+    await checkPage(page, `the text of a document, ${variant}`);
+  }
+});
+
 test('the PDF reader is accessible in light, dark and on phones', async (open) => {
   for (const [variant, options] of Object.entries(variants)) {
     const page = await openSurvey(open, { bypassCSP: true, ...options });

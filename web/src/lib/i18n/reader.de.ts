@@ -34,5 +34,6 @@ export const de: Record<ReaderKey, Text> = {
   find_close: 'Suche schließen',
   not_marked: 'Die Stelle ist auf dieser Seite, konnte aber nicht markiert werden.',
   toolbar: 'Steuerung',
+  table: 'Tabelle',
   pages: 'Seiten des Originals',
 };

@@ -33,6 +33,7 @@ export const en = {
   find_close: 'Close search',
   not_marked: 'The passage is on this page, but couldn’t be marked.',
   toolbar: 'Reader controls',
+  table: 'Table',
   pages: 'Pages of the original',
 } satisfies Record<string, Text>;
 

@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-Cr56Kh4K.js";
