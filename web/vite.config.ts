@@ -17,6 +17,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // pdf.js is one chunk, loaded when a PDF is opened.
+    chunkSizeWarningLimit: 600,
   },
   resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
   server: { proxy: { '/api': { target: server, headers: key ? { Authorization: `Bearer ${key}` } : {} } } },

@@ -2,6 +2,7 @@ package webapp
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,10 +31,18 @@ var appPaths = []string{
 }
 
 // appPolicy allows the app its own scripts, styles and requests. Markup from models and documents enters the page only
-// through the two named Trusted Types policies.
+// through two Trusted Types policies; the third one permits the address of the PDF worker.
 const appPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; " +
-	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify"
+	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify " +
+	"carrel-pdf-worker"
+
+// workerPolicy applies to workers, which do not inherit the policy of their page. The PDF worker decodes images with
+// WebAssembly and gets all files from the page, so it needs no requests.
+const workerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"
+
+// workerExtension is the file name extension of workers; other scripts of the build end in .js.
+const workerExtension = ".mjs"
 
 // Values of Cache-Control. Files in assets/ have a hash of their content in the name and are cached forever.
 const (
@@ -111,14 +120,19 @@ func (a *App) atPrefix(index []byte) []byte {
 type appFile struct {
 	body              []byte
 	contentType, etag string
-	cache             string
+	cache, policy     string
 	zipped            func() []byte
 }
 
 func newAppFile(name string, body []byte, cache string) *appFile {
 	sum := sha256.Sum256(body)
+	policy := ""
+	if path.Ext(name) == workerExtension {
+		policy = workerPolicy
+	}
 	return &appFile{
 		body: body, contentType: contentType(name), etag: `"` + hex.EncodeToString(sum[:12]) + `"`, cache: cache,
+		policy: policy,
 		zipped: sync.OnceValue(func() []byte { return compress(body) }),
 	}
 }
@@ -127,12 +141,14 @@ func newAppFile(name string, body []byte, cache string) *appFile {
 // operating system's table may lack them or have them wrong.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
-	case ".js":
+	case ".js", workerExtension:
 		return "text/javascript; charset=utf-8"
+	case ".wasm":
+		return "application/wasm"
 	case ".webmanifest":
 		return "application/manifest+json"
 	default:
-		return mime.TypeByExtension(ext)
+		return cmp.Or(mime.TypeByExtension(ext), "application/octet-stream")
 	}
 }
 
@@ -152,6 +168,9 @@ func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", f.cache)
 	h.Set("Vary", "Accept-Encoding")
+	if f.policy != "" {
+		h.Set("Content-Security-Policy", f.policy)
+	}
 	body, etag := f.body, f.etag
 	if compressible(f.contentType) && acceptsGzip(r) {
 		body, etag = f.zipped(), strings.TrimSuffix(f.etag, `"`)+`-gz"`

@@ -19,6 +19,9 @@ func appFiles() fstest.MapFS {
 	return fstest.MapFS{
 		"index.html":      {Data: []byte(indexHTML)},
 		"assets/a-1.js":   {Data: []byte("export const a = 1;" + strings.Repeat(" ", 1000))},
+		"assets/w-2.mjs":  {Data: []byte("postMessage(1);")},
+		"assets/d-3.wasm": {Data: []byte("wasm")},
+		"assets/e-4.data": {Data: []byte("data")},
 		"app.webmanifest": {Data: []byte(`{}`)},
 		"icons/i.png":     {Data: []byte("png")},
 	}
@@ -59,7 +62,7 @@ func TestAppRequiresASession(t *testing.T) {
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{
 			"default-src 'none'", "script-src 'self';", "style-src 'self';",
-			"require-trusted-types-for 'script'", "frame-ancestors 'none'",
+			"require-trusted-types-for 'script'", "frame-ancestors 'none'", " carrel-pdf-worker",
 		} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: the policy lacks %s: %s", path, want, policy)
@@ -81,6 +84,9 @@ func TestAssetsAreCachedForeverAndThePageIsNot(t *testing.T) {
 	site := newAppSite(t)
 	for path, want := range map[string][2]string{
 		"/assets/a-1.js":   {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		"/assets/w-2.mjs":  {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		"/assets/d-3.wasm": {"public, max-age=31536000, immutable", "application/wasm"},
+		"/assets/e-4.data": {"public, max-age=31536000, immutable", "application/octet-stream"},
 		"/app.webmanifest": {"public, max-age=86400", "application/manifest+json"},
 		"/icons/i.png":     {"public, max-age=86400", "image/png"},
 	} {
@@ -89,6 +95,18 @@ func TestAssetsAreCachedForeverAndThePageIsNot(t *testing.T) {
 			got.header.Get("Content-Type") != want[1] {
 			t.Errorf("%s: %d %v", path, got.status, got.header)
 		}
+	}
+}
+
+func TestWorkersCannotSendRequests(t *testing.T) {
+	t.Parallel()
+	site := newAppSite(t)
+	policy := site.get("/assets/w-2.mjs", nil).header.Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "connect-src") {
+		t.Errorf("the policy of a worker is %q", policy)
+	}
+	if policy := site.get("/assets/a-1.js", nil).header.Get("Content-Security-Policy"); policy != "" {
+		t.Errorf("the policy of a script is %q", policy)
 	}
 }
 

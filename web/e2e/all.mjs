@@ -7,4 +7,5 @@ import './sharing.test.mjs';
 import './revoke.test.mjs';
 import './refusals.test.mjs';
 import './check.test.mjs';
+import './reader.test.mjs';
 import './pages.test.mjs';

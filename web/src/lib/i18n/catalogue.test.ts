@@ -5,6 +5,8 @@ import { de } from './de';
 import { en, type Text } from './en';
 import { de as manageDe } from './manage.de';
 import { en as manageEn } from './manage.en';
+import { de as readerDe } from './reader.de';
+import { en as readerEn } from './reader.en';
 
 const values = (text: Text): string => (typeof text === 'string' ? text : text.other);
 const slots = (text: Text) => (values(text).match(/\{\w+\}/g) ?? []).sort();
@@ -13,6 +15,7 @@ describe.each<[string, Record<string, Text>, Record<string, Text>]>([
   ['the German catalogue', de, en],
   ['the German catalogue of accounts and the installation', manageDe, manageEn],
   ['the German catalogue of checks', checkDe, checkEn],
+  ['the German catalogue of the reader', readerDe, readerEn],
 ])('%s', (_, german, english) => {
   it('has the English keys in the same order', () => expect(Object.keys(german)).toEqual(Object.keys(english)));
   it('fills in the same values', () => {

@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-Ccn91pE0.js";

@@ -1,0 +1,1 @@
+export{t as stars}from"./stars.svelte-CJfuc8ia.js";
