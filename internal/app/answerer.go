@@ -33,8 +33,8 @@ func (in *App) newModel() (model.Provider, error) {
 func (in *App) newResearch(o Options, provider model.Provider) *research.Agent {
 	return research.New(research.Deps{
 		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories,
-		Favourites: favourites{in}, Agents: in.Store, Spend: in.Billing.Spending, Model: provider, Clock: in.Clock,
-		Log: o.Log,
+		Favourites: favourites{in}, Agents: in.Store, Spend: in.Billing.Spending, Model: provider,
+		Ranker: quote.Builtin, Clock: in.Clock, Log: o.Log,
 	}, research.Options{
 		Prices:   prices(in.Config.Model),
 		Ordinary: research.Limits{Time: in.Config.Model.OrdinaryTime()},

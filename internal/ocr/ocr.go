@@ -58,7 +58,7 @@ func (t *Tesseract) Recognize(ctx context.Context, _ string, data []byte) (strin
 	command.Stdin = bytes.NewReader(data)
 	out := &limited{}
 	command.Stdout = out
-	command.Env = append(os.Environ(), "OMP_THREAD_LIMIT=1") // one core for each import
+	command.Env = environment()
 	command.WaitDelay = killDelay
 	err = command.Run()
 	switch {
@@ -72,6 +72,17 @@ func (t *Tesseract) Recognize(ctx context.Context, _ string, data []byte) (strin
 		return "", errors.Join(errFailed, err)
 	}
 	return strings.ToValidUTF8(out.text.String(), ""), nil
+}
+
+// environment returns the variables that tesseract needs, without the secrets of the server, and limits it to one core.
+func environment() []string {
+	env := []string{"OMP_THREAD_LIMIT=1"}
+	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "TMPDIR", "SYSTEMROOT"} {
+		if value, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // limited is a buffer of maxText bytes. A longer output ends the command with an error.

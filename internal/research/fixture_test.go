@@ -24,6 +24,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/research"
+	quotepkg "carrel/internal/research/quote"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
@@ -45,6 +46,7 @@ type fixture struct {
 	clock   core.Clock
 	options research.Options
 	model   model.Provider
+	ranker  func(context.Context) quotepkg.Ranker
 
 	mu       sync.Mutex
 	docs     []source.Document
@@ -122,7 +124,7 @@ func database(t testing.TB) *store.DB {
 
 func newFixture(t testing.TB) *fixture {
 	return &fixture{
-		t: t, clock: testkit.NewClock(), options: research.Options{NoJudge: true},
+		t: t, clock: testkit.NewClock(), options: research.Options{NoJudge: true}, ranker: quotepkg.Builtin,
 		agent: agent.Agent{ID: core.NewID(core.PrefixAgent), UserID: userID, Name: "Librarian", Sources: []agent.Source{
 			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
 		}},
@@ -188,7 +190,7 @@ func (w *fixture) fakeOf(format modelfake.Format, b brain) *modelfake.Server {
 func (w *fixture) answerer() *research.Agent {
 	return research.New(research.Deps{
 		Search: w, Documents: w, Conversation: w, Memories: w, Favourites: saved{w}, Agents: w, Spend: &w.purse,
-		Model: w.model, Clock: w.clock, Log: slog.New(
+		Model: w.model, Ranker: w.ranker, Clock: w.clock, Log: slog.New(
 			slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}),
 		),
 	}, w.options)
@@ -289,7 +291,7 @@ func (w *fixture) submitAs(e *task.Engine, kind string, q thread.Question) strin
 
 func (w *fixture) await(e *task.Engine, id string) reply {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
 	got, err := e.Wait(ctx, id)
 	if err != nil {

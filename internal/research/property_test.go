@@ -1,6 +1,7 @@
 package research_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	quotepkg "carrel/internal/research/quote"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/testkit/modelfake"
@@ -66,12 +68,39 @@ func adversary(draw *rand.Rand) func(modelfake.Request) modelfake.Reply {
 	}
 }
 
+// anyRanker returns arbitrary logits.
+type anyRanker struct{}
+
+func (anyRanker) Most() int { return 14 }
+
+func (anyRanker) Similarities(_ string, texts []string) []float64 {
+	out := make([]float64, len(texts))
+	for i := range out {
+		out[i] = 2*rand.Float64() - 1
+	}
+	return out
+}
+
+func (anyRanker) Rank(_ string, candidates []quotepkg.Candidate) []float64 {
+	if rand.IntN(4) == 0 {
+		return nil
+	}
+	out := make([]float64, len(candidates))
+	for i := range out {
+		out[i] = 20*rand.Float64() - 10
+	}
+	return out
+}
+
 func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 	t.Parallel()
+	ranker := func(context.Context) quotepkg.Ranker { return anyRanker{} }
 	w := newFixture(t)
+	w.ranker = ranker
 	plain := w.start(nil)
 	var say func(modelfake.Request) modelfake.Reply
 	second := newFixture(t)
+	second.ranker = ranker
 	second.model = instant(func(r modelfake.Request) modelfake.Reply { return say(r) })
 	asked := second.start(nil)
 	cited := 0

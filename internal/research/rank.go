@@ -14,12 +14,15 @@ import (
 // ranker returns the ranker of sentences for the turn's question, or nil if they are ranked by words: the built-in one
 // was trained on English and ranks worse than words in other languages.
 func (t *turn) ranker(ctx context.Context) quote.Ranker {
+	if t.Ranker == nil {
+		return nil
+	}
 	for _, code := range []string{t.ready.language(t.found.Places), analysis.Guess(t.text)} {
 		if cmp.Or(code, language.Default) != language.Default {
 			return nil
 		}
 	}
-	return quote.Builtin(ctx)
+	return t.Ranker(ctx)
 }
 
 // rankedSentences is how many sentences the ranker reads to order passages for the model.

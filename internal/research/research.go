@@ -24,6 +24,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/model"
+	"carrel/internal/research/quote"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -41,8 +42,10 @@ type Deps struct {
 	Spend Spend
 	// Model may be nil or have no models; answers are then quotes.
 	Model model.Provider
-	Clock core.Clock
-	Log   *slog.Logger
+	// Ranker returns the ranker of sentences in English; nil ranks them by words.
+	Ranker func(ctx context.Context) quote.Ranker
+	Clock  core.Clock
+	Log    *slog.Logger
 }
 
 // Options are the settings of an Agent.
