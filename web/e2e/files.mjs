@@ -1,18 +1,28 @@
 // Files for the tests of the reader.
 
-/** A PDF file with lines of text on each page: [['first line', …], …]. */
+/**
+ * A PDF file with lines of text on each page: [['first line', …], …]. Chinese lines use a font and an encoding that the
+ * file does not contain.
+ */
 export function pdfFile(pages) {
-  const escape = (s) => s.replace(/[\\()]/g, '\\$&');
+  const hex = (s) => [...s].map((c) => c.charCodeAt(0).toString(16).padStart(4, '0')).join('');
+  const show = (s) =>
+    /[^\0-\xff]/.test(s) ? `/F2 12 Tf <${hex(s)}> Tj T*` : `/F1 12 Tf (${s.replace(/[\\()]/g, '\\$&')}) Tj T*`;
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Kids [${pages.map((_, i) => `${4 + 2 * i} 0 R`).join(' ')}] /Count ${pages.length} >>`,
+    `<< /Type /Pages /Kids [${pages.map((_, i) => `${7 + 2 * i} 0 R`).join(' ')}] /Count ${pages.length} >>`,
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+    '<< /Type /Font /Subtype /Type0 /BaseFont /SimSun /Encoding /UniGB-UCS2-H /DescendantFonts [5 0 R] >>',
+    '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /SimSun /FontDescriptor 6 0 R ' +
+      '/CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> >>',
+    '<< /Type /FontDescriptor /FontName /SimSun /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0 ' +
+      '/Ascent 859 /Descent -141 /CapHeight 683 /StemV 80 >>',
   ];
   pages.forEach((lines, i) => {
-    const program = `BT /F1 12 Tf 16 TL 72 720 Td ${lines.map((l) => `(${escape(l)}) Tj T*`).join(' ')} ET`;
+    const program = `BT 16 TL 72 720 Td ${lines.map(show).join(' ')} ET`;
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${5 + 2 * i} 0 R ` +
-        '/Resources << /Font << /F1 3 0 R >> >> >>',
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${8 + 2 * i} 0 R ` +
+        '/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>',
       `<< /Length ${program.length} >>\nstream\n${program}\nendstream`,
     );
   });

@@ -172,6 +172,20 @@ test('a long PDF draws only the pages near the viewport', async (open) => {
   assert.ok(drawn <= 12, `${drawn} canvases`);
 });
 
+test('a PDF with an encoding that it does not contain is shown', async (open) => {
+  const page = await open(demo, '/chat');
+  const chart = pdfFile([['The chart of the harbour gauge basin', '海港测量报告']]);
+  const agent = await agentWithFiles(page, 'Charts', { 'chart.pdf': chart });
+  const encodings = [];
+  page.on('response', (r) => {
+    if (r.url().endsWith('.bcmap')) encodings.push(r.status());
+  });
+  await page.goto(`${demo.url}/search?${new URLSearchParams({ agent: agent.id, q: 'chart harbour' })}`);
+  await page.locator('li h2 button').first().click();
+  await page.locator('[data-page="1"] .textLayer').getByText('海港测量报告').waitFor();
+  assert.ok(encodings.length > 0 && encodings.every((status) => status === 200), String(encodings));
+});
+
 test('a document that is not a PDF shows headings, lists and tables, and can be downloaded', async (open) => {
   const page = await open(demo, await searchPath('marigraph levels'));
   await page.getByRole('button', { name: 'Guide to the tide gauge' }).first().click();
