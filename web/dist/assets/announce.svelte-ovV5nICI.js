@@ -1,1 +1,0 @@
-import{gt as e}from"./index.svelte-fgXCw3V0.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

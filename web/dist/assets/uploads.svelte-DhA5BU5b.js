@@ -1,0 +1,1 @@
+export{n as uploadFiles}from"./uploads.svelte-C7ptaj3d.js";
