@@ -113,7 +113,7 @@ func (w *installation) fillSources(t *testing.T) {
 		{"folder/good.md", "# Good\n\nA text."},
 		{"bad.pdf", "no PDF"},
 		{"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`},
-		{"portable.pdf", pdfFile("A portable text of some length.")},
+		{"portable-1998.pdf", pdfFile("A portable text of some length.")},
 		{"processed.docx", wordFile("A processed text.")},
 	} {
 		body, kind := form(file[0], file[1])
@@ -195,10 +195,15 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 			t.Errorf("stored %v, want %s", got.body, want)
 		}
 	}
-	changed := w.do(t, "POST", one+"/documents", `{"documents": [{"externalId": "note", "text": "Another note."}]}`)
+	changed := w.do(t, "POST", one+"/documents", `{"documents": [{"externalId": "note", "text": "Another note of 1998."}]}`)
 	note := changed.text("documents", 0, "id")
 	if changed.text("documents", 0, "outcome") != "updated" || note == "" {
 		t.Errorf("stored %v", changed.body)
+	}
+	list := w.do(t, "GET", one+"/documents?q=note", "")
+	if list.at("undated").(float64) < 1 || list.at("documents", 0, "yearGuess", "year") != 1998.0 ||
+		list.text("documents", 0, "yearGuess", "from") != "text" {
+		t.Errorf("a document without a year: %v", list.body)
 	}
 	w.conditional(t, one+"/documents")
 	w.paged(t, one+"/documents", "documents")

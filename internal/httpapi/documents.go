@@ -46,16 +46,26 @@ func summaryOf(d source.Document) oas.DocumentSummary {
 
 // ListDocuments answers GET …/sources/{sourceId}/documents.
 func (h handlers) ListDocuments(ctx context.Context, p oas.ListDocumentsParams) (*oas.DocumentList, error) {
-	docs, next, err := h.Sources.Documents(ctx, actor(ctx), p.AgentId, p.SourceId, source.DocumentFilter{
+	list, err := h.Sources.Documents(ctx, actor(ctx), p.AgentId, p.SourceId, source.DocumentFilter{
 		Query: p.Q.Value, Year: p.Year.Value, Type: p.Type.Value, FileID: p.File.Value,
 		Status: source.DocumentStatus(p.Status.Value),
 	}, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
-	out := &oas.DocumentList{Documents: make([]oas.DocumentSummary, len(docs)), NextCursor: optional(next)}
-	for i, d := range docs {
-		out.Documents[i] = summaryOf(d)
+	out := &oas.DocumentList{
+		Documents: make([]oas.DocumentSummary, len(list.Documents)), NextCursor: optional(list.Next),
+	}
+	if list.Undated != nil {
+		out.Undated = oas.NewOptInt(*list.Undated)
+	}
+	for i, d := range list.Documents {
+		out.Documents[i] = summaryOf(d.Document)
+		if d.Guess.Year != 0 {
+			out.Documents[i].YearGuess = oas.NewOptYearGuess(oas.YearGuess{
+				Year: d.Guess.Year, From: oas.YearGuessFrom(d.Guess.From),
+			})
+		}
 	}
 	return out, nil
 }

@@ -144,19 +144,19 @@ func TestADeletedDocumentReturnsWithItsFile(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.put("a.md", "# A\n\none")
-	docs, _, err := w.sources.Documents(t.Context(), w.actor, w.agent, w.upload.ID, source.DocumentFilter{}, core.Page{})
+	list, err := w.sources.Documents(t.Context(), w.actor, w.agent, w.upload.ID, source.DocumentFilter{}, core.Page{})
 	w.must(err)
-	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, docs[0].ID))
+	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, list.Documents[0].ID))
 	files, _, err := w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
 	w.must(err)
 	w.same("files", len(files), 0)
 	w.same("documents", w.put("a.md", "# A\n\none").Documents, importer.DocumentCounts{Added: 1})
 	w.put("two.jsonl", `{"id": "1", "text": "x"}`+"\n"+`{"id": "2", "text": "y"}`)
-	docs, _, err = w.sources.Documents(
+	list, err = w.sources.Documents(
 		t.Context(), w.actor, w.agent, w.upload.ID, source.DocumentFilter{Query: "2"}, core.Page{},
 	)
 	w.must(err)
-	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, docs[0].ID))
+	w.must(w.sources.DeleteDocument(t.Context(), w.actor, w.agent, list.Documents[0].ID))
 	files, _, err = w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
 	w.must(err)
 	w.same("documents of the list", files[0].Documents, 1)

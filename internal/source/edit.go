@@ -238,65 +238,14 @@ func (s *Service) DeleteDocuments(
 	return s.store.DeleteDocumentsByID(ctx, sourceID, ids, s.clock.Now())
 }
 
-// DocumentStatus selects documents by their state.
-type DocumentStatus string
-
-// The states that a list can be limited to.
-const (
-	StatusEdited DocumentStatus = "edited"  // a person has set a field
-	StatusNoYear DocumentStatus = "no_year" // the year is unknown
-	StatusNoText DocumentStatus = "no_text" // the document has no text
-)
-
-// DocumentFilter selects documents of a source. Empty fields select all.
-type DocumentFilter struct {
-	// Query is part of the title, an author, the DOI or the external id, in any case.
-	Query string
-	// Year is exact; 0 selects all.
-	Year         int
-	Type, FileID string
-	Status       DocumentStatus
-}
-
-// documentsCursor is the list name in page cursors.
-const documentsCursor = "documents"
-
-var filterRule = core.TextRule{Max: 200}
-
-// Documents lists the documents of a source without their texts, newest first.
-func (s *Service) Documents(
-	ctx context.Context, actor core.Actor, agentID, sourceID string, f DocumentFilter, p core.Page,
-) ([]Document, string, error) {
-	if _, err := s.For(ctx, actor, core.OpListDocuments, agentID, sourceID); err != nil {
-		return nil, "", err
-	}
-	var detail string
-	if f.Query, detail = filterRule.Clean(f.Query); detail != "" {
-		return nil, "", core.InvalidField("q", detail)
-	}
-	if !slices.Contains([]DocumentStatus{"", StatusEdited, StatusNoYear, StatusNoText}, f.Status) {
-		return nil, "", core.InvalidField("status", "Must be edited, no_year or no_text.")
-	}
-	n, err := p.Rows(core.DefaultLimit)
-	if err != nil {
-		return nil, "", err
-	}
-	before, err := core.DecodeIDCursor(documentsCursor, p.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	docs, err := s.store.ListDocuments(ctx, sourceID, f, before, n+1)
-	if err != nil || len(docs) <= n {
-		return docs, "", err
-	}
-	return docs[:n], core.EncodeCursor(documentsCursor, docs[n-1].ID), nil
-}
-
 // DocumentStore lists and changes single documents.
 type DocumentStore interface {
-	// ListDocuments returns up to n documents of a source without their texts, newest first, starting after the
-	// document with the id before, if set. Results that expire are left out.
+	// ListDocuments returns up to n documents of a source, newest first, starting after the document with the id
+	// before, if set. A document without a year has the first GuessedText characters of its text, the others have no
+	// text. Results that expire are left out.
 	ListDocuments(ctx context.Context, sourceID string, f DocumentFilter, before string, n int) ([]Document, error)
+	// CountUndated returns the number of documents of a source without a year. Results that expire are left out.
+	CountUndated(ctx context.Context, sourceID string) (int, error)
 	// EditDocument stores fields that a person has set and returns the document.
 	EditDocument(ctx context.Context, sourceID, id string, e Edits, now time.Time) (Document, error)
 	// DeleteDocumentsByID deletes documents of a source and returns how many existed.

@@ -98,13 +98,16 @@ func documentFilter(f source.DocumentFilter) (conditions string, a args) {
 	return b.String(), a
 }
 
-// ListDocuments returns up to n documents of a source without their texts, newest first.
+// undatedText is the start of the text of documents without a year, from which the year is guessed.
+var undatedText = " CASE WHEN year IS NULL THEN substr(text, 1, " + strconv.Itoa(source.GuessedText) + ") ELSE '' END,"
+
+// ListDocuments returns up to n documents of a source, newest first.
 func (db *DB) ListDocuments(
 	ctx context.Context, sourceID string, f source.DocumentFilter, before string, n int,
 ) ([]source.Document, error) {
 	docs := make([]source.Document, 0, capacityFor(n))
 	conditions, a := documentFilter(f)
-	columns := strings.Replace(documentColumns, " text,", " '',", 1)
+	columns := strings.Replace(documentColumns, " text,", undatedText, 1)
 	err := db.documents(ctx, &docs, `
 		SELECT `+columns+` FROM document
 		WHERE source_id = $1 AND id < $2 AND expires_at IS NULL`+conditions+`
@@ -114,6 +117,13 @@ func (db *DB) ListDocuments(
 		return nil, fail("list documents", "source", err)
 	}
 	return docs, nil
+}
+
+// CountUndated returns the number of documents of a source without a year.
+func (db *DB) CountUndated(ctx context.Context, sourceID string) (n int, err error) {
+	err = get(ctx, db.read, `
+		SELECT count(*) FROM document WHERE source_id = $1 AND year IS NULL AND expires_at IS NULL`, args{sourceID}, &n)
+	return n, fail("count documents without a year", "source", err)
 }
 
 // EditDocument merges fields that a person has set into those set before, and returns the document.

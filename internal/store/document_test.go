@@ -100,7 +100,6 @@ var documentTests = []test{
 			w.must(err)
 			var ids []string
 			for _, d := range docs {
-				w.same("text", d.Text, "")
 				if strings.HasSuffix(d.ExternalID, "-list") {
 					ids = append(ids, d.ExternalID[:1])
 				}
@@ -127,6 +126,25 @@ var documentTests = []test{
 		n, err := w.db.DeleteDocumentsByID(w.ctx, w.ada.source, ids, w.now)
 		w.must(err)
 		w.same("deleted", n, 3)
+	}},
+	{"UndatedDocumentsAreCountedAndListedWithTheStartOfTheirText", func(w *fixture) {
+		before, err := w.db.CountUndated(w.ctx, w.ada.source)
+		w.must(err)
+		dated, undated := w.doc("dated-u", "text"), w.doc("undated-u", strings.Repeat("ü", source.GuessedText+1))
+		dated.Year = 1970
+		w.put(w.ada.source, 2, 0, dated, undated)
+		n, err := w.db.CountUndated(w.ctx, w.ada.source)
+		w.must(err)
+		w.same("undated", n-before, 1)
+		docs, err := w.db.ListDocuments(w.ctx, w.ada.source, source.DocumentFilter{Query: "dated-u"}, "", 10)
+		w.must(err)
+		texts := map[string]string{}
+		for _, d := range docs {
+			texts[d.ExternalID] = d.Text
+		}
+		w.same("texts", texts, map[string]string{"dated-u": "", "undated-u": strings.Repeat("ü", source.GuessedText)})
+		_, err = w.db.DeleteDocumentsByID(w.ctx, w.ada.source, []string{dated.ID, undated.ID}, w.now)
+		w.must(err)
 	}},
 	{"StoringDocumentsReturnsTheOutcomeOfEach", func(w *fixture) {
 		a, b := w.doc("a-stored", "text"), w.doc("b-stored", "text")

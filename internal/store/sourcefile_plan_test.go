@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"carrel/internal/source"
 )
 
 func TestFileDocumentsUseAnIndex(t *testing.T) {
@@ -34,5 +36,39 @@ func TestFileDocumentsUseAnIndex(t *testing.T) {
 	}
 	if checked == 0 {
 		t.Error("no statement was checked")
+	}
+}
+
+func TestUndatedDocumentsUseAnIndex(t *testing.T) {
+	t.Parallel()
+	db, seen := recordStatements(t)
+	if _, err := db.CountUndated(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	undated := source.DocumentFilter{Status: source.StatusNoYear}
+	if _, err := db.ListDocuments(t.Context(), "s", undated, "", 10); err != nil {
+		t.Fatal(err)
+	}
+	raw := backends(t)[0]
+	raw.options.Path = db.path
+	conn := raw.raw(t)
+	checked := 0
+	for _, query := range *seen {
+		if !strings.Contains(query, "year IS NULL AND") && !strings.Contains(query, "AND year IS NULL") {
+			continue
+		}
+		checked++
+		var id, parent, unused int
+		var step string
+		if err := conn.QueryRow("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "$"))...).Scan(&id,
+			&parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(step, "document_undated (source_id=?") {
+			t.Errorf("%s: %s", step, query)
+		}
+	}
+	if checked != 2 {
+		t.Errorf("%d statements were checked", checked)
 	}
 }

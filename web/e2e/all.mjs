@@ -2,6 +2,7 @@
 import './chat.test.mjs';
 import './app.test.mjs';
 import './sources.test.mjs';
+import './documents.test.mjs';
 import './admin.test.mjs';
 import './sharing.test.mjs';
 import './revoke.test.mjs';

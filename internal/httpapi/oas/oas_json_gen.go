@@ -10227,6 +10227,12 @@ func (s *DocumentList) encodeFields(e *jx.Encoder) {
 		e.ArrEnd()
 	}
 	{
+		if s.Undated.Set {
+			e.FieldStart("undated")
+			s.Undated.Encode(e)
+		}
+	}
+	{
 		if s.NextCursor.Set {
 			e.FieldStart("nextCursor")
 			s.NextCursor.Encode(e)
@@ -10234,9 +10240,10 @@ func (s *DocumentList) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfDocumentList = [2]string{
+var jsonFieldsNameOfDocumentList = [3]string{
 	0: "documents",
-	1: "nextCursor",
+	1: "undated",
+	2: "nextCursor",
 }
 
 // Decode decodes DocumentList from json.
@@ -10265,6 +10272,16 @@ func (s *DocumentList) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"documents\"")
+			}
+		case "undated":
+			if err := func() error {
+				s.Undated.Reset()
+				if err := s.Undated.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"undated\"")
 			}
 		case "nextCursor":
 			if err := func() error {
@@ -10759,6 +10776,12 @@ func (s *DocumentSummary) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		if s.YearGuess.Set {
+			e.FieldStart("yearGuess")
+			s.YearGuess.Encode(e)
+		}
+	}
+	{
 		if s.PublishedAt.Set {
 			e.FieldStart("publishedAt")
 			s.PublishedAt.Encode(e)
@@ -10830,25 +10853,26 @@ func (s *DocumentSummary) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfDocumentSummary = [18]string{
+var jsonFieldsNameOfDocumentSummary = [19]string{
 	0:  "id",
 	1:  "sourceId",
 	2:  "externalId",
 	3:  "title",
 	4:  "authors",
 	5:  "year",
-	6:  "publishedAt",
-	7:  "url",
-	8:  "doi",
-	9:  "venue",
-	10: "type",
-	11: "cardId",
-	12: "original",
-	13: "tags",
-	14: "edited",
-	15: "fileId",
-	16: "createdAt",
-	17: "updatedAt",
+	6:  "yearGuess",
+	7:  "publishedAt",
+	8:  "url",
+	9:  "doi",
+	10: "venue",
+	11: "type",
+	12: "cardId",
+	13: "original",
+	14: "tags",
+	15: "edited",
+	16: "fileId",
+	17: "createdAt",
+	18: "updatedAt",
 }
 
 // Decode decodes DocumentSummary from json.
@@ -10938,6 +10962,16 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"year\"")
 			}
+		case "yearGuess":
+			if err := func() error {
+				s.YearGuess.Reset()
+				if err := s.YearGuess.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"yearGuess\"")
+			}
 		case "publishedAt":
 			if err := func() error {
 				s.PublishedAt.Reset()
@@ -10989,7 +11023,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"type\"")
 			}
 		case "cardId":
-			requiredBitSet[1] |= 1 << 3
+			requiredBitSet[1] |= 1 << 4
 			if err := func() error {
 				v, err := d.Str()
 				s.CardId = string(v)
@@ -11011,7 +11045,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"original\"")
 			}
 		case "tags":
-			requiredBitSet[1] |= 1 << 5
+			requiredBitSet[1] |= 1 << 6
 			if err := func() error {
 				s.Tags = make([]string, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -11031,7 +11065,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"tags\"")
 			}
 		case "edited":
-			requiredBitSet[1] |= 1 << 6
+			requiredBitSet[1] |= 1 << 7
 			if err := func() error {
 				s.Edited = make([]DocumentField, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -11059,7 +11093,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"fileId\"")
 			}
 		case "createdAt":
-			requiredBitSet[2] |= 1 << 0
+			requiredBitSet[2] |= 1 << 1
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -11071,7 +11105,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		case "updatedAt":
-			requiredBitSet[2] |= 1 << 1
+			requiredBitSet[2] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.UpdatedAt = string(v)
@@ -11093,8 +11127,8 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 	var failures []validate.FieldError
 	for i, mask := range [3]uint8{
 		0b00011111,
-		0b01101000,
-		0b00000011,
+		0b11010000,
+		0b00000110,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -19558,6 +19592,39 @@ func (s OptWebhookDelivery) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements stdjson.Unmarshaler.
 func (s *OptWebhookDelivery) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode encodes YearGuess as json.
+func (o OptYearGuess) Encode(e *jx.Encoder) {
+	if !o.Set {
+		return
+	}
+	o.Value.Encode(e)
+}
+
+// Decode decodes YearGuess from json.
+func (o *OptYearGuess) Decode(d *jx.Decoder) error {
+	if o == nil {
+		return errors.New("invalid: unable to decode OptYearGuess to nil")
+	}
+	o.Set = true
+	if err := o.Value.Decode(d); err != nil {
+		return err
+	}
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s OptYearGuess) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *OptYearGuess) UnmarshalJSON(data []byte) error {
 	d := jx.DecodeBytes(data)
 	return s.Decode(d)
 }
@@ -31620,6 +31687,157 @@ func (s *YearCount) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements stdjson.Unmarshaler.
 func (s *YearCount) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode implements json.Marshaler.
+func (s *YearGuess) Encode(e *jx.Encoder) {
+	e.ObjStart()
+	s.encodeFields(e)
+	e.ObjEnd()
+}
+
+// encodeFields encodes fields.
+func (s *YearGuess) encodeFields(e *jx.Encoder) {
+	{
+		e.FieldStart("year")
+		e.Int(s.Year)
+	}
+	{
+		e.FieldStart("from")
+		s.From.Encode(e)
+	}
+}
+
+var jsonFieldsNameOfYearGuess = [2]string{
+	0: "year",
+	1: "from",
+}
+
+// Decode decodes YearGuess from json.
+func (s *YearGuess) Decode(d *jx.Decoder) error {
+	if s == nil {
+		return errors.New("invalid: unable to decode YearGuess to nil")
+	}
+	var requiredBitSet [1]uint8
+
+	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
+		switch string(k) {
+		case "year":
+			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Int()
+				s.Year = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"year\"")
+			}
+		case "from":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				if err := s.From.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"from\"")
+			}
+		default:
+			return d.Skip()
+		}
+		return nil
+	}); err != nil {
+		return errors.Wrap(err, "decode YearGuess")
+	}
+	// Validate required fields.
+	var failures []validate.FieldError
+	for i, mask := range [1]uint8{
+		0b00000011,
+	} {
+		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
+			// Mask only required fields and check equality to mask using XOR.
+			//
+			// If XOR result is not zero, result is not equal to expected, so some fields are missed.
+			// Bits of fields which would be set are actually bits of missed fields.
+			missed := bits.OnesCount8(result)
+			for bitN := 0; bitN < missed; bitN++ {
+				bitIdx := bits.TrailingZeros8(result)
+				fieldIdx := i*8 + bitIdx
+				var name string
+				if fieldIdx < len(jsonFieldsNameOfYearGuess) {
+					name = jsonFieldsNameOfYearGuess[fieldIdx]
+				} else {
+					name = strconv.Itoa(fieldIdx)
+				}
+				failures = append(failures, validate.FieldError{
+					Name:  name,
+					Error: validate.ErrFieldRequired,
+				})
+				// Reset bit.
+				result &^= 1 << bitIdx
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s *YearGuess) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *YearGuess) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode encodes YearGuessFrom as json.
+func (s YearGuessFrom) Encode(e *jx.Encoder) {
+	e.Str(string(s))
+}
+
+// Decode decodes YearGuessFrom from json.
+func (s *YearGuessFrom) Decode(d *jx.Decoder) error {
+	if s == nil {
+		return errors.New("invalid: unable to decode YearGuessFrom to nil")
+	}
+	v, err := d.StrBytes()
+	if err != nil {
+		return err
+	}
+	// Try to use constant string.
+	switch YearGuessFrom(v) {
+	case YearGuessFromFileName:
+		*s = YearGuessFromFileName
+	case YearGuessFromText:
+		*s = YearGuessFromText
+	default:
+		*s = YearGuessFrom(v)
+	}
+
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s YearGuessFrom) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *YearGuessFrom) UnmarshalJSON(data []byte) error {
 	d := jx.DecodeBytes(data)
 	return s.Decode(d)
 }

@@ -4329,6 +4329,8 @@ func (s *DocumentIds) SetIds(val []string) {
 // Ref: #/components/schemas/DocumentList
 type DocumentList struct {
 	Documents []DocumentSummary `json:"documents"`
+	// The number of documents of the source without a year, whatever the filter. On the first page only.
+	Undated OptInt `json:"undated"`
 	// Absent on the last page.
 	NextCursor OptString `json:"nextCursor"`
 }
@@ -4336,6 +4338,11 @@ type DocumentList struct {
 // GetDocuments returns the value of Documents.
 func (s *DocumentList) GetDocuments() []DocumentSummary {
 	return s.Documents
+}
+
+// GetUndated returns the value of Undated.
+func (s *DocumentList) GetUndated() OptInt {
+	return s.Undated
 }
 
 // GetNextCursor returns the value of NextCursor.
@@ -4346,6 +4353,11 @@ func (s *DocumentList) GetNextCursor() OptString {
 // SetDocuments sets the value of Documents.
 func (s *DocumentList) SetDocuments(val []DocumentSummary) {
 	s.Documents = val
+}
+
+// SetUndated sets the value of Undated.
+func (s *DocumentList) SetUndated(val OptInt) {
+	s.Undated = val
 }
 
 // SetNextCursor sets the value of NextCursor.
@@ -4504,10 +4516,11 @@ type DocumentSummary struct {
 	ID       string `json:"id"`
 	SourceId string `json:"sourceId"`
 	// The id of the document in its file, site or catalogue.
-	ExternalId string   `json:"externalId"`
-	Title      string   `json:"title"`
-	Authors    []string `json:"authors"`
-	Year       OptInt   `json:"year"`
+	ExternalId string       `json:"externalId"`
+	Title      string       `json:"title"`
+	Authors    []string     `json:"authors"`
+	Year       OptInt       `json:"year"`
+	YearGuess  OptYearGuess `json:"yearGuess"`
 	// When it was published, as given by the source: a date, or a date with a time (RFC 3339).
 	PublishedAt OptString `json:"publishedAt"`
 	URL         OptString `json:"url"`
@@ -4554,6 +4567,11 @@ func (s *DocumentSummary) GetAuthors() []string {
 // GetYear returns the value of Year.
 func (s *DocumentSummary) GetYear() OptInt {
 	return s.Year
+}
+
+// GetYearGuess returns the value of YearGuess.
+func (s *DocumentSummary) GetYearGuess() OptYearGuess {
+	return s.YearGuess
 }
 
 // GetPublishedAt returns the value of PublishedAt.
@@ -4644,6 +4662,11 @@ func (s *DocumentSummary) SetAuthors(val []string) {
 // SetYear sets the value of Year.
 func (s *DocumentSummary) SetYear(val OptInt) {
 	s.Year = val
+}
+
+// SetYearGuess sets the value of YearGuess.
+func (s *DocumentSummary) SetYearGuess(val OptYearGuess) {
+	s.YearGuess = val
 }
 
 // SetPublishedAt sets the value of PublishedAt.
@@ -9589,6 +9612,52 @@ func (o OptWebhookDelivery) Get() (v WebhookDelivery, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptWebhookDelivery) Or(d WebhookDelivery) WebhookDelivery {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptYearGuess returns new OptYearGuess with value set to v.
+func NewOptYearGuess(v YearGuess) OptYearGuess {
+	return OptYearGuess{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptYearGuess is optional YearGuess.
+type OptYearGuess struct {
+	Value YearGuess
+	Set   bool
+}
+
+// IsSet returns true if OptYearGuess was set.
+func (o OptYearGuess) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptYearGuess) Reset() {
+	var v YearGuess
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptYearGuess) SetTo(v YearGuess) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptYearGuess) Get() (v YearGuess, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptYearGuess) Or(d YearGuess) YearGuess {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -14676,4 +14745,76 @@ func (s *YearCount) SetYear(val int) {
 // SetCount sets the value of Count.
 func (s *YearCount) SetCount(val int) {
 	s.Count = val
+}
+
+// A year that may be the document's, if `year` is unknown and its file name, or else the start of its
+// text, contains exactly one year. It is not searched or exported; set `year` with `changeDocument` to
+// accept it.
+// Ref: #/components/schemas/YearGuess
+type YearGuess struct {
+	Year int `json:"year"`
+	// Where the year was found.
+	From YearGuessFrom `json:"from"`
+}
+
+// GetYear returns the value of Year.
+func (s *YearGuess) GetYear() int {
+	return s.Year
+}
+
+// GetFrom returns the value of From.
+func (s *YearGuess) GetFrom() YearGuessFrom {
+	return s.From
+}
+
+// SetYear sets the value of Year.
+func (s *YearGuess) SetYear(val int) {
+	s.Year = val
+}
+
+// SetFrom sets the value of From.
+func (s *YearGuess) SetFrom(val YearGuessFrom) {
+	s.From = val
+}
+
+// Where the year was found.
+type YearGuessFrom string
+
+const (
+	YearGuessFromFileName YearGuessFrom = "file_name"
+	YearGuessFromText     YearGuessFrom = "text"
+)
+
+// AllValues returns all YearGuessFrom values.
+func (YearGuessFrom) AllValues() []YearGuessFrom {
+	return []YearGuessFrom{
+		YearGuessFromFileName,
+		YearGuessFromText,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s YearGuessFrom) MarshalText() ([]byte, error) {
+	switch s {
+	case YearGuessFromFileName:
+		return []byte(s), nil
+	case YearGuessFromText:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *YearGuessFrom) UnmarshalText(data []byte) error {
+	switch YearGuessFrom(data) {
+	case YearGuessFromFileName:
+		*s = YearGuessFromFileName
+		return nil
+	case YearGuessFromText:
+		*s = YearGuessFromText
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }

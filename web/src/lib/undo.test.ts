@@ -7,6 +7,7 @@ const content = [
   '/api/agents/{agentId}/memories/{memoryId}/dismiss',
   '/api/agents/{agentId}/favourites/{cardId}',
   '/api/agents/{agentId}/sources/{sourceId}/files/{fileId}',
+  '/api/agents/{agentId}/sources/{sourceId}/documents/delete',
 ];
 
 const all = import.meta.glob<string>('../**/*.{svelte,ts}', { query: '?raw', import: 'default', eager: true });

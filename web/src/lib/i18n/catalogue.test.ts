@@ -3,6 +3,8 @@ import { de as checkDe } from './check.de';
 import { en as checkEn } from './check.en';
 import { de } from './de';
 import { en, type Text } from './en';
+import { de as libraryDe } from './library.de';
+import { en as libraryEn } from './library.en';
 import { de as manageDe } from './manage.de';
 import { en as manageEn } from './manage.en';
 import { de as readerDe } from './reader.de';
@@ -16,6 +18,7 @@ describe.each<[string, Record<string, Text>, Record<string, Text>]>([
   ['the German catalogue of accounts and the installation', manageDe, manageEn],
   ['the German catalogue of checks', checkDe, checkEn],
   ['the German catalogue of the reader', readerDe, readerEn],
+  ['the German catalogue of documents and uploads', libraryDe, libraryEn],
 ])('%s', (_, german, english) => {
   it('has the English keys in the same order', () => expect(Object.keys(german)).toEqual(Object.keys(english)));
   it('fills in the same values', () => {

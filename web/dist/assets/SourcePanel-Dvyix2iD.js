@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-9U8R0pEh.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-Ccn91pE0.js";

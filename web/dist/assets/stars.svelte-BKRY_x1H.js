@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-CJfuc8ia.js";

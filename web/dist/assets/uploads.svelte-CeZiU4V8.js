@@ -1,0 +1,1 @@
+export{n as uploadFiles}from"./uploads.svelte-BUewAZ8y.js";

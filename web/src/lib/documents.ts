@@ -1,0 +1,50 @@
+import type { components } from './schema';
+
+export type DocumentSummary = components['schemas']['DocumentSummary'];
+export type DocumentChange = components['schemas']['DocumentChange'];
+export type DocumentStatus = 'edited' | 'no_year' | 'no_text';
+
+/** The document types with a name in the catalogues. Sources may give others. */
+export const knownTypes = [
+  'article',
+  'article-journal',
+  'book',
+  'chapter',
+  'dataset',
+  'paper-conference',
+  'post',
+  'report',
+  'thesis',
+  'webpage',
+] as const;
+
+/** The fields of the edit form as texts. */
+export type DocumentFields = Record<'title' | 'authors' | 'year' | 'venue' | 'doi' | 'url' | 'tags', string>;
+
+export const fieldsOf = (d: DocumentSummary): DocumentFields => ({
+  title: d.title,
+  authors: d.authors.join('\n'),
+  year: d.year ? String(d.year) : '',
+  venue: d.venue ?? '',
+  doi: d.doi ?? '',
+  url: d.url ?? '',
+  tags: d.tags.join(', '),
+});
+
+const list = (text: string, separator: RegExp): string[] =>
+  text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+/** The fields that differ from the document, so that fields nobody changed stay those of the import. */
+export function changeOf(d: DocumentSummary, now: DocumentFields): DocumentChange {
+  const before = fieldsOf(d);
+  const change: DocumentChange = {};
+  for (const name of ['title', 'venue', 'doi', 'url'] as const)
+    if (now[name].trim() !== before[name]) change[name] = now[name].trim();
+  if (now.year.trim() !== before.year) change.year = Number(now.year.trim() || 0);
+  if (now.authors.trim() !== before.authors) change.authors = list(now.authors, /\n/);
+  if (now.tags.trim() !== before.tags) change.tags = list(now.tags, /,/);
+  return change;
+}

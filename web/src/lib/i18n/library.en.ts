@@ -1,0 +1,43 @@
+import type { Text } from './en';
+
+/** Texts of the document table and of uploads. */
+export const en = {
+  documents: 'Documents',
+  find_documents: 'Find by title, author or DOI',
+  all_types: 'All types',
+  undated: { one: '{count} without a year', other: '{count} without a year' },
+  no_text: 'Without text',
+  edited: 'Edited',
+  none_match: 'No documents match.',
+  select_all: 'Select all shown documents',
+  select_one: 'Select: {title}',
+  selected: { one: '{count} selected', other: '{count} selected' },
+  delete_selected: 'Delete',
+  deleted: { one: '{count} document deleted.', other: '{count} documents deleted.' },
+  clear_selection: 'Clear selection',
+  use_guesses: { one: 'Use {count} guessed year', other: 'Use {count} guessed years' },
+  years_saved: { one: '{count} year saved.', other: '{count} years saved.' },
+  title: 'Title',
+  authors: 'Authors, one per line',
+  year: 'Year',
+  venue: 'Journal, conference or publisher',
+  doi: 'DOI',
+  url: 'URL',
+  tags: 'Tags, separated by commas',
+  actions: 'Actions',
+  edit_document: 'Edit: {title}',
+  edited_fields: 'Edited by hand: {fields}. Imports keep these values.',
+  'field.title': 'title',
+  'field.authors': 'authors',
+  'field.year': 'year',
+  'field.venue': 'venue',
+  'field.doi': 'DOI',
+  'field.url': 'URL',
+  'field.tags': 'tags',
+  use_year: 'Use {year}',
+  'guess.file_name': 'Guess: {year} is in the file name',
+  'guess.text': 'Guess: {year} is in the first lines of the text',
+  open_file: 'Open the original: {name}',
+} satisfies Record<string, Text>;
+
+export type LibraryKey = keyof typeof en;
