@@ -101,3 +101,22 @@ func (w *installation) authorized(c call) call {
 	}
 	return c
 }
+
+// completedDocument reads a document that a public catalogue has completed. The test sends no requests to the catalogues, so
+// it stores the result.
+func (w *installation) completedDocument(t *testing.T, at string) {
+	mine := w.agent
+	defer func() { w.agent = mine }()
+	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Completed"}`).text("agent", "id")
+	one := w.below("/sources/") + w.do(t, "POST", w.below("/sources"), `{"name": "Papers"}`).text("source", "id")
+	id := w.do(t, "POST", one+"/documents", `{"documents": [{"externalId": "codd", "title": "A relational model"}]}`).
+		text("documents", 0, "id")
+	database(t, at, func(_ context.Context, conn *pgx.Conn) {
+		execute(t, conn, `UPDATE document SET completed = '{"from":"crossref","fields":["title"]}' WHERE id = '`+id+`'`)
+	})
+	if got := w.do(t, "GET", w.below("/documents/"+id), "").text("document", "completed", "from"); got != "crossref" {
+		t.Errorf("the document was completed by %q", got)
+	}
+	w.do(t, "GET", one+"/documents", "")
+	w.do(t, "DELETE", "/api/agents/"+w.agent, "")
+}

@@ -30,6 +30,7 @@ var seenOnPostgres = []string{
 	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createCollection 409",
 	"reply createThread 409", "reply createSource 409",
 	"value Problem.code=idempotency_in_progress",
+	"field Completion.*", "field Document.completed", "field DocumentSummary.completed",
 }
 
 // TestContractOnSQLite and TestContractOnPostgres call every operation of the contract on a real server and compare
@@ -51,6 +52,7 @@ func TestContractOnPostgres(t *testing.T) {
 	database(t, pg.URL("postgres"), func(_ context.Context, conn *pgx.Conn) { execute(t, conn, "CREATE DATABASE turns") })
 	w.turns(t, pg.URL("turns"))
 	w.proposals(t, pg.URL("postgres"))
+	w.completedDocument(t, pg.URL("postgres"))
 	w.accountStates(t, pg.URL("postgres"))
 	w.planStates(t, pg.URL("postgres"))
 	w.accountDataStates(t, pg.URL("postgres"))

@@ -22,6 +22,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
+	"carrel/internal/federated"
 	"carrel/internal/importer"
 	"carrel/internal/memory"
 	"carrel/internal/model"
@@ -76,6 +77,7 @@ type App struct {
 	webhooks   *webhook.Service
 	exports    *accountdata.Exports
 	search     *search.Service
+	catalogue  *federated.Searcher
 	replies    *secretbox.Box // encrypts stored replies that contain a secret
 	closers    []func()
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/internal/completion"
 	"carrel/internal/config"
 	"carrel/internal/format"
 	"carrel/internal/format/budget"
@@ -47,9 +48,7 @@ func recognizer(c config.OCR) format.Recognizer {
 
 // wireImporter creates the importer. It needs sources and tasks.
 func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
-	in.Imports = importer.NewService(importer.Deps{
-		Store: in.Store, Sources: in.Sources, Tasks: in.Tasks, Clock: in.Clock, Log: log,
-	}, importer.Options{
+	options := importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Originals: in.Originals,
@@ -61,6 +60,12 @@ func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 				log.WarnContext(ctx, "checking for documents without vectors failed; retrying later", slog.Any("error", err))
 			}
 		},
-	})
+	}
+	if cfg.CompleteMetadata {
+		options.Completer = completion.New(completion.Deps{Catalogue: in.catalogue, Clock: in.Clock, Log: log})
+	}
+	in.Imports = importer.NewService(importer.Deps{
+		Store: in.Store, Sources: in.Sources, Tasks: in.Tasks, Clock: in.Clock, Log: log,
+	}, options)
 	in.Tasks.Register(in.Imports.Kind())
 }

@@ -11,7 +11,7 @@ import (
 
 // wireSources creates the source service with all kinds of sources.
 func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
-	catalogue := federated.New(federated.Options{
+	in.catalogue = federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
@@ -22,8 +22,8 @@ func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 		Clock:         in.Clock,
 		GuessLanguage: analysis.Guess,
 		Languages:     language.Codes(),
-		Kinds:         append(source.StoredKinds(), catalogue.Kinds()...),
-		Federated:     catalogue,
+		Kinds:         append(source.StoredKinds(), in.catalogue.Kinds()...),
+		Federated:     in.catalogue,
 		Payer:         payer{spending: in.Billing.Spending, searchPrices: cfg.SearchPrices},
 		Sealer:        sealer,
 		Originals:     in.Originals,

@@ -49,6 +49,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Imports are the limits of imports.
 	Imports Imports
+	// CompleteMetadata looks up the DOI or arXiv identifier of imported documents in public catalogues.
+	CompleteMetadata bool
 	// OCR are the settings for pages that are images.
 	OCR OCR
 	// Originals are the settings for the original files of documents.

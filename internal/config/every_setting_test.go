@@ -49,6 +49,7 @@ func samples(t *testing.T) map[string]sample {
 		"rate-limits":                 {value: "off", bad: "never"},
 		"event-streams":               {value: "7", bad: "0"},
 		"contact":                     {value: "library@example.org", bad: "Library <library@example.org>"},
+		"complete-metadata":           {value: "on", bad: "yes", with: map[string]string{"contact": "a@example.org"}},
 		"outbound-private":            {value: "on", bad: "yes"},
 		"trusted-proxies":             {value: "10.1.2.3/8, ::1", shown: "10.0.0.0/8,::1/128", bad: "proxy.example"},
 		"shutdown-timeout":            {value: "1s", bad: "11m"},

@@ -192,6 +192,9 @@ func (c Config) checkTogether() Problems {
 	if c.KeyPrefix == c.CodePrefix {
 		probs.add("key-prefix and code-prefix must differ")
 	}
+	if c.CompleteMetadata && c.Contact == "" {
+		probs.add("complete-metadata needs contact, because public catalogues ask for it")
+	}
 	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
 		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}

@@ -89,6 +89,12 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.Contact, checkContact} },
 	},
 	{
+		name: "complete-metadata", def: "off",
+		help: "Look up the DOI or arXiv identifier of imported files at Crossref, OpenAlex and arXiv, and complete their " +
+			"metadata: on or off. Needs contact.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.CompleteMetadata) },
+	},
+	{
 		name: "outbound-private", def: "off",
 		help: "Allow private and loopback addresses for webhooks, sources and OAuth client metadata, " +
 			"and plain HTTP for webhooks and sources: on or off.",

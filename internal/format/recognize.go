@@ -25,8 +25,8 @@ func recognitionReason(err error) string {
 	return "an internal error occurred"
 }
 
-// recognizerKey is the key of the Recognizer in the context of a reading. Parsers receive a budget only, and its context
-// reaches the one that needs it.
+// recognizerKey is the key of the Recognizer in the context of a reading. Parsers receive a budget only, and its
+// context reaches the one that needs it.
 type recognizerKey struct{}
 
 func withRecognizer(ctx context.Context, r Recognizer) context.Context {

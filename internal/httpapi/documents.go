@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/source"
@@ -21,7 +22,8 @@ func documentReply(d source.Document, err error) (*oas.DocumentReply, error) {
 		ID: s.ID, SourceId: s.SourceId, ExternalId: s.ExternalId, Title: s.Title, Authors: s.Authors, Year: s.Year,
 		PublishedAt: s.PublishedAt, URL: s.URL, Doi: s.Doi, Venue: s.Venue, Type: s.Type, Text: d.Text,
 		OpenAccessUrl: link(d.OpenAccessURL), CardId: s.CardId, Original: s.Original, Tags: s.Tags, Edited: s.Edited,
-		FileId: s.FileId, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Completed: s.Completed,
+		FileId:    s.FileId, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 	if d.CitationCount != nil {
 		out.CitationCount = oas.NewOptInt(*d.CitationCount)
@@ -36,12 +38,28 @@ func summaryOf(d source.Document) oas.DocumentSummary {
 		Year: positive(d.Year), PublishedAt: optional(d.PublishedAt), URL: link(d.URL), Doi: optional(d.DOI),
 		Venue: optional(d.Venue), Type: optional(d.Type), CardId: d.CardID(), Original: originalOf(d),
 		Tags: emptyNotNull(d.Tags), Edited: []oas.DocumentField{}, FileId: optional(d.File),
+		Completed: completionOf(d),
 		CreatedAt: timestamp(d.CreatedAt), UpdatedAt: timestamp(d.UpdatedAt),
 	}
 	for _, name := range d.Edits.Names() {
 		out.Edited = append(out.Edited, oas.DocumentField(name))
 	}
 	return out
+}
+
+// completionOf returns the fields that a catalogue has filled and that no person has set since.
+func completionOf(d source.Document) oas.OptCompletion {
+	edited := d.Edits.Names()
+	out := oas.Completion{From: d.Completed.From}
+	for _, name := range d.Completed.Fields {
+		if !slices.Contains(edited, name) {
+			out.Fields = append(out.Fields, oas.DocumentField(name))
+		}
+	}
+	if len(out.Fields) == 0 {
+		return oas.OptCompletion{}
+	}
+	return oas.NewOptCompletion(out)
 }
 
 // ListDocuments answers GET …/sources/{sourceId}/documents.

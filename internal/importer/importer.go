@@ -152,10 +152,18 @@ type Options struct {
 	Limits format.Limits
 	// Originals stores the files of documents; nil means that they are not kept.
 	Originals Originals
+	// Completer fills metadata; nil means that documents keep the metadata of their files.
+	Completer Completer
 	// PerUser and PerNode limit concurrent imports of a user and of this node; 0 means no limit.
 	PerUser, PerNode int
 	// Imported is called after an import has stored documents, to start follow-up work at once.
 	Imported func(ctx context.Context)
+}
+
+// Completer fills the metadata of a document from public catalogues; see package completion. Guessed fields, such as
+// those of PDF files, are replaced.
+type Completer interface {
+	Complete(ctx context.Context, d *source.Document, guessed bool)
 }
 
 const defaultMaxUpload = 1 << 30

@@ -129,7 +129,9 @@ func (s *Service) importDocuments(
 	seen := idSet{}
 	keeper := &originalKeeper{service: s, file: f, hash: hash}
 	defer keeper.close()
-	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen, originals: keeper}
+	reader := &fileReader{
+		file: f, fileID: fileID, result: o, seen: seen, originals: keeper, completer: s.options.Completer,
+	}
 	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(
 		ctx, library.Documents(ctx, func(n int64) { bytes = n }),
 	), func(so source.Imported) {
@@ -166,6 +168,8 @@ type fileReader struct {
 	seen   idSet
 	// originals stores the files of the documents.
 	originals *originalKeeper
+	// completer fills the metadata of files that are one document, unless it is nil.
+	completer Completer
 	// failed is the error that ended parsing early.
 	failed error
 }
@@ -187,6 +191,7 @@ func (r *fileReader) documents(
 			if d.Note != "" {
 				r.result.skip(d.Note)
 			}
+			r.complete(ctx, &d)
 			if d.Original, err = r.originals.original(ctx, d.ExternalID); err != nil {
 				yield(d, err)
 				return
@@ -200,6 +205,17 @@ func (r *fileReader) documents(
 				return
 			}
 		}
+	}
+}
+
+// complete fills the metadata of a document that is a file of its own. Records of lists have their metadata.
+func (r *fileReader) complete(ctx context.Context, d *source.Document) {
+	name := r.file.path
+	if format.IsArchive(name) {
+		name, _, _ = strings.Cut(d.ExternalID, "#") // a record has the name of its list before the #
+	}
+	if r.completer != nil && !format.HoldsRecords(name) {
+		r.completer.Complete(ctx, d, strings.EqualFold(path.Ext(name), ".pdf"))
 	}
 }
 

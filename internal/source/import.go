@@ -116,6 +116,9 @@ func (h *hasher) sum(d Document) ([]byte, error) {
 	if len(d.Tags) > 0 {
 		fields = append(fields, d.Tags)
 	}
+	if d.Completed.From != "" {
+		fields = append(fields, d.Completed)
+	}
 	h.buf.Reset()
 	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {
 		return nil, err

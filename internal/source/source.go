@@ -65,6 +65,8 @@ type Document struct {
 	Tags []string
 	// Edits are the fields that a person has set.
 	Edits Edits
+	// Completed names the fields that a public catalogue has filled.
+	Completed Completion
 	// Note says which part of the file could not be read. The import reports it; it is not stored.
 	Note string
 	Hash []byte
@@ -81,6 +83,12 @@ type Original struct {
 	// Name is the name of the file without folders.
 	Name string
 	Size int64
+}
+
+// Completion names the catalogue that has filled fields of a document, and the fields. The zero value means none.
+type Completion struct {
+	From   string   `json:"from"`
+	Fields []string `json:"fields"`
 }
 
 // CardID returns the id of the document's result card. It depends on the document alone, so that a document has the

@@ -20,6 +20,22 @@ func decodeEdits(s string) (e source.Edits, err error) {
 	return e, json.Unmarshal([]byte(s), &e)
 }
 
+// encodeCompletion returns the stored form of a completion, "" for none.
+func encodeCompletion(c source.Completion) (string, error) {
+	if c.From == "" {
+		return "", nil
+	}
+	data, err := json.Marshal(c)
+	return string(data), err
+}
+
+func decodeCompletion(s string) (c source.Completion, err error) {
+	if s == "" {
+		return c, nil
+	}
+	return c, json.Unmarshal([]byte(s), &c)
+}
+
 // StoreDocuments stores a batch of documents and returns the result of each.
 func (db *DB) StoreDocuments(
 	ctx context.Context, sourceID string, docs []source.Document,

@@ -72,9 +72,11 @@ var documentTests = []test{
 		w.must(err)
 		again := w.doc("edited", "another text")
 		again.Year, again.Venue = 1937, "K"
+		again.Completed = source.Completion{From: "crossref", Fields: []string{"venue"}}
 		w.put(w.ada.source, 0, 1, again)
 		got, err = w.db.Document(w.ctx, w.ada.id, w.ada.agent, d.ID)
 		w.must(err)
+		w.same("completed", got.Completed, again.Completed)
 		w.same("imported again", []any{got.Title, got.Year, got.Venue, got.Text, got.Tags, got.Edits.Names()},
 			[]any{"My title", 0, "K", "another text", tags, []string{"title", "year", "tags"}})
 		_, err = w.db.EditDocument(w.ctx, w.ada.source, core.NewID(core.PrefixDocument), source.Edits{Title: &title}, w.now)

@@ -146,7 +146,10 @@ func (f *file) readPage(p page) content {
 	r.annotations(p, ctm)
 	r.layOut()
 	f.b.Release(r.done.Len())
-	return content{text: r.done.String(), heading: r.heading, images: r.images, pictures: r.pictures, drawn: r.drawn, unread: r.unread}
+	return content{
+		text: r.done.String(), heading: r.heading, images: r.images, pictures: r.pictures,
+		drawn: r.drawn, unread: r.unread,
+	}
 }
 
 // layOut lays out the collected glyphs.

@@ -80,8 +80,8 @@ func (f *file) whole(x any) int {
 	return int(n)
 }
 
-// fax wraps fax data in a TIFF file (TIFF 6.0, sections 10 and 11). Black runs are black, whatever BlackIs1 says: text is
-// darker than its background in nearly all scans.
+// fax wraps fax data in a TIFF file (TIFF 6.0, sections 10 and 11). Black runs are black, whatever BlackIs1 says: text
+// is darker than its background in nearly all scans.
 func (f *file) fax(data []byte, params dict, width, height int) []byte {
 	if aligned, _ := f.resolve(params["EncodedByteAlign"]).(bool); aligned {
 		return nil
@@ -185,8 +185,8 @@ func greyOf(pixel []byte, bits int) byte {
 	return byte(level(0))
 }
 
-// shades returns how the pixels of a colour space become shades of grey, and the number of components; 0 means that it is
-// not supported.
+// shades returns how the pixels of a colour space become shades of grey, and the number of components; 0 means that it
+// is not supported.
 func (f *file) shades(x any) (grey func(pixel []byte, bits int) byte, components int) {
 	list := f.list(x)
 	if len(list) == 0 {

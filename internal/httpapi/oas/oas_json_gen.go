@@ -7472,6 +7472,129 @@ func (s *CollectionReply) UnmarshalJSON(data []byte) error {
 }
 
 // Encode implements json.Marshaler.
+func (s *Completion) Encode(e *jx.Encoder) {
+	e.ObjStart()
+	s.encodeFields(e)
+	e.ObjEnd()
+}
+
+// encodeFields encodes fields.
+func (s *Completion) encodeFields(e *jx.Encoder) {
+	{
+		e.FieldStart("from")
+		e.Str(s.From)
+	}
+	{
+		e.FieldStart("fields")
+		e.ArrStart()
+		for _, elem := range s.Fields {
+			elem.Encode(e)
+		}
+		e.ArrEnd()
+	}
+}
+
+var jsonFieldsNameOfCompletion = [2]string{
+	0: "from",
+	1: "fields",
+}
+
+// Decode decodes Completion from json.
+func (s *Completion) Decode(d *jx.Decoder) error {
+	if s == nil {
+		return errors.New("invalid: unable to decode Completion to nil")
+	}
+	var requiredBitSet [1]uint8
+
+	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
+		switch string(k) {
+		case "from":
+			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Str()
+				s.From = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"from\"")
+			}
+		case "fields":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				s.Fields = make([]DocumentField, 0)
+				if err := d.Arr(func(d *jx.Decoder) error {
+					var elem DocumentField
+					if err := elem.Decode(d); err != nil {
+						return err
+					}
+					s.Fields = append(s.Fields, elem)
+					return nil
+				}); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"fields\"")
+			}
+		default:
+			return d.Skip()
+		}
+		return nil
+	}); err != nil {
+		return errors.Wrap(err, "decode Completion")
+	}
+	// Validate required fields.
+	var failures []validate.FieldError
+	for i, mask := range [1]uint8{
+		0b00000011,
+	} {
+		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
+			// Mask only required fields and check equality to mask using XOR.
+			//
+			// If XOR result is not zero, result is not equal to expected, so some fields are missed.
+			// Bits of fields which would be set are actually bits of missed fields.
+			missed := bits.OnesCount8(result)
+			for bitN := 0; bitN < missed; bitN++ {
+				bitIdx := bits.TrailingZeros8(result)
+				fieldIdx := i*8 + bitIdx
+				var name string
+				if fieldIdx < len(jsonFieldsNameOfCompletion) {
+					name = jsonFieldsNameOfCompletion[fieldIdx]
+				} else {
+					name = strconv.Itoa(fieldIdx)
+				}
+				failures = append(failures, validate.FieldError{
+					Name:  name,
+					Error: validate.ErrFieldRequired,
+				})
+				// Reset bit.
+				result &^= 1 << bitIdx
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s *Completion) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *Completion) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode implements json.Marshaler.
 func (s *ConnectCode) Encode(e *jx.Encoder) {
 	e.ObjStart()
 	s.encodeFields(e)
@@ -9394,6 +9517,12 @@ func (s *Document) encodeFields(e *jx.Encoder) {
 		e.ArrEnd()
 	}
 	{
+		if s.Completed.Set {
+			e.FieldStart("completed")
+			s.Completed.Encode(e)
+		}
+	}
+	{
 		if s.FileId.Set {
 			e.FieldStart("fileId")
 			s.FileId.Encode(e)
@@ -9409,7 +9538,7 @@ func (s *Document) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfDocument = [21]string{
+var jsonFieldsNameOfDocument = [22]string{
 	0:  "id",
 	1:  "sourceId",
 	2:  "externalId",
@@ -9428,9 +9557,10 @@ var jsonFieldsNameOfDocument = [21]string{
 	15: "original",
 	16: "tags",
 	17: "edited",
-	18: "fileId",
-	19: "createdAt",
-	20: "updatedAt",
+	18: "completed",
+	19: "fileId",
+	20: "createdAt",
+	21: "updatedAt",
 }
 
 // Decode decodes Document from json.
@@ -9662,6 +9792,16 @@ func (s *Document) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"edited\"")
 			}
+		case "completed":
+			if err := func() error {
+				s.Completed.Reset()
+				if err := s.Completed.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"completed\"")
+			}
 		case "fileId":
 			if err := func() error {
 				s.FileId.Reset()
@@ -9673,7 +9813,7 @@ func (s *Document) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"fileId\"")
 			}
 		case "createdAt":
-			requiredBitSet[2] |= 1 << 3
+			requiredBitSet[2] |= 1 << 4
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -9685,7 +9825,7 @@ func (s *Document) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		case "updatedAt":
-			requiredBitSet[2] |= 1 << 4
+			requiredBitSet[2] |= 1 << 5
 			if err := func() error {
 				v, err := d.Str()
 				s.UpdatedAt = string(v)
@@ -9708,7 +9848,7 @@ func (s *Document) Decode(d *jx.Decoder) error {
 	for i, mask := range [3]uint8{
 		0b00011111,
 		0b01001000,
-		0b00011011,
+		0b00110011,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -10838,6 +10978,12 @@ func (s *DocumentSummary) encodeFields(e *jx.Encoder) {
 		e.ArrEnd()
 	}
 	{
+		if s.Completed.Set {
+			e.FieldStart("completed")
+			s.Completed.Encode(e)
+		}
+	}
+	{
 		if s.FileId.Set {
 			e.FieldStart("fileId")
 			s.FileId.Encode(e)
@@ -10853,7 +10999,7 @@ func (s *DocumentSummary) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfDocumentSummary = [19]string{
+var jsonFieldsNameOfDocumentSummary = [20]string{
 	0:  "id",
 	1:  "sourceId",
 	2:  "externalId",
@@ -10870,9 +11016,10 @@ var jsonFieldsNameOfDocumentSummary = [19]string{
 	13: "original",
 	14: "tags",
 	15: "edited",
-	16: "fileId",
-	17: "createdAt",
-	18: "updatedAt",
+	16: "completed",
+	17: "fileId",
+	18: "createdAt",
+	19: "updatedAt",
 }
 
 // Decode decodes DocumentSummary from json.
@@ -11082,6 +11229,16 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"edited\"")
 			}
+		case "completed":
+			if err := func() error {
+				s.Completed.Reset()
+				if err := s.Completed.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"completed\"")
+			}
 		case "fileId":
 			if err := func() error {
 				s.FileId.Reset()
@@ -11093,7 +11250,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"fileId\"")
 			}
 		case "createdAt":
-			requiredBitSet[2] |= 1 << 1
+			requiredBitSet[2] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -11105,7 +11262,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		case "updatedAt":
-			requiredBitSet[2] |= 1 << 2
+			requiredBitSet[2] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.UpdatedAt = string(v)
@@ -11128,7 +11285,7 @@ func (s *DocumentSummary) Decode(d *jx.Decoder) error {
 	for i, mask := range [3]uint8{
 		0b00011111,
 		0b11010000,
-		0b00000110,
+		0b00001100,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -18875,6 +19032,39 @@ func (s OptCheckedSentenceBy) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements stdjson.Unmarshaler.
 func (s *OptCheckedSentenceBy) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode encodes Completion as json.
+func (o OptCompletion) Encode(e *jx.Encoder) {
+	if !o.Set {
+		return
+	}
+	o.Value.Encode(e)
+}
+
+// Decode decodes Completion from json.
+func (o *OptCompletion) Decode(d *jx.Decoder) error {
+	if o == nil {
+		return errors.New("invalid: unable to decode OptCompletion to nil")
+	}
+	o.Set = true
+	if err := o.Value.Decode(d); err != nil {
+		return err
+	}
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s OptCompletion) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *OptCompletion) UnmarshalJSON(data []byte) error {
 	d := jx.DecodeBytes(data)
 	return s.Decode(d)
 }

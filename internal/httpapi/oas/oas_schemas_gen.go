@@ -3280,6 +3280,35 @@ func (s *CollectionReply) SetCollection(val Collection) {
 	s.Collection = val
 }
 
+// The fields that a public catalogue has filled, because the installation completes metadata. A field
+// that a person has set is not listed.
+// Ref: #/components/schemas/Completion
+type Completion struct {
+	// `crossref`, `openalex` or `arxiv`.
+	From   string          `json:"from"`
+	Fields []DocumentField `json:"fields"`
+}
+
+// GetFrom returns the value of From.
+func (s *Completion) GetFrom() string {
+	return s.From
+}
+
+// GetFields returns the value of Fields.
+func (s *Completion) GetFields() []DocumentField {
+	return s.Fields
+}
+
+// SetFrom sets the value of From.
+func (s *Completion) SetFrom(val string) {
+	s.From = val
+}
+
+// SetFields sets the value of Fields.
+func (s *Completion) SetFields(val []DocumentField) {
+	s.Fields = val
+}
+
 // Ref: #/components/schemas/ConnectCode
 type ConnectCode struct {
 	ID string `json:"id"`
@@ -3919,7 +3948,8 @@ type Document struct {
 	Original OptOriginal `json:"original"`
 	Tags     []string    `json:"tags"`
 	// The fields that a person has set; imports keep them.
-	Edited []DocumentField `json:"edited"`
+	Edited    []DocumentField `json:"edited"`
+	Completed OptCompletion   `json:"completed"`
 	// The file that it was read from, if any.
 	FileId    OptString `json:"fileId"`
 	CreatedAt string    `json:"createdAt"`
@@ -4014,6 +4044,11 @@ func (s *Document) GetTags() []string {
 // GetEdited returns the value of Edited.
 func (s *Document) GetEdited() []DocumentField {
 	return s.Edited
+}
+
+// GetCompleted returns the value of Completed.
+func (s *Document) GetCompleted() OptCompletion {
+	return s.Completed
 }
 
 // GetFileId returns the value of FileId.
@@ -4119,6 +4154,11 @@ func (s *Document) SetTags(val []string) {
 // SetEdited sets the value of Edited.
 func (s *Document) SetEdited(val []DocumentField) {
 	s.Edited = val
+}
+
+// SetCompleted sets the value of Completed.
+func (s *Document) SetCompleted(val OptCompletion) {
+	s.Completed = val
 }
 
 // SetFileId sets the value of FileId.
@@ -4532,7 +4572,8 @@ type DocumentSummary struct {
 	Original OptOriginal `json:"original"`
 	Tags     []string    `json:"tags"`
 	// The fields that a person has set; imports keep them.
-	Edited []DocumentField `json:"edited"`
+	Edited    []DocumentField `json:"edited"`
+	Completed OptCompletion   `json:"completed"`
 	// The file that it was read from, if any.
 	FileId    OptString `json:"fileId"`
 	CreatedAt string    `json:"createdAt"`
@@ -4617,6 +4658,11 @@ func (s *DocumentSummary) GetTags() []string {
 // GetEdited returns the value of Edited.
 func (s *DocumentSummary) GetEdited() []DocumentField {
 	return s.Edited
+}
+
+// GetCompleted returns the value of Completed.
+func (s *DocumentSummary) GetCompleted() OptCompletion {
+	return s.Completed
 }
 
 // GetFileId returns the value of FileId.
@@ -4712,6 +4758,11 @@ func (s *DocumentSummary) SetTags(val []string) {
 // SetEdited sets the value of Edited.
 func (s *DocumentSummary) SetEdited(val []DocumentField) {
 	s.Edited = val
+}
+
+// SetCompleted sets the value of Completed.
+func (s *DocumentSummary) SetCompleted(val OptCompletion) {
+	s.Completed = val
 }
 
 // SetFileId sets the value of FileId.
@@ -8394,6 +8445,52 @@ func (o OptCheckedSentenceBy) Get() (v CheckedSentenceBy, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptCheckedSentenceBy) Or(d CheckedSentenceBy) CheckedSentenceBy {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptCompletion returns new OptCompletion with value set to v.
+func NewOptCompletion(v Completion) OptCompletion {
+	return OptCompletion{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptCompletion is optional Completion.
+type OptCompletion struct {
+	Value Completion
+	Set   bool
+}
+
+// IsSet returns true if OptCompletion was set.
+func (o OptCompletion) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptCompletion) Reset() {
+	var v Completion
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptCompletion) SetTo(v Completion) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptCompletion) Get() (v Completion, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptCompletion) Or(d Completion) Completion {
 	if v, ok := o.Get(); ok {
 		return v
 	}
