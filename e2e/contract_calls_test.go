@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,6 +62,12 @@ func (w *installation) calls() []call {
 			method:    "PATCH",
 			path:      w.below("/favourites/" + w.card),
 			body:      `{"tags": ["databases"]}`,
+		},
+		{
+			operation: "importFavourites",
+			method:    "POST",
+			path:      w.below("/favourite-imports"),
+			body:      `{"format": "bibtex", "content": "@book{another, title = {Another}}"}`,
 		},
 		{operation: "listAllFavourites", method: "GET", path: "/api/favourites"},
 		{operation: "listFavouriteTags", method: "GET", path: "/api/favourites/tags"},
@@ -172,6 +179,21 @@ func (w *installation) favourites(t *testing.T) {
 
 // collections creates a collection, puts a favourite into it and reads it across agents.
 func (w *installation) collections(t *testing.T) {
+	imports := w.below("/favourite-imports")
+	for content, want := range map[string]string{"@book{b, title = {B}}": "added", "@book{b, title": "refused"} {
+		body := fmt.Sprintf(`{"format": "bibtex", "content": %q}`, content)
+		if got := w.do(t, "POST", imports, body); got.text("entries", 0, "outcome") != want {
+			t.Errorf("imported %v", got.body)
+		}
+	}
+	for _, want := range []string{"updated", "unchanged"} {
+		got := w.do(t, "POST", imports, `{"format": "bibtex", "content": "@book{b, title = {B}, note = {N}}"}`)
+		if got.text("entries", 0, "outcome") != want {
+			t.Errorf("imported %v", got.body)
+		}
+	}
+	w.problem(t, call{method: "POST", path: imports, body: `{"format": "ris", "content": "none"}`, key: w.key}, 400,
+		"invalid_request")
 	const path = "/api/collections"
 	w.collection = w.do(t, "POST", path, `{"name": "Chapter 1"}`).text("collection", "id")
 	w.do(t, "PATCH", path+"/"+w.collection, `{"name": "Chapter 2"}`)
@@ -269,7 +291,8 @@ func (w *installation) refusals(t *testing.T) {
 		}},
 		{404, "not_found", func(c call) call {
 			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook,
-				w.collection, noCollection, w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential,
+				w.collection, noCollection, w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential,
+				w.connection, noCredential,
 				w.member, noUser, w.task, noTask, "/plans/reader", "/plans/none-such").Replace(c.path)
 			return c
 		}},

@@ -83,6 +83,7 @@ const (
 	OpGetUser                     Operation = "getUser"
 	OpGetUserinfo                 Operation = "getUserinfo"
 	OpGiveFeedback                Operation = "giveFeedback"
+	OpImportFavourites            Operation = "importFavourites"
 	OpIntrospectToken             Operation = "introspectToken"
 	OpIssueToken                  Operation = "issueToken"
 	OpListAgents                  Operation = "listAgents"
@@ -534,6 +535,12 @@ var operations = map[Operation]*Traits{
 		Method: "PUT", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback",
 		Body: BodyRequired,
 		Tool: Tool{Name: "give_feedback", Order: 130, Destructive: true, Idempotent: true},
+	},
+	OpImportFavourites: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/favourite-imports",
+		Body: BodyRequired,
+		Tool: Tool{Name: "import_favourites", Order: 248, Idempotent: true},
 	},
 	OpIntrospectToken: {
 		Rule:   Rule{Access: AccessPublic},

@@ -37,7 +37,7 @@ var permissions = func() map[Operation]permission {
 	add(permission{GrantUser, CapMemories, ScopeAgents, false},
 		OpAddMemory, OpChangeMemory, OpDeleteMemory, OpConfirmMemory, OpDismissMemory)
 	add(permission{GrantUser, CapFavourites, ScopeAgents, false},
-		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite)
+		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite, OpImportFavourites)
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
 		OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,

@@ -19,7 +19,8 @@ var (
 		`(?im)^[#*\s]*(?:abstract|summary|zusammenfassung|résumé|resumen|sommario|resumo)\b[*\s]*[:.—–-]*[*\s]*`)
 	// abstractEnd matches the heading after an abstract.
 	abstractEnd = regexp.MustCompile(
-		`(?im)^[#*\s]*(?:(?:[1I][.\s]+|[1I]$)?(?:introduction|einleitung|einführung|introducción|introduzione|introdução)\b|` +
+		`(?im)^[#*\s]*(?:(?:[1I][.\s]+|[1I]$)?` +
+			`(?:introduction|einleitung|einführung|introducción|introduzione|introdução)\b|` +
 			`(?:key\s?words|index terms|schlüsselwörter|schlagwörter|mots[ -]clés|palabras clave|ccs concepts|contents)\b|` +
 			`#{1,6}\s|[1I]\.\s+\p{Lu})`)
 	// keywordLine is the last line that imports of references add to an abstract.

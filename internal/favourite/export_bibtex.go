@@ -14,9 +14,15 @@ var bibMonths = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 // writeBibTeX, like the other writers, relies on bufio.Writer to keep the first error until Flush.
 func writeBibTeX(w *bufio.Writer, refs []reference) error {
 	keys := citationKeys(refs)
+	head := bibHead{strings: map[string]string{}, preambles: map[string]bool{}}
 	for i := range refs {
 		if i > 0 {
 			_ = w.WriteByte('\n')
+		}
+		if e := refs[i].entry; e != nil {
+			head.write(w, e)
+			writeImported(w, keys[i], &refs[i])
+			continue
 		}
 		writeBibEntry(w, keys[i], &refs[i])
 	}
@@ -122,12 +128,23 @@ func citationKeys(refs []reference) []string {
 	keys := make([]string, len(refs))
 	taken := make(map[string]bool, len(refs))
 	var sharing []int
-	for i := len(refs) - 1; i >= 0; i-- {
-		keys[i] = citationKey(&refs[i])
-		if taken[keys[i]] {
+	add := func(i int, key string) {
+		keys[i] = key
+		if taken[key] {
 			sharing = append(sharing, i)
 		}
-		taken[keys[i]] = true
+		taken[key] = true
+	}
+	// Imported entries come first, because other files refer to their keys.
+	for i := len(refs) - 1; i >= 0; i-- {
+		if e := refs[i].entry; e != nil && e.Key != "" {
+			add(i, e.Key)
+		}
+	}
+	for i := len(refs) - 1; i >= 0; i-- {
+		if keys[i] == "" {
+			add(i, citationKey(&refs[i]))
+		}
 	}
 	// Letters are added last, because a key with a letter may be the plain key of another reference.
 	next := map[string]int{}

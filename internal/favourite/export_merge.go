@@ -68,6 +68,8 @@ func titleKey(title string) string {
 // the first authors differ, as for the editorials of a journal.
 func sameWork(a, b *reference) bool {
 	switch {
+	case a.entry != nil && b.entry != nil:
+		return false // a file may hold a work twice, with other fields
 	case a.documentID != "" && a.documentID == b.documentID:
 		return true
 	case a.doi != "" && b.doi != "":
@@ -104,6 +106,10 @@ func (r *reference) merge(o *reference) {
 	} {
 		*field.to = cmp.Or(*field.to, *field.from)
 	}
+	if r.entry == nil {
+		r.entry, r.imported = o.entry, o.imported
+	}
+	r.rawType = cmp.Or(r.rawType, o.rawType)
 	r.kind = kindOf(r.rawType, r.venue)
 	for _, tag := range o.tags {
 		if !slices.ContainsFunc(r.tags, func(t string) bool { return core.Fold(t) == core.Fold(tag) }) {

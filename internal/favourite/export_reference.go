@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"carrel/internal/core"
+	"carrel/internal/format"
 )
 
 // reference is the bibliographic content of a card. All texts are single lines of valid UTF-8 without control
@@ -37,6 +38,13 @@ type reference struct {
 	note      string
 	// documentID is the id of the document that the card shows, or empty.
 	documentID string
+	// entry is the BibTeX entry that the card was imported from, or nil.
+	entry *format.BibEntry
+	// imported holds the keywords and the note of the entry, to find out whether they were changed since.
+	imported struct {
+		Keywords []string `json:"keywords"`
+		Note     string   `json:"annotation"`
+	}
 }
 
 // kind is a publication type in the terms of each format; venueField is the BibTeX field of the venue.
@@ -98,6 +106,9 @@ func parseReference(c Card) reference {
 	}
 	r.year, r.month, r.day = parseDate(card["year"], text(card["publishedAt"]))
 	r.kind = kindOf(r.rawType, r.venue)
+	if r.entry = entryOf(c.JSON); r.entry != nil {
+		_ = json.Unmarshal(c.JSON, &r.imported) // the card was decoded above
+	}
 	for _, tag := range c.Tags {
 		r.tags = append(r.tags, core.OneLine(tag))
 	}

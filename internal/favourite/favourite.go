@@ -37,6 +37,9 @@ type Store interface {
 	SaveFavourite(ctx context.Context, userID, agentID string, f Favourite) (Favourite, error)
 	// Favourites returns up to n favourites (all if n < 0), newest first, after a key unless it is nil.
 	Favourites(ctx context.Context, userID, agentID string, after *Key, n int) ([]Favourite, error)
+	// ImportFavourites stores cards in one transaction and returns the outcome of each. Like SaveFavourite, it keeps the
+	// creation time, tags, note and collections of a known card.
+	ImportFavourites(ctx context.Context, userID, agentID string, list []Favourite) ([]Outcome, error)
 	// ChangeFavourite sets the fields of a change that are not nil.
 	ChangeFavourite(ctx context.Context, userID, agentID, cardID string, c Change, now time.Time) (Favourite, error)
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error

@@ -161,6 +161,8 @@ type bibParser struct {
 	b      *budget.Budget
 	// size is the length of the current entry's values.
 	size int
+	// raw collects the entry as written, for ReadBibTeX; nil otherwise.
+	raw *bibRaw
 }
 
 // maxMacro limits a macro. Macros may contain macros, so without a limit each could double the previous one.
@@ -215,20 +217,23 @@ const errBibEntry = fault("is not closed, has a field without a value, or is lon
 func (p *bibParser) entry(kind string) (key string, fields map[string]string, err error) {
 	p.size = 0
 	switch kind {
-	case "comment", "preamble":
+	case "preamble":
+		p.raw.preamble(p)
 		return "", nil, nil // nextEntry skips the rest
+	case "comment":
+		return "", nil, nil
 	case "string":
 		p.skipSpace()
 		name := strings.ToLower(p.identifier())
+		start := p.pos
 		value, ok := p.assigned()
 		if ok && len(value) <= maxMacro {
 			p.macros[name] = value
+			p.raw.macro(name, p.s[start:p.pos])
 		}
 		return "", nil, nil
 	}
-	p.skipSpace()
-	key = strings.TrimSpace(p.identifier())
-	p.skipSpace()
+	key = p.key()
 	fields = map[string]string{}
 	for {
 		p.skipSpace()
@@ -240,18 +245,38 @@ func (p *bibParser) entry(kind string) (key string, fields map[string]string, er
 			p.advance(1)
 			return key, fields, nil
 		}
-		name := strings.ToLower(p.identifier())
+		written := p.identifier()
+		name := strings.ToLower(written)
 		if name == "" {
 			return key, fields, errBibEntry
 		}
+		start := p.pos
 		value, ok := p.assigned()
 		if !ok {
 			return key, fields, errBibEntry
 		}
+		p.raw.field(written, p.s[start:p.pos])
 		if _, again := fields[name]; !again {
 			fields[name] = value
 		}
 	}
+}
+
+// key parses the key of an entry, which may contain any character but white space, a comma and a closing brace. An
+// entry without a key begins with a field.
+func (p *bibParser) key() string {
+	p.skipSpace()
+	start := p.pos
+	for p.pos < len(p.s) && strings.IndexByte(" \t\n,}", p.s[p.pos]) < 0 {
+		p.pos++
+	}
+	key := p.s[start:p.pos]
+	p.skipSpace()
+	if p.peek() == '=' || strings.Contains(key, "=") {
+		p.pos = start
+		return ""
+	}
+	return key
 }
 
 // assigned parses "= value # value".
@@ -292,6 +317,7 @@ func (p *bibParser) value() (string, bool) {
 		return "", false
 	}
 	if s, ok := p.macros[strings.ToLower(word)]; ok {
+		p.raw.use(strings.ToLower(word))
 		return s, true
 	}
 	if s, ok := bibMonths[strings.ToLower(word)]; ok {

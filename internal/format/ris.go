@@ -11,23 +11,31 @@ import (
 	"carrel/internal/source"
 )
 
-// readRIS reads RIS references: lines such as "TI  - The title", from "TY" to "ER".
+// readRIS reads RIS references as documents.
 func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
-	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
+	return readRISEntries(b, r, tell, func(e *risEntry) bool {
+		place := "line " + strconv.Itoa(e.line)
+		d, err := guarded(place, e.document)
+		if err == nil {
+			d, err = seen.once(d, place, e.line)
+		}
+		return yield(d, err)
+	})
+}
+
+// readRISEntries reads RIS references: lines such as "TI  - The title", from "TY" to "ER".
+func readRISEntries(b *budget.Budget, r io.Reader, tell func(), yield func(*risEntry) bool) error {
+	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	var e *risEntry
 	entries, blank := 0, true
 	give := func() bool {
 		if e == nil {
 			return true
 		}
-		place := "line " + strconv.Itoa(e.line)
-		d, err := guarded(place, e.document)
-		if err == nil {
-			d, err = seen.once(d, place, e.line)
-		}
+		done := e
 		e = nil
-		return yield(d, err)
+		return yield(done)
 	}
 	for {
 		if err := b.Err(); err != nil {

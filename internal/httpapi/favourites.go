@@ -73,6 +73,24 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 	}
 }
 
+// ImportFavourites answers POST …/favourite-imports.
+func (h handlers) ImportFavourites(
+	ctx context.Context, req *oas.FavouriteImport, p oas.ImportFavouritesParams,
+) (*oas.FavouriteImportReply, error) {
+	entries, err := h.Favourites.Import(ctx, actor(ctx), p.AgentId, favourite.Format(req.Format), req.Content)
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.FavouriteImportReply{Entries: make([]oas.ImportedFavourite, len(entries))}
+	for i, e := range entries {
+		out.Entries[i] = oas.ImportedFavourite{
+			Line: e.Line, Key: optional(e.Key), Title: optional(e.Title), CardId: optional(e.CardID),
+			Outcome: oas.ImportedFavouriteOutcome(e.Outcome), Detail: optional(e.Detail),
+		}
+	}
+	return out, nil
+}
+
 // ListFavouriteTags answers GET /api/favourites/tags.
 func (h handlers) ListFavouriteTags(ctx context.Context) (*oas.FavouriteTagList, error) {
 	tags, err := h.Favourites.Tags(ctx, actor(ctx))

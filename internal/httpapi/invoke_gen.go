@@ -433,6 +433,19 @@ var invokers = map[core.Operation]invoker{
 			return h.DeleteCollection(ctx, p)
 		},
 	},
+	core.OpImportFavourites: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "format", "content"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.FavouriteImport
+			var p oas.ImportFavouritesParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "content", "format"); err != nil {
+				return nil, err
+			}
+			return h.ImportFavourites(ctx, &req, p)
+		},
+	},
 	core.OpListSources: {
 		path:     []string{"agentId"},
 		required: []string{"agentId"},

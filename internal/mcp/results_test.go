@@ -96,6 +96,12 @@ func (in *installation) walkAgent(c checkedClient, agent string) {
 	c.must("change_favourite", object{
 		"agentId": agent, "cardId": "a/b", "tags": []string{"t"}, "note": "N", "collections": []any{shelf},
 	})
+	imported := c.must("import_favourites", object{
+		"agentId": agent, "format": "bibtex", "content": "@book{b, title = {B}}",
+	})
+	if entries := imported["entries"].([]any); entries[0].(object)["outcome"] != "added" {
+		c.t.Errorf("imported %v", entries)
+	}
 	for _, tool := range []string{"list_all_favourites", "list_favourite_tags", "list_collections"} {
 		c.must(tool, object{})
 	}

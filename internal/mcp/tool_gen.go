@@ -205,6 +205,12 @@ var definitions = []definition{
 		output:      "{\"properties\":{\"deleted\":{\"const\":true,\"type\":\"boolean\"}},\"required\":[\"deleted\"],\"type\":\"object\"}",
 	},
 	{
+		operation: core.OpImportFavourites, tag: "Favourites", file: false,
+		description: "Import a BibTeX or RIS file as favourites.\n\nSaves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string` definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file again changes nothing; an entry with the same key and the same work replaces the card and keeps its tags, note and collections. An entry that can't be read is refused alone.",
+		input:       "{\"properties\":{\"agentId\":{\"description\":\"An agent's id, from the list of agents.\",\"type\":\"string\"},\"content\":{\"description\":\"The text of the file.\",\"minLength\":1,\"type\":\"string\"},\"format\":{\"enum\":[\"bibtex\",\"ris\"],\"type\":\"string\"}},\"required\":[\"agentId\",\"format\",\"content\"],\"type\":\"object\"}",
+		output:      "{\"properties\":{\"entries\":{\"items\":{\"properties\":{\"cardId\":{\"description\":\"The id of the favourite; absent if the entry was refused.\",\"type\":\"string\"},\"detail\":{\"description\":\"Why the entry was refused.\",\"type\":\"string\"},\"key\":{\"description\":\"The key of a BibTeX entry.\",\"type\":\"string\"},\"line\":{\"description\":\"The line on which the entry begins.\",\"type\":\"integer\"},\"outcome\":{\"enum\":[\"added\",\"updated\",\"unchanged\",\"refused\"],\"type\":\"string\"},\"title\":{\"type\":\"string\"}},\"required\":[\"line\",\"outcome\"],\"type\":\"object\"},\"type\":\"array\"}},\"required\":[\"entries\"],\"type\":\"object\"}",
+	},
+	{
 		operation: core.OpListSources, tag: "Sources", file: false,
 		description: "List an agent's sources.\n\nAll of them, oldest first, each with its latest import. Exactly one is the default.",
 		input:       "{\"properties\":{\"agentId\":{\"description\":\"An agent's id, from the list of agents.\",\"type\":\"string\"}},\"required\":[\"agentId\"],\"type\":\"object\"}",

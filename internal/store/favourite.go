@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -41,27 +44,62 @@ func (r *favouriteRow) value() (f favourite.Favourite, err error) {
 	return f, err
 }
 
+var saveFavourite = `
+	INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, tags, note, created_at, updated_at)
+	SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7, $8, $9
+	WHERE ` + agentAccessible("$2", "$1") + `
+	ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
+		card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
+	RETURNING ` + favouriteColumns
+
+func saveArgs(userID, agentID string, f favourite.Favourite) args {
+	return args{
+		userID, agentID, f.CardID, string(f.Card), f.ThreadID, encodeList(f.Tags), f.Note, millis(f.CreatedAt),
+		millis(f.UpdatedAt),
+	}
+}
+
 // SaveFavourite stores a card. Saving it again replaces the card but keeps its creation time, tags, note and
 // collections, and its thread unless another one is given. A deleted thread is dropped.
 func (db *DB) SaveFavourite(
 	ctx context.Context, userID, agentID string, f favourite.Favourite,
 ) (favourite.Favourite, error) {
 	var r favouriteRow
-	err := db.execReturning(ctx, `
-		INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, tags, note, created_at, updated_at)
-		SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7, $8, $9
-		WHERE `+agentAccessible("$2", "$1")+`
-		ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
-			card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
-		RETURNING `+favouriteColumns,
-		args{
-			userID, agentID, f.CardID, string(f.Card), f.ThreadID, encodeList(f.Tags), f.Note, millis(f.CreatedAt),
-			millis(f.UpdatedAt),
-		}, r.dest())
+	err := db.execReturning(ctx, saveFavourite, saveArgs(userID, agentID, f), r.dest())
 	if err != nil {
 		return favourite.Favourite{}, fail("save favourite", "agent", err)
 	}
 	return r.value()
+}
+
+// ImportFavourites stores cards in one transaction and returns the outcome of each.
+func (db *DB) ImportFavourites(
+	ctx context.Context, userID, agentID string, list []favourite.Favourite,
+) (out []favourite.Outcome, err error) {
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
+		out = make([]favourite.Outcome, len(list))
+		for i, f := range list {
+			var stored []byte
+			err := get(ctx, tx, `SELECT card FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`,
+				args{userID, agentID, f.CardID}, &stored)
+			switch {
+			case err == nil && bytes.Equal(stored, f.Card):
+				out[i] = favourite.OutcomeUnchanged
+				continue
+			case err == nil:
+				out[i] = favourite.OutcomeUpdated
+			case errors.Is(err, sql.ErrNoRows):
+				out[i] = favourite.OutcomeAdded
+			default:
+				return err
+			}
+			if err := get(ctx, tx, saveFavourite, saveArgs(userID, agentID, f), new(favouriteRow).dest()...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, fail("import favourites", "agent", err)
 }
 
 // Favourites returns up to n favourites, newest first. A negative n means all.

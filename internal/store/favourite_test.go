@@ -177,6 +177,24 @@ var favouriteTests = []test{
 		w.must(err)
 		w.same("all", all, []favourite.Favourite{})
 	}},
+	{"ImportedCardsAreAddedUpdatedOrUnchanged", func(w *fixture) {
+		one, two := w.card("one", 0), w.card("two", 1)
+		one.Tags, one.Note = []string{"t"}, "N"
+		out, err := w.db.ImportFavourites(w.ctx, w.ada.id, w.ada.agent, []favourite.Favourite{one, two})
+		w.must(err)
+		w.same("first", out, []favourite.Outcome{favourite.OutcomeAdded, favourite.OutcomeAdded})
+		again := w.card("two", 9)
+		again.Card, again.Tags = json.RawMessage(`{"n":2}`), []string{"other"}
+		out, err = w.db.ImportFavourites(w.ctx, w.ada.id, w.ada.agent, []favourite.Favourite{one, again})
+		w.must(err)
+		w.same("again", out, []favourite.Outcome{favourite.OutcomeUnchanged, favourite.OutcomeUpdated})
+		again.CreatedAt, again.Tags = two.CreatedAt, nil
+		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		w.must(err)
+		w.same("listed", list, []favourite.Favourite{again, one})
+		_, err = w.db.ImportFavourites(w.ctx, w.bert.id, w.ada.agent, []favourite.Favourite{one})
+		w.wantMissing(err, "agent")
+	}},
 	{"CollectionNamesAreUniquePerUser", func(w *fixture) {
 		c := w.collection(w.ada, "Name")
 		w.collection(w.bert, "Name")

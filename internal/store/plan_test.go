@@ -260,6 +260,8 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Favourites(ctx, "u", "a", nil, -1)
 	must(err)
+	_, err = db.ImportFavourites(ctx, "u", "a", []favourite.Favourite{{CardID: "i", Card: []byte("{}")}})
+	must(err)
 	_, err = db.InsertCollection(ctx, "u", favourite.Collection{ID: "l", Name: "n"}, "n")
 	must(err)
 	_, err = db.RenameCollection(ctx, "u", "l", "m", "m", now)

@@ -6463,6 +6463,120 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 	}
 }
 
+// handleImportFavouritesRequest handles importFavourites operation.
+//
+// Saves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation
+// becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string`
+// definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file
+// again changes nothing; an entry with the same key and the same work replaces the card and keeps its
+// tags, note and collections. An entry that can't be read is refused alone.
+//
+// POST /api/agents/{agentId}/favourite-imports
+func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ImportFavouritesOperation,
+			ID:   "importFavourites",
+		}
+	)
+	params, err := decodeImportFavouritesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeImportFavouritesRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *FavouriteImportReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ImportFavouritesOperation,
+			OperationSummary: "Import a BibTeX or RIS file as favourites",
+			OperationID:      "importFavourites",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *FavouriteImport
+			Params   = ImportFavouritesParams
+			Response = *FavouriteImportReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackImportFavouritesParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ImportFavourites(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ImportFavourites(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeImportFavouritesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListAgentsRequest handles listAgents operation.
 //
 // List the agents available to the account.

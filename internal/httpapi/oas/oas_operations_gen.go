@@ -72,6 +72,7 @@ const (
 	GetUsageOperation               OperationName = "GetUsage"
 	GetUserOperation                OperationName = "GetUser"
 	GiveFeedbackOperation           OperationName = "GiveFeedback"
+	ImportFavouritesOperation       OperationName = "ImportFavourites"
 	ListAgentsOperation             OperationName = "ListAgents"
 	ListAllAuditOperation           OperationName = "ListAllAudit"
 	ListAllFavouritesOperation      OperationName = "ListAllFavourites"

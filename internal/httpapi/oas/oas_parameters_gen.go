@@ -4424,6 +4424,72 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 	return params, nil
 }
 
+// ImportFavouritesParams is parameters of importFavourites operation.
+type ImportFavouritesParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func unpackImportFavouritesParams(packed middleware.Parameters) (params ImportFavouritesParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "agentId",
+			In:   "path",
+		}
+		params.AgentId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeImportFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params ImportFavouritesParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // ListAgentsParams is parameters of listAgents operation.
 type ListAgentsParams struct {
 	// Rows per page, 50 when omitted.

@@ -1142,6 +1142,27 @@ func encodeGiveFeedbackResponse(response *FeedbackReply, w http.ResponseWriter) 
 	return nil
 }
 
+func encodeImportFavouritesResponse(response *FavouriteImportReply, w http.ResponseWriter) error {
+	if err := func() error {
+		if err := response.Validate(); err != nil {
+			return err
+		}
+		return nil
+	}(); err != nil {
+		return errors.Wrap(err, "validate")
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
 func encodeListAgentsResponse(response *AgentList, w http.ResponseWriter) error {
 	if err := func() error {
 		if err := response.Validate(); err != nil {

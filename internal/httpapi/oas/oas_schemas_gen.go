@@ -5299,6 +5299,89 @@ func (s *FavouriteChange) SetCollections(val []string) {
 	s.Collections = val
 }
 
+// Ref: #/components/schemas/FavouriteImport
+type FavouriteImport struct {
+	Format FavouriteImportFormat `json:"format"`
+	// The text of the file.
+	Content string `json:"content"`
+}
+
+// GetFormat returns the value of Format.
+func (s *FavouriteImport) GetFormat() FavouriteImportFormat {
+	return s.Format
+}
+
+// GetContent returns the value of Content.
+func (s *FavouriteImport) GetContent() string {
+	return s.Content
+}
+
+// SetFormat sets the value of Format.
+func (s *FavouriteImport) SetFormat(val FavouriteImportFormat) {
+	s.Format = val
+}
+
+// SetContent sets the value of Content.
+func (s *FavouriteImport) SetContent(val string) {
+	s.Content = val
+}
+
+type FavouriteImportFormat string
+
+const (
+	FavouriteImportFormatBibtex FavouriteImportFormat = "bibtex"
+	FavouriteImportFormatRis    FavouriteImportFormat = "ris"
+)
+
+// AllValues returns all FavouriteImportFormat values.
+func (FavouriteImportFormat) AllValues() []FavouriteImportFormat {
+	return []FavouriteImportFormat{
+		FavouriteImportFormatBibtex,
+		FavouriteImportFormatRis,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s FavouriteImportFormat) MarshalText() ([]byte, error) {
+	switch s {
+	case FavouriteImportFormatBibtex:
+		return []byte(s), nil
+	case FavouriteImportFormatRis:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *FavouriteImportFormat) UnmarshalText(data []byte) error {
+	switch FavouriteImportFormat(data) {
+	case FavouriteImportFormatBibtex:
+		*s = FavouriteImportFormatBibtex
+		return nil
+	case FavouriteImportFormatRis:
+		*s = FavouriteImportFormatRis
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/FavouriteImportReply
+type FavouriteImportReply struct {
+	Entries []ImportedFavourite `json:"entries"`
+}
+
+// GetEntries returns the value of Entries.
+func (s *FavouriteImportReply) GetEntries() []ImportedFavourite {
+	return s.Entries
+}
+
+// SetEntries sets the value of Entries.
+func (s *FavouriteImportReply) SetEntries(val []ImportedFavourite) {
+	s.Entries = val
+}
+
 // Ref: #/components/schemas/FavouriteList
 type FavouriteList struct {
 	Favourites []Favourite `json:"favourites"`
@@ -6263,6 +6346,135 @@ func (s *ImportReply) GetImport() Import {
 // SetImport sets the value of Import.
 func (s *ImportReply) SetImport(val Import) {
 	s.Import = val
+}
+
+// Ref: #/components/schemas/ImportedFavourite
+type ImportedFavourite struct {
+	// The line on which the entry begins.
+	Line int `json:"line"`
+	// The key of a BibTeX entry.
+	Key     OptString                `json:"key"`
+	Title   OptString                `json:"title"`
+	Outcome ImportedFavouriteOutcome `json:"outcome"`
+	// The id of the favourite; absent if the entry was refused.
+	CardId OptString `json:"cardId"`
+	// Why the entry was refused.
+	Detail OptString `json:"detail"`
+}
+
+// GetLine returns the value of Line.
+func (s *ImportedFavourite) GetLine() int {
+	return s.Line
+}
+
+// GetKey returns the value of Key.
+func (s *ImportedFavourite) GetKey() OptString {
+	return s.Key
+}
+
+// GetTitle returns the value of Title.
+func (s *ImportedFavourite) GetTitle() OptString {
+	return s.Title
+}
+
+// GetOutcome returns the value of Outcome.
+func (s *ImportedFavourite) GetOutcome() ImportedFavouriteOutcome {
+	return s.Outcome
+}
+
+// GetCardId returns the value of CardId.
+func (s *ImportedFavourite) GetCardId() OptString {
+	return s.CardId
+}
+
+// GetDetail returns the value of Detail.
+func (s *ImportedFavourite) GetDetail() OptString {
+	return s.Detail
+}
+
+// SetLine sets the value of Line.
+func (s *ImportedFavourite) SetLine(val int) {
+	s.Line = val
+}
+
+// SetKey sets the value of Key.
+func (s *ImportedFavourite) SetKey(val OptString) {
+	s.Key = val
+}
+
+// SetTitle sets the value of Title.
+func (s *ImportedFavourite) SetTitle(val OptString) {
+	s.Title = val
+}
+
+// SetOutcome sets the value of Outcome.
+func (s *ImportedFavourite) SetOutcome(val ImportedFavouriteOutcome) {
+	s.Outcome = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *ImportedFavourite) SetCardId(val OptString) {
+	s.CardId = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *ImportedFavourite) SetDetail(val OptString) {
+	s.Detail = val
+}
+
+type ImportedFavouriteOutcome string
+
+const (
+	ImportedFavouriteOutcomeAdded     ImportedFavouriteOutcome = "added"
+	ImportedFavouriteOutcomeUpdated   ImportedFavouriteOutcome = "updated"
+	ImportedFavouriteOutcomeUnchanged ImportedFavouriteOutcome = "unchanged"
+	ImportedFavouriteOutcomeRefused   ImportedFavouriteOutcome = "refused"
+)
+
+// AllValues returns all ImportedFavouriteOutcome values.
+func (ImportedFavouriteOutcome) AllValues() []ImportedFavouriteOutcome {
+	return []ImportedFavouriteOutcome{
+		ImportedFavouriteOutcomeAdded,
+		ImportedFavouriteOutcomeUpdated,
+		ImportedFavouriteOutcomeUnchanged,
+		ImportedFavouriteOutcomeRefused,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ImportedFavouriteOutcome) MarshalText() ([]byte, error) {
+	switch s {
+	case ImportedFavouriteOutcomeAdded:
+		return []byte(s), nil
+	case ImportedFavouriteOutcomeUpdated:
+		return []byte(s), nil
+	case ImportedFavouriteOutcomeUnchanged:
+		return []byte(s), nil
+	case ImportedFavouriteOutcomeRefused:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ImportedFavouriteOutcome) UnmarshalText(data []byte) error {
+	switch ImportedFavouriteOutcome(data) {
+	case ImportedFavouriteOutcomeAdded:
+		*s = ImportedFavouriteOutcomeAdded
+		return nil
+	case ImportedFavouriteOutcomeUpdated:
+		*s = ImportedFavouriteOutcomeUpdated
+		return nil
+	case ImportedFavouriteOutcomeUnchanged:
+		*s = ImportedFavouriteOutcomeUnchanged
+		return nil
+	case ImportedFavouriteOutcomeRefused:
+		*s = ImportedFavouriteOutcomeRefused
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // An offer to use an agent of another account. Name and description were written by its owner.

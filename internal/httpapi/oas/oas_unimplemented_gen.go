@@ -712,6 +712,19 @@ func (UnimplementedHandler) GiveFeedback(ctx context.Context, req *FeedbackGive,
 	return r, ht.ErrNotImplemented
 }
 
+// ImportFavourites implements importFavourites operation.
+//
+// Saves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation
+// becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string`
+// definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file
+// again changes nothing; an entry with the same key and the same work replaces the card and keeps its
+// tags, note and collections. An entry that can't be read is refused alone.
+//
+// POST /api/agents/{agentId}/favourite-imports
+func (UnimplementedHandler) ImportFavourites(ctx context.Context, req *FavouriteImport, params ImportFavouritesParams) (r *FavouriteImportReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListAgents implements listAgents operation.
 //
 // List the agents available to the account.
