@@ -102,8 +102,8 @@ func (w *installation) authorized(c call) call {
 	return c
 }
 
-// completedDocument reads a document that a public catalogue has completed. The test sends no requests to the catalogues, so
-// it stores the result.
+// completedDocument reads a document that a public catalogue has completed. The test sends no requests to the
+// catalogues, so it stores the result.
 func (w *installation) completedDocument(t *testing.T, at string) {
 	mine := w.agent
 	defer func() { w.agent = mine }()

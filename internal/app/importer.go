@@ -17,8 +17,8 @@ import (
 // fetchTimeout limits connecting to a page or feed.
 const fetchTimeout = 10 * time.Second
 
-// ImportLimits returns the limits for reading one upload, the memory pool shared by all uploads of this process, and the
-// recognizer of text in images.
+// ImportLimits returns the limits for reading one upload, the memory pool shared by all uploads of this process, and
+// the recognizer of text in images.
 func ImportLimits(cfg config.Config) format.Limits {
 	c := cfg.Imports
 	memory := int64(c.MemoryMiB) << 20

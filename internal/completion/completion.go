@@ -1,9 +1,9 @@
-// Package completion fills the metadata of imported documents with the records of public catalogues: the record of a DOI
-// at Crossref or OpenAlex, and of an arXiv identifier at arXiv.
+// Package completion fills the metadata of imported documents with the records of public catalogues: the record of a
+// DOI at Crossref or OpenAlex, and of an arXiv identifier at arXiv.
 //
 // A document may print the DOI of another work, so a record is used only if its title stands at the beginning of the
-// text or is the title of the document. A catalogue that fails does not delay an import for long: after several failures
-// in a row no requests are sent for a while, and documents are imported as they are.
+// text or is the title of the document. A catalogue that fails does not delay an import for long: after several
+// failures in a row no requests are sent for a while, and documents are imported as they are.
 package completion
 
 import (
@@ -128,8 +128,8 @@ func (c *completed) number(name string, to *int, value int) {
 	}
 }
 
-// arXivPattern matches the identifiers of arXiv since 2007, as arXiv prints them on the first page, and in its addresses
-// and DOIs.
+// arXivPattern matches the identifiers of arXiv since 2007, as arXiv prints them on the first page, and in its
+// addresses and DOIs.
 var arXivPattern = regexp.MustCompile(`(?i)(?:arxiv:|arxiv\.org/(?:abs|pdf)/|10\.48550/arxiv\.)(\d{4}\.\d{4,5})`)
 
 // arXivID returns the first arXiv identifier in the texts, or "".

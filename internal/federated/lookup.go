@@ -12,8 +12,8 @@ import (
 	"carrel/internal/source"
 )
 
-// LookupDOI returns the record of a DOI and the name of the catalogue: Crossref, or OpenAlex if Crossref does not know the
-// DOI. Without a record it is not_found.
+// LookupDOI returns the record of a DOI and the name of the catalogue: Crossref, or OpenAlex if Crossref does not know
+// the DOI. Without a record it is not_found.
 func (c *Searcher) LookupDOI(ctx context.Context, doi string) (source.Document, string, error) {
 	doi = normalizeDOI(doi)
 	if doi == "" {
@@ -60,7 +60,8 @@ func escapeDOI(doi string) string {
 	return strings.Join(parts, "/")
 }
 
-// LookupArXiv returns the record of an arXiv identifier and the name of the catalogue. Without a record it is not_found.
+// LookupArXiv returns the record of an arXiv identifier and the name of the catalogue. Without a record it is
+// not_found.
 func (c *Searcher) LookupArXiv(ctx context.Context, id string) (source.Document, string, error) {
 	caller := c.caller("arxiv", kinds["arxiv"], Settings{})
 	var feed struct {

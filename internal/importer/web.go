@@ -255,7 +255,8 @@ func (s *Service) recordFailure(
 ) error {
 	now := s.clock.Now()
 	f := File{
-		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: cmp.Or(o.Size, old.Size), Version: version, Hash: []byte{},
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: cmp.Or(o.Size, old.Size),
+		Version: version, Hash: []byte{},
 		Documents: old.Documents, Skipped: old.Skipped,
 		Error: o.Error, Outcome: OutcomeFailed, CreatedAt: now, UpdatedAt: now,
 	}
