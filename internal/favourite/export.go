@@ -75,8 +75,8 @@ func (f Format) Filename() string {
 	return info.filename
 }
 
-// Export writes cards as a bibliography, one entry per work, in the given order, newest first. Cards are arbitrary JSON:
-// unreadable parts are left out of the entry and are not an error; errors come from the writer.
+// Export writes cards as a bibliography, one entry per work, in the given order, newest first. Cards are arbitrary
+// JSON: unreadable parts are left out of the entry and are not an error; errors come from the writer.
 func Export(w io.Writer, f Format, cards []Card) error {
 	info, ok := f.info()
 	if !ok {

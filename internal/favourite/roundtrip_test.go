@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func (w *bibWriter) value() string {
 	var parts []string
 	for range 1 + w.IntN(3) {
 		parts = append(parts, w.pick(
-			"{"+w.text(0)+"}", `"`+w.text(0)+`"`, fmt.Sprint(w.IntN(3000)), "jan", "one", "TWO", "undefined"))
+			"{"+w.text(0)+"}", `"`+w.text(0)+`"`, strconv.Itoa(w.IntN(3000)), "jan", "one", "TWO", "undefined"))
 	}
 	return strings.Join(parts, w.pick("#", " # ", " #\n "))
 }
@@ -141,7 +142,7 @@ func (w *bibWriter) file() string {
 	fmt.Fprintf(&w.out, "@string{one = {%s}}\n@string(two = one # \"x\")\n", w.text(0))
 	for i := range 1 + w.IntN(6) {
 		if w.IntN(4) == 0 {
-			fmt.Fprintf(&w.out, "@string{one = %q}\n", fmt.Sprint(i))
+			fmt.Fprintf(&w.out, "@string{one = %q}\n", strconv.Itoa(i))
 		}
 		kind := w.pick("article", "Book", "inProceedings", "x-type")
 		fmt.Fprintf(&w.out, "@%s{key:%d/%s,\n", kind, i, w.pick("a", "b(c)", "ü"))

@@ -69,6 +69,8 @@ func validBibName(s string) bool {
 
 // validBibValue reports whether parse reads the whole of s. A line that begins with @ is refused, because readers take
 // it for the next entry.
+//
+//nolint:contextcheck,nolintlint // a value is short, so parsing it need not be cancelled
 func validBibValue(s string, parse func(*bibParser) (string, bool)) bool {
 	p := &bibParser{s: s, b: budget.New(context.Background(), budget.Default, int64(len(s)), nil)}
 	valid := false

@@ -362,8 +362,8 @@ func TestDeletesCascade(t *testing.T) {
 	tables := []string{
 		// deleted with an agent
 		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite",
-		"collection_favourite", "agent", "collection", "credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook",
-		"usage_day", // deleted with a user
+		"collection_favourite", "agent", "collection", "credential_key", "connect_code", "budget", "spend_row",
+		"idempotency", "webhook", "usage_day", // deleted with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
