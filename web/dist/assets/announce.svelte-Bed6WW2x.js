@@ -1,0 +1,1 @@
+import{_t as e}from"./index.svelte-EqV9X1ir.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

@@ -1,1 +1,0 @@
-import{_t as e}from"./index.svelte-meadZQ0F.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

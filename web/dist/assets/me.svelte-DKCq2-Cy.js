@@ -1,0 +1,1 @@
+import"./index.svelte-EqV9X1ir.js";import{a as e,i as t,t as n}from"./resource.svelte-RHz6N1wR.js";var r=new class extends n{read(){return this.load(async()=>(await e(t.GET(`/api/account`))).account)}get isAdmin(){return this.data?.role===`owner`||this.data?.role===`admin`}};export{r as t};

@@ -1,0 +1,1 @@
+export{n as uploadFiles}from"./uploads.svelte-C1mQ2h0B.js";
