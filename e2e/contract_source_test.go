@@ -53,6 +53,10 @@ func (w *installation) sourceCalls() []call {
 		},
 		{operation: "deleteDocuments", method: "POST", path: one + "/documents/delete", body: `{"ids": ["` + noDocument + `"]}`},
 		{
+			operation: "rereadDocuments", method: "POST", path: one + "/documents/reread",
+			body: `{"ids": ["` + w.sources.document + `"]}`,
+		},
+		{
 			operation: "changeDocument", method: "PATCH", path: w.below("/documents/" + w.sources.document),
 			body: `{"title": "Changed"}`,
 		},
@@ -234,6 +238,13 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 	for _, body := range []string{`{"title": ""}`, `{"year": 2201}`, `{"url": "javascript:x"}`, `{"tags": [""]}`} {
 		w.problem(t, call{method: "PATCH", path: codd, body: body, key: w.key}, 400, "invalid_request")
 	}
+	again := w.do(t, "POST", one+"/documents/reread", `{"ids": ["`+w.sources.document+`"]}`)
+	if again.text("import", "state") == "" {
+		t.Errorf("read again: %v", again.body)
+	}
+	w.problem(t, call{
+		method: "POST", path: one + "/documents/reread", body: `{"ids": ["` + note + `"]}`, key: w.key,
+	}, 409, "conflict")
 	w.do(t, "DELETE", codd, "")
 	if got := w.do(t, "POST", one+"/documents/delete", `{"ids": ["`+note+`", "`+noDocument+`"]}`); got.at("deleted") != 1.0 {
 		t.Errorf("deleted %v", got.body)

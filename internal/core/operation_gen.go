@@ -129,6 +129,7 @@ const (
 	OpRenamePasskey               Operation = "renamePasskey"
 	OpRenameThread                Operation = "renameThread"
 	OpRenewRecoveryCodes          Operation = "renewRecoveryCodes"
+	OpRereadDocuments             Operation = "rereadDocuments"
 	OpResourceMetadata            Operation = "resourceMetadata"
 	OpRevokeConnection            Operation = "revokeConnection"
 	OpRevokeToken                 Operation = "revokeToken"
@@ -751,6 +752,12 @@ var operations = map[Operation]*Traits{
 	OpRenewRecoveryCodes: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount, Session: true, Proof: true},
 		Method: "POST", Path: "/api/account/totp/recovery-codes",
+	},
+	OpRereadDocuments: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/documents/reread",
+		Body: BodyRequired,
+		Tool: Tool{Name: "reread_documents", Order: 279, Idempotent: true},
 	},
 	OpResourceMetadata: {
 		Rule:   Rule{Access: AccessPublic},

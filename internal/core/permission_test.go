@@ -41,7 +41,7 @@ var permissions = func() map[Operation]permission {
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
 		OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,
-		OpDeleteDocuments)
+		OpDeleteDocuments, OpRereadDocuments)
 	add(permission{GrantOwner, CapManage, ScopeManage, false}, OpDeleteAgent, OpListGrants, OpPutGrant, OpDeleteGrant)
 	return all
 }()

@@ -123,6 +123,17 @@ func (h handlers) DeleteDocuments(
 	return &oas.DeletedDocuments{Deleted: n}, nil
 }
 
+// RereadDocuments answers POST …/sources/{sourceId}/documents/reread.
+func (h handlers) RereadDocuments(
+	ctx context.Context, req *oas.DocumentIds, p oas.RereadDocumentsParams,
+) (*oas.ImportReply, error) {
+	i, err := h.Importer.Reread(ctx, actor(ctx), p.AgentId, p.SourceId, req.Ids)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.ImportReply{Import: importOf(i)}, nil
+}
+
 // PutDocuments answers POST …/sources/{sourceId}/documents.
 func (h handlers) PutDocuments(
 	ctx context.Context, req *oas.DocumentBatch, p oas.PutDocumentsParams,

@@ -564,6 +564,20 @@ var invokers = map[core.Operation]invoker{
 			return h.DeleteDocuments(ctx, &req, p)
 		},
 	},
+	core.OpRereadDocuments: {
+		path:     []string{"agentId", "sourceId"},
+		required: []string{"agentId", "sourceId", "ids"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.DocumentIds
+			var p oas.RereadDocumentsParams
+			p.AgentId = in.path("agentId")
+			p.SourceId = in.path("sourceId")
+			if err := in.body(&req, "ids"); err != nil {
+				return nil, err
+			}
+			return h.RereadDocuments(ctx, &req, p)
+		},
+	},
 	core.OpListImports: {
 		path:     []string{"agentId", "sourceId"},
 		required: []string{"agentId", "sourceId"},

@@ -132,6 +132,9 @@ type Files interface {
 	// FileDocuments returns up to n external ids of a file's documents, in order, starting after an id.
 	FileDocuments(ctx context.Context, sourceID, fileID, after string, n int) ([]string, error)
 	DeleteDocuments(ctx context.Context, sourceID string, externalIDs []string, now time.Time) (int, error)
+	// DocumentsWithOriginal returns the documents of a source with these ids that have an original file, without their
+	// texts.
+	DocumentsWithOriginal(ctx context.Context, sourceID string, ids []string) ([]source.Document, error)
 }
 
 // Tasks submits durable tasks and streams their events.

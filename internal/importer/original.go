@@ -18,6 +18,8 @@ type Originals interface {
 	Keeps() bool
 	// KeepFile stores a copy of a file. The key is empty if the file no longer has this hash.
 	KeepFile(ctx context.Context, path string, hash [32]byte) (key string, size int64, err error)
+	// Open returns a stored file. A missing file is not_found.
+	Open(ctx context.Context, key string, size int64) (io.ReadSeekCloser, error)
 }
 
 // originalKeeper stores the originals of the documents of one file: the file itself if it is one document, the entry of

@@ -28,8 +28,11 @@ type fileQueue interface {
 	close()
 }
 
-// queueFor lists the files of a source that an import must process.
-func (s *Service) queueFor(ctx context.Context, src source.Source) (fileQueue, error) {
+// queueFor lists the files of a source that an import must process, or only the originals of these documents.
+func (s *Service) queueFor(ctx context.Context, src source.Source, documentIDs []string) (fileQueue, error) {
+	if len(documentIDs) > 0 {
+		return s.newRereadQueue(ctx, src, documentIDs)
+	}
 	set, err := src.SettingsOf()
 	if err != nil {
 		return nil, err
@@ -114,16 +117,7 @@ func (s *Service) importDocuments(
 ) error {
 	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
-		if over, is := errors.AsType[*format.Exceeded](err); is {
-			o.Error = limitReached(over)
-			return nil
-		}
-		var told *core.Error
-		if !errors.As(err, &told) {
-			return err
-		}
-		o.Error = told.Detail
-		return nil
+		return o.refuse(err)
 	}
 	var bytes int64
 	seen := idSet{}
@@ -138,13 +132,12 @@ func (s *Service) importDocuments(
 		t.fileProgress(ctx, f.name, min(bytes, f.size), so)
 	})
 	o.setImported(imported)
-	over, isOver := errors.AsType[*format.Exceeded](reader.failed)
-	switch {
-	case isOver:
-		o.Error = limitReached(over)
+	switch limit := limitDetail(reader.failed); {
+	case limit != "":
+		o.Error = limit
 		return nil
 	case reader.failed != nil && ctx.Err() == nil:
-		o.Error = "The file is damaged and can't be read to its end."
+		o.Error = damaged
 		return nil
 	case err != nil:
 		return err
@@ -156,8 +149,28 @@ func (s *Service) importDocuments(
 	return err
 }
 
-func limitReached(over *format.Exceeded) string {
-	return "The file " + over.Error() + "."
+const damaged = "The file is damaged and can't be read to its end."
+
+// limitDetail returns the reason if err is an exceeded limit, else an empty string.
+func limitDetail(err error) string {
+	if over, is := errors.AsType[*format.Exceeded](err); is {
+		return "The file " + over.Error() + "."
+	}
+	return ""
+}
+
+// refuse records why a file can't be opened. It returns err if the file is not the reason.
+func (o *fileResult) refuse(err error) error {
+	var told *core.Error
+	switch limit := limitDetail(err); {
+	case limit != "":
+		o.Error = limit
+	case errors.As(err, &told):
+		o.Error = told.Detail
+	default:
+		return err
+	}
+	return nil
 }
 
 // fileReader turns the parsed documents of a file into documents of a source.

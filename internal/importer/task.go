@@ -35,30 +35,40 @@ func (s *Service) Kind() task.Kind {
 
 type taskInput struct {
 	SourceID string `json:"sourceId"`
+	// DocumentIDs are documents to read again from their originals. Without them the task imports the source.
+	DocumentIDs []string `json:"documentIds,omitempty"`
 }
 
 // start submits an import task. Imports of one source run one after the other, so a superfluous task finds nothing to
 // do.
 func (s *Service) start(ctx context.Context, userID, sourceID string) (Import, error) {
-	input, err := json.Marshal(taskInput{SourceID: sourceID})
+	// A queued task will see all files that exist when it starts, so a second one is not needed.
+	if active, err := s.store.ActiveTask(ctx, sourceID); err == nil && active.State == task.StateQueued {
+		var input taskInput
+		if err := json.Unmarshal(active.Input, &input); err == nil && len(input.DocumentIDs) == 0 {
+			return Import{
+				ID: active.ID, SourceID: sourceID, State: active.State, CreatedAt: active.CreatedAt,
+				UpdatedAt: active.CreatedAt,
+			}, nil
+		}
+	}
+	return s.submit(ctx, userID, taskInput{SourceID: sourceID})
+}
+
+// submit stores an import and submits its task.
+func (s *Service) submit(ctx context.Context, userID string, in taskInput) (Import, error) {
+	input, err := json.Marshal(in)
 	if err != nil {
 		return Import{}, err
 	}
-	// A queued task will see all files that exist when it starts, so a second one is not needed.
-	if active, err := s.store.ActiveTask(ctx, sourceID); err == nil && active.State == task.StateQueued {
-		return Import{
-			ID: active.ID, SourceID: sourceID, State: active.State, CreatedAt: active.CreatedAt,
-			UpdatedAt: active.CreatedAt,
-		}, nil
-	}
 	now := s.clock.Now()
 	i := Import{
-		ID: core.NewID(prefixImport), SourceID: sourceID, State: task.StateQueued, CreatedAt: now, UpdatedAt: now,
+		ID: core.NewID(prefixImport), SourceID: in.SourceID, State: task.StateQueued, CreatedAt: now, UpdatedAt: now,
 	}
 	if err := s.store.PutImport(ctx, i); err != nil {
 		return Import{}, err
 	}
-	_, err = s.tasks.Submit(ctx, task.Spec{ID: i.ID, Kind: kindName, Key: sourceID, UserID: userID, Input: input})
+	_, err = s.tasks.Submit(ctx, task.Spec{ID: i.ID, Kind: kindName, Key: in.SourceID, UserID: userID, Input: input})
 	return i, err
 }
 
@@ -87,7 +97,7 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	if err != nil {
 		return task.Outcome{}, err
 	}
-	work, err := s.queueFor(ctx, src)
+	work, err := s.queueFor(ctx, src, j.DocumentIDs)
 	if err != nil {
 		return s.fail(ctx, r, src, err)
 	}
@@ -109,7 +119,7 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		}
 		for _, o := range done {
 			if o.End {
-				return s.complete(ctx, r, src, t)
+				return s.complete(ctx, r, src, t, len(j.DocumentIDs) == 0)
 			}
 			if !t.counted {
 				earlier[o.Name] = true
@@ -121,8 +131,11 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		}
 	}
 	// The journal is full. Another task continues, and this one ends with its counts.
-	if _, err := s.start(ctx, userID, src.ID); err != nil {
-		return task.Outcome{}, err
+	// All documents to read again fit in one journal.
+	if len(j.DocumentIDs) == 0 {
+		if _, err := s.start(ctx, userID, src.ID); err != nil {
+			return task.Outcome{}, err
+		}
 	}
 	return s.finish(ctx, r, t, task.StateComplete)
 }
@@ -210,8 +223,11 @@ func (s *Service) scheduleNext(ctx context.Context, src source.Source) error {
 	return s.store.SetSynced(ctx, src.ID, now, &due)
 }
 
-func (s *Service) complete(ctx context.Context, r *task.Run, src source.Source, t *reporter) (task.Outcome, error) {
-	if s.sources.Syncs(src) {
+// complete ends an import. synced is false if only some documents were read again.
+func (s *Service) complete(
+	ctx context.Context, r *task.Run, src source.Source, t *reporter, synced bool,
+) (task.Outcome, error) {
+	if synced && s.sources.Syncs(src) {
 		now := s.clock.Now()
 		var next *time.Time
 		if set, err := src.SettingsOf(); err == nil && set.SyncMinutes > 0 {

@@ -177,6 +177,13 @@ func (in *installation) walkSources(c checkedClient, agent string) {
 		time.Sleep(20 * time.Millisecond)
 		files = c.must("list_files", works)["files"].([]any)
 	}
+	file := files[0].(object)["id"]
+	var notes []any
+	for len(notes) == 0 { // a file is listed before its documents are stored
+		time.Sleep(20 * time.Millisecond)
+		notes = c.must("list_documents", with(works, "file", file))["documents"].([]any)
+	}
+	c.must("reread_documents", with(works, "ids", []any{notes[0].(object)["id"]}))
 	stored := c.must("put_documents", with(works, "documents", []object{
 		{"externalId": "one", "title": "One"}, {"externalId": "two", "text": "Two"},
 	}))["documents"].([]any)
@@ -185,7 +192,7 @@ func (in *installation) walkSources(c checkedClient, agent string) {
 	c.must("list_documents", with(works, "status", "edited"))
 	c.must("delete_document", document)
 	c.must("delete_documents", with(works, "ids", []any{stored[1].(object)["id"]}))
-	c.must("delete_file", with(works, "fileId", files[0].(object)["id"]))
+	c.must("delete_file", with(works, "fileId", file))
 	c.must("delete_source", one)
 }
 

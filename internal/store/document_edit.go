@@ -135,6 +135,21 @@ func (db *DB) ListDocuments(
 	return docs, nil
 }
 
+// DocumentsWithOriginal returns the documents of a source with these ids that have an original file, without their texts.
+func (db *DB) DocumentsWithOriginal(
+	ctx context.Context, sourceID string, ids []string,
+) ([]source.Document, error) {
+	docs := make([]source.Document, 0, len(ids))
+	err := db.documents(ctx, &docs, `
+		SELECT `+strings.Replace(documentColumns, " text,", " '',", 1)+` FROM document
+		WHERE source_id = $1 AND original IS NOT NULL AND id IN `+db.dialect.in("$2")+` ORDER BY id`,
+		args{sourceID, encodeList(ids)})
+	if err != nil {
+		return nil, fail("read documents", "source", err)
+	}
+	return docs, nil
+}
+
 // CountUndated returns the number of documents of a source without a year.
 func (db *DB) CountUndated(ctx context.Context, sourceID string) (n int, err error) {
 	err = get(ctx, db.read, `

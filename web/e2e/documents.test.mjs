@@ -156,6 +156,36 @@ test('a selection and an open form survive a reload of the source', async (open)
   await row(page, 'A new one').waitFor();
 });
 
+test('a document is read again from its original and keeps its edited title', async (open) => {
+  const { page, path } = await openDocuments(open, 'Originals');
+  await page.setInputFiles('input[type=file]', {
+    name: 'mill-1931.md',
+    mimeType: 'text/markdown',
+    buffer: Buffer.from('# The mill\n\nThe looms ran.'),
+  });
+  await page.getByRole('button', { name: 'Edit: The mill' }).click();
+  await page.getByRole('textbox', { name: 'Title' }).fill('My mill');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('checkbox', { name: 'Select: My mill' }).check();
+  const original = page.getByRole('link', { name: 'Open the original: mill-1931.md' });
+  const file = await page.request.get(await original.evaluate((a) => a.href));
+  assert.equal(await file.text(), '# The mill\n\nThe looms ran.');
+  const started = page.waitForResponse((r) => r.url().endsWith('/documents/reread'));
+  await page.getByRole('toolbar').getByRole('button', { name: 'Read again' }).click();
+  await page.getByText('Reading 1 document again.').waitFor();
+  const id = (await (await started).json()).import.id;
+  await page.waitForFunction(
+    async ([p, i]) => {
+      const { imports } = await (await fetch(`${p}/imports`)).json();
+      return imports.find((x) => x.id === i)?.state === 'complete';
+    },
+    [path, id],
+  );
+  await row(page, 'My mill').waitFor();
+  const { documents } = await api(page, 'GET', `${path}/documents?q=mill-1931`);
+  assert.deepEqual([documents.length, documents[0].title, documents[0].edited], [1, 'My mill', ['title']]);
+});
+
 for (const [variant, options] of Object.entries(variants)) {
   test(`the document table is accessible and fits, ${variant}`, async (open) => {
     const { page } = await openDocuments(open, `Table, ${variant}`, batch, { ...options, bypassCSP: true });

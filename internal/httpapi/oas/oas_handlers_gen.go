@@ -10380,6 +10380,122 @@ func (s *Server) handleRenewRecoveryCodesRequest(args [0]string, argsEscaped boo
 	}
 }
 
+// handleRereadDocumentsRequest handles rereadDocuments operation.
+//
+// Starts an import that reads up to 500 documents again from their original files, for example after
+// an update of Carrel. The documents keep their ids and the fields that a person has set. Documents
+// without an original and unknown ids are ignored; if no document has an original, the reply is 409.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/documents/reread
+func (s *Server) handleRereadDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: RereadDocumentsOperation,
+			ID:   "rereadDocuments",
+		}
+	)
+	params, err := decodeRereadDocumentsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeRereadDocumentsRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *ImportReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    RereadDocumentsOperation,
+			OperationSummary: "Read documents again",
+			OperationID:      "rereadDocuments",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *DocumentIds
+			Params   = RereadDocumentsParams
+			Response = *ImportReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackRereadDocumentsParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.RereadDocuments(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.RereadDocuments(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeRereadDocumentsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleRevokeConnectionRequest handles revokeConnection operation.
 //
 // Needs a session, or a key with the scope `account`. The next request of that program fails, and its

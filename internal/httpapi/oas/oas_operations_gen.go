@@ -112,6 +112,7 @@ const (
 	RenamePasskeyOperation          OperationName = "RenamePasskey"
 	RenameThreadOperation           OperationName = "RenameThread"
 	RenewRecoveryCodesOperation     OperationName = "RenewRecoveryCodes"
+	RereadDocumentsOperation        OperationName = "RereadDocuments"
 	RevokeConnectionOperation       OperationName = "RevokeConnection"
 	SaveFavouriteOperation          OperationName = "SaveFavourite"
 	SearchOperation                 OperationName = "Search"

@@ -794,6 +794,14 @@ type Handler interface {
 	//
 	// POST /api/account/totp/recovery-codes
 	RenewRecoveryCodes(ctx context.Context) (*RecoveryCodes, error)
+	// RereadDocuments implements rereadDocuments operation.
+	//
+	// Starts an import that reads up to 500 documents again from their original files, for example after
+	// an update of Carrel. The documents keep their ids and the fields that a person has set. Documents
+	// without an original and unknown ids are ignored; if no document has an original, the reply is 409.
+	//
+	// POST /api/agents/{agentId}/sources/{sourceId}/documents/reread
+	RereadDocuments(ctx context.Context, req *DocumentIds, params RereadDocumentsParams) (*ImportReply, error)
 	// RevokeConnection implements revokeConnection operation.
 	//
 	// Needs a session, or a key with the scope `account`. The next request of that program fails, and its

@@ -1117,6 +1117,17 @@ func (UnimplementedHandler) RenewRecoveryCodes(ctx context.Context) (r *Recovery
 	return r, ht.ErrNotImplemented
 }
 
+// RereadDocuments implements rereadDocuments operation.
+//
+// Starts an import that reads up to 500 documents again from their original files, for example after
+// an update of Carrel. The documents keep their ids and the fields that a person has set. Documents
+// without an original and unknown ids are ignored; if no document has an original, the reply is 409.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/documents/reread
+func (UnimplementedHandler) RereadDocuments(ctx context.Context, req *DocumentIds, params RereadDocumentsParams) (r *ImportReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // RevokeConnection implements revokeConnection operation.
 //
 // Needs a session, or a key with the scope `account`. The next request of that program fails, and its

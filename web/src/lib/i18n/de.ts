@@ -238,7 +238,9 @@ export const de: Record<Key, Text> = {
   'source_kind.web': 'Webseiten',
   'source_kind.feed': 'Feed',
   drop_files: 'Dateien hier ablegen oder auswählen',
-  file_kinds: 'PDF, DOCX, EPUB, HTML, Markdown, Text, CSV, BibTeX, RIS, E-Mail, zip',
+  file_kinds:
+    'PDF, Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, HTML, Markdown, Obsidian, LaTeX, Jupyter, Text, CSV, ' +
+    'BibTeX, RIS, Zotero-RDF, E-Mail, zip',
   drop_anywhere: 'Dateien zum Hochladen loslassen',
   uploads: 'Uploads',
   upload_waiting: 'Wartet',

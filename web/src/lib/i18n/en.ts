@@ -234,7 +234,9 @@ export const en = {
   'source_kind.web': 'Web pages',
   'source_kind.feed': 'Feed',
   drop_files: 'Drop files here or click to choose',
-  file_kinds: 'PDF, DOCX, EPUB, HTML, Markdown, text, CSV, BibTeX, RIS, mail, zip',
+  file_kinds:
+    'PDF, Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, HTML, Markdown, Obsidian, LaTeX, Jupyter, text, CSV, ' +
+    'BibTeX, RIS, Zotero RDF, mail, zip',
   drop_anywhere: 'Drop files to upload',
   uploads: 'Uploads',
   upload_waiting: 'Waiting',

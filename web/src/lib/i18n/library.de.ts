@@ -14,6 +14,8 @@ export const de: Record<LibraryKey, Text> = {
   selected: { one: '{count} ausgewählt', other: '{count} ausgewählt' },
   delete_selected: 'Löschen',
   deleted: { one: '{count} Dokument gelöscht.', other: '{count} Dokumente gelöscht.' },
+  reread: 'Neu einlesen',
+  rereading: { one: '{count} Dokument wird neu eingelesen.', other: '{count} Dokumente werden neu eingelesen.' },
   clear_selection: 'Auswahl aufheben',
   use_guesses: { one: '{count} vermutetes Jahr übernehmen', other: '{count} vermutete Jahre übernehmen' },
   years_saved: { one: '{count} Jahr gespeichert.', other: '{count} Jahre gespeichert.' },

@@ -14,6 +14,8 @@ export const en = {
   selected: { one: '{count} selected', other: '{count} selected' },
   delete_selected: 'Delete',
   deleted: { one: '{count} document deleted.', other: '{count} documents deleted.' },
+  reread: 'Read again',
+  rereading: { one: 'Reading {count} document again.', other: 'Reading {count} documents again.' },
   clear_selection: 'Clear selection',
   use_guesses: { one: 'Use {count} guessed year', other: 'Use {count} guessed years' },
   years_saved: { one: '{count} year saved.', other: '{count} years saved.' },

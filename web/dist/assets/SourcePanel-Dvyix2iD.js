@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-9U8R0pEh.js";

@@ -1,1 +1,0 @@
-import"./index.svelte-4H6wR9YO.js";import{a as e,i as t,t as n}from"./resource.svelte-Bv4R2XWt.js";var r=new class extends n{read(){return this.load(async()=>(await e(t.GET(`/api/account`))).account)}get isAdmin(){return this.data?.role===`owner`||this.data?.role===`admin`}};export{r as t};

@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-BC-X3B9S.js";

@@ -1,1 +1,0 @@
-export{n as uploadFiles}from"./uploads.svelte-BUewAZ8y.js";
