@@ -57,7 +57,8 @@ func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
 	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} " +
 		"${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} " +
-		"${COLLECTION_ID:?} ${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n" + strings.Join(rest, "\necho\n")
+		"${COLLECTION_ID:?} ${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n" +
+		strings.Join(rest, "\necho\n")
 	script = strings.ReplaceAll(script, "crl_…", key)
 	script = strings.ReplaceAll(script, "crlc_…", code)
 	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")

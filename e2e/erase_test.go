@@ -22,7 +22,8 @@ func mark(person, field string) string { return "xq" + person + field + "qx" }
 var fieldsWithText = []string{
 	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
 	"thread", "question", "renamed", "memory",
-	"card", "favouritenote", "tag", "collection", "webhook", "url", "prefix", "mcp", "key", "client", "note", "program", "live", "source", "idempotent",
+	"card", "favouritenote", "tag", "collection", "webhook", "url", "prefix", "mcp",
+	"key", "client", "note", "program", "live", "source", "idempotent",
 }
 
 // textWriter is a user with data in every field.

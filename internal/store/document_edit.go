@@ -135,7 +135,8 @@ func (db *DB) ListDocuments(
 	return docs, nil
 }
 
-// DocumentsWithOriginal returns the documents of a source with these ids that have an original file, without their texts.
+// DocumentsWithOriginal returns the documents of a source with these ids that have an original file, without their
+// texts.
 func (db *DB) DocumentsWithOriginal(
 	ctx context.Context, sourceID string, ids []string,
 ) ([]source.Document, error) {

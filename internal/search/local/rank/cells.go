@@ -26,8 +26,8 @@ const (
 	CellDims = 256
 )
 
-// probes returns the number of cells that are searched. In a larger source the nearest units are nearer to the query, so
-// fewer cells hold them: measured over 8,000 to 127,000 units, 16 times as many units need 0.4 times as many cells for
+// probes returns the number of cells that are searched. In a larger source the nearest units are nearer to the query,
+// so fewer cells hold them: measured over 8,000 to 127,000 units, 16 times as many units need 0.4 times as many cells for
 // the same share of the ten nearest.
 func probes(units, from int) int {
 	n := probesAtFirst * math.Pow(float64(units)/float64(from), -0.33)

@@ -52,8 +52,8 @@ func TestFewerCellsAreSearchedInLargerSources(t *testing.T) {
 	}
 }
 
-// Recall is embedded with texts at hand: CARREL_TEST_CELLS is a folder with the texts of an index in *.txt and queries in
-// *_q.txt, one per line.
+// Recall is measured with texts at hand: CARREL_TEST_CELLS is a folder with the texts of an index in *.txt and queries
+// in *_q.txt, one per line.
 func TestCellsHoldTheNearestTexts(t *testing.T) {
 	dir := os.Getenv("CARREL_TEST_CELLS")
 	if dir == "" {

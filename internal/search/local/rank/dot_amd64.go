@@ -27,8 +27,8 @@ func dotFourFast(x *byte, y *int8, n int) int32
 //go:noescape
 func dotsFourFast(x *byte, rows *int8, n int, products *int32)
 
-// nearCodesFast writes to near the numbers of those of n codes of four words, at most 1<<16, that differ from code in at
-// most limit bits, and returns how many there are. N is not 0.
+// nearCodesFast writes to near the numbers of those of n codes of four words, at most 1<<16, that differ from code in
+// at most limit bits, and returns how many there are. N is not 0.
 //
 //go:noescape
 func nearCodesFast(codes *uint64, n int, code *uint64, limit int, near *uint16) int

@@ -25,8 +25,8 @@ type neighbours struct {
 	documents []candidate
 }
 
-// neighboursDuring returns the documents nearest to the query, for which it looks while f runs. It returns nil if no unit
-// has an embedding of the query's model. A memory fault while a file is read panics, as it does in f.
+// neighboursDuring returns the documents nearest to the query, for which it looks while f runs. It returns nil if no
+// unit has an embedding of the query's model. A memory fault while a file is read panics, as it does in f.
 func (p *plan) neighboursDuring(f func() error) (*neighbours, error) {
 	var found *neighbours
 	var nearErr error
@@ -270,8 +270,8 @@ func (s *scan) readFour(part int, v segment.Vectors, codes []uint64) {
 	}
 }
 
-// nearCodes sets near to the numbers of the codes of four words that differ from code in at most limit bits, and returns
-// how many there are.
+// nearCodes sets near to the numbers of the codes of four words that differ from code in at most limit bits, and
+// returns how many there are.
 func nearCodes(codes, code []uint64, limit int, near *[1024]uint16) int {
 	if hasNearCodes {
 		return nearCodesFast(&codes[0], len(codes)/4, &code[0], limit, &near[0])

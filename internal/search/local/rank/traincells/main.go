@@ -1,10 +1,10 @@
-// Command traincells makes cells.bin, the fixed division of the space of built-in vectors into cells. It reads texts, one
-// per line, and writes the file:
+// Command traincells makes cells.bin, the fixed division of the space of built-in vectors into cells. It reads texts,
+// one per line, and writes the file:
 //
 //	go run ./internal/search/local/rank/traincells < texts > internal/search/local/rank/cells.bin
 //
-// The committed file was made of 20,000 titles with abstracts of the ACL Anthology and 9,700 sentences of WikiSplit (tune
-// and validation). Another file changes which documents are found by meaning in large sources, so the name of the model
+// The committed file was made of 20,000 titles with abstracts of the ACL Anthology and 9,700 sentences of WikiSplit
+// (tune and validation). Another file changes which documents are found by meaning in large sources, so the name of the model
 // of the vectors must change with it.
 package main
 
@@ -43,12 +43,12 @@ func run(in io.Reader, out io.Writer) error {
 	if len(vectors) < 10*rank.NumCells {
 		return fmt.Errorf("%d texts are not enough for %d cells", len(vectors), rank.NumCells)
 	}
-	random := rand.New(rand.NewPCG(1, 1))
+	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the file is the same each time
 	centres := means(random, vectors, rank.NumCells)
 	groups := means(random, centres, rank.NumCellGroups)
 	members := make([][][]float32, len(groups))
 	for _, c := range centres {
-		g, _ := nearest(groups, c)
+		g := nearest(groups, c)
 		members[g] = append(members[g], c)
 	}
 	highest := float32(0)
@@ -116,7 +116,7 @@ func assign(centres, vectors [][]float32) []int {
 	for from := 0; from < len(vectors); from += block {
 		wg.Go(func() {
 			for i := from; i < min(from+block, len(vectors)); i++ {
-				out[i], _ = nearest(centres, vectors[i])
+				out[i] = nearest(centres, vectors[i])
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func assign(centres, vectors [][]float32) []int {
 	return out
 }
 
-func nearest(centres [][]float32, vector []float32) (int, float32) {
+func nearest(centres [][]float32, vector []float32) int {
 	best, highest := 0, float32(math.Inf(-1))
 	for i, c := range centres {
 		var sum float32
@@ -135,7 +135,7 @@ func nearest(centres [][]float32, vector []float32) (int, float32) {
 			best, highest = i, sum
 		}
 	}
-	return best, highest
+	return best
 }
 
 func normalise(v []float32) []float32 {
