@@ -27,8 +27,8 @@ const (
 )
 
 // probes returns the number of cells that are searched. In a larger source the nearest units are nearer to the query,
-// so fewer cells hold them: measured over 8,000 to 127,000 units, 16 times as many units need 0.4 times as many cells for
-// the same share of the ten nearest.
+// so fewer cells hold them: measured over 8,000 to 127,000 units, 16 times as many units need 0.4 times as many cells
+// for the same share of the ten nearest.
 func probes(units, from int) int {
 	n := probesAtFirst * math.Pow(float64(units)/float64(from), -0.33)
 	return max(1, min(NumCells, int(n)))

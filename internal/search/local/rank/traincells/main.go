@@ -4,8 +4,8 @@
 //	go run ./internal/search/local/rank/traincells < texts > internal/search/local/rank/cells.bin
 //
 // The committed file was made of 20,000 titles with abstracts of the ACL Anthology and 9,700 sentences of WikiSplit
-// (tune and validation). Another file changes which documents are found by meaning in large sources, so the name of the model
-// of the vectors must change with it.
+// (tune and validation). Another file changes which documents are found by meaning in large sources, so the name of the
+// model of the vectors must change with it.
 package main
 
 import (
