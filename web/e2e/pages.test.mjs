@@ -34,12 +34,13 @@ for (const [variant, options] of Object.entries(variants)) {
   test(`every page is accessible and fits, ${variant}`, async (open) => {
     // axe is injected, which the content security policy would block.
     const page = await open(demo, '/chat', { ...options, bypassCSP: true });
+    const agent = await agentOf(page);
+    await page.goto(`${demo.url}/chat?agent=${agent.id}`);
     await ask(page, 'Who proposed the relational model?');
     await checkPage(page, 'a conversation');
     await page.getByRole('button', { name: 'Open source 1' }).first().click();
     await page.locator('aside mark').waitFor();
     await checkPage(page, 'a source');
-    const agent = await agentOf(page);
     await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'I prefer primary sources.' });
     await api(page, 'POST', '/api/account/export');
     for (const path of [...paths, `/agents/${agent.id}`, `/sources/${agent.defaultSourceId}`]) {

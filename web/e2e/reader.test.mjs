@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
 import { agentWithFiles, guideHtml, pdfFile, surveyPdf } from './files.mjs';
-import { ask, demo, open as openPage, test } from './harness.mjs';
+import { api, ask, demo, open as openPage, test } from './harness.mjs';
 
 let created;
 /** An agent with a PDF file and a web page, shared by the tests. */
@@ -170,6 +170,7 @@ test('a long PDF draws only the pages near the viewport', async (open) => {
   await page.locator('[data-page="250"] .textLayer').getByText('sheet 250').waitFor();
   const drawn = await page.locator('[data-page] canvas').count();
   assert.ok(drawn <= 12, `${drawn} canvases`);
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
 test('a PDF with an encoding that it does not contain is shown', async (open) => {
@@ -184,6 +185,7 @@ test('a PDF with an encoding that it does not contain is shown', async (open) =>
   await page.locator('li h2 button').first().click();
   await page.locator('[data-page="1"] .textLayer').getByText('海港测量报告').waitFor();
   assert.ok(encodings.length > 0 && encodings.every((status) => status === 200), String(encodings));
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
 test('a document that is not a PDF shows headings, lists and tables, and can be downloaded', async (open) => {
