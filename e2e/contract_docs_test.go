@@ -84,7 +84,7 @@ var refusedExamples = []*regexp.Regexp{
 	// The server sells no plans.
 	regexp.MustCompile(`/api/account/subscription/|/api/billing/`),
 	// The records of a JSON Lines file have no original.
-	regexp.MustCompile(`/documents/\$DOCUMENT_ID/original`),
+	regexp.MustCompile(`/documents/\$DOCUMENT_ID/original|/documents/reread`),
 	// There is no invitation and no proposed memory.
 	regexp.MustCompile(`/api/account/invitations/|/dismiss`),
 	// OAuth needs a browser, and each step needs the result of the previous one.
