@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/internal/testkit"
 )
@@ -78,9 +79,13 @@ func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := testkit.StartServer(t, testkit.ServerOptions{Database: database(), Args: []string{"--log-level", "debug"}})
-			code := regexp.MustCompile(`and enter  (\S+)`).FindStringSubmatch(s.Log())
-			if code == nil {
-				t.Fatalf("no code is printed: %s", s.Log())
+			var code []string
+			pattern := regexp.MustCompile(`and enter  (\S+)`)
+			// The server may reply before the test has read what it printed.
+			for deadline := time.Now().Add(time.Minute); code == nil; time.Sleep(10 * time.Millisecond) {
+				if code = pattern.FindStringSubmatch(s.Log()); code == nil && time.Now().After(deadline) {
+					t.Fatalf("no code is printed: %s", s.Log())
+				}
 			}
 			const home = "/chat" // the page of the app after sign-in
 			const email, password = "ada@example.org", "correct horse battery"
