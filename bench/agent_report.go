@@ -8,7 +8,7 @@ import (
 
 // Targets for answers.
 const (
-	quoteTarget = 60 * time.Millisecond
+	quoteTarget = 350 * time.Millisecond
 	addedTarget = 0.05
 )
 
