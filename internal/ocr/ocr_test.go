@@ -177,3 +177,12 @@ func TestEndpointRefusesOtherReplies(t *testing.T) {
 		t.Errorf("a missing service: %v", err)
 	}
 }
+
+func TestTesseractDoesNotGetTheSecretsOfTheServer(t *testing.T) {
+	t.Setenv("CARREL_MODEL_KEY", "sk-secret")
+	engine := &ocr.Tesseract{Command: command(t, "cat > /dev/null; env"), Languages: "eng", Timeout: time.Minute}
+	text, err := engine.Recognize(t.Context(), "image/png", []byte("x"))
+	if err != nil || !strings.Contains(text, "OMP_THREAD_LIMIT=1") || strings.Contains(text, "sk-secret") {
+		t.Errorf("the environment is %q (%v)", text, err)
+	}
+}

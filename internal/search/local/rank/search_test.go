@@ -1,10 +1,14 @@
 package rank
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -381,4 +385,63 @@ func FuzzMeasure(f *testing.F) {
 			t.Errorf("distance of %q and %q is %d, back %d", x, y, forth, back)
 		}
 	})
+}
+
+// A memory fault of the goroutine that compares vectors must reach the caller, who drops the damaged segment.
+func TestFaultWhileVectorsAreComparedReachesTheCaller(t *testing.T) {
+	t.Parallel()
+	p := &plan{parts: make([]part, 1)} // whose segment is nil
+	ran := false
+	defer func() {
+		if r, ok := recover().(runtime.Error); !ok || !ran {
+			t.Errorf("recovered %v; ranked by words: %v", r, ran)
+		}
+	}()
+	_, _ = p.neighboursDuring(func() error {
+		ran = true
+		return nil
+	})
+}
+
+func TestDamagedVectorsFailTheSearch(t *testing.T) {
+	t.Parallel()
+	vector := make([]float32, 64)
+	for i := range vector {
+		vector[i] = float32(i%7) - 2.5
+	}
+	d := document("1", "bridge", "an old bridge")
+	d.Seq, d.SourceID, d.Units[0].Vector = 1, "s", vector
+	b := segment.NewBuilder(segment.Options{Model: "m", Dims: len(vector), Bits: segment.FourBits})
+	b.Add(&d)
+	path := filepath.Join(t.TempDir(), "segment")
+	if err := b.Write(disk.OS, path); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, _, _ := segment.Quantise(vector, segment.FourBits, nil, nil)
+	at := bytes.Index(file, binary.LittleEndian.AppendUint64(nil, codes[0]))
+	if at < 0 {
+		t.Fatal("the file does not hold the sign bits")
+	}
+	file[at] ^= 1
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := segment.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	_, err = Search(t.Context(), []View{{Segment: s}}, Request{
+		Query: search.Query{
+			Text: "bridge", Sources: []string{"s"}, Limit: 5, Vector: vector, Model: "m", VectorWeight: 0.3,
+		},
+		Parsed: query.Parse(analysis.New("en"), "bridge"),
+	})
+	if !errors.Is(err, segment.ErrDamaged) {
+		t.Errorf("the search ends with %v", err)
+	}
 }
