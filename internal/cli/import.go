@@ -44,6 +44,9 @@ type fileImporter func(ctx context.Context, env *Env, files []foundFile) ([]impo
 
 // Run imports the files and prints the result of each once. It fails if a file was refused.
 func (c importCommand) Run(ctx context.Context, env *Env) error {
+	if c.Server != "" && c.Key == "" {
+		return errors.New("set --key or CARREL_KEY to an API key of the server")
+	}
 	found, err := findFiles(c.Paths)
 	if err != nil {
 		return err

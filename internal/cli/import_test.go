@@ -117,6 +117,15 @@ func TestImportRefusesTheSecondFileOfAName(t *testing.T) {
 	mustContain(t, out, "added      a.txt\n", "refused    a.txt: Another file of this import has the same name.\n")
 }
 
+func TestImportToAServerNeedsAKey(t *testing.T) {
+	t.Parallel()
+	code, _, problem := run(t, "import", "--server", "http://127.0.0.1:1", "--key", "", "--agent", "agt_1", importFolder(t))
+	if code != exitFailed {
+		t.Errorf("the exit code is %d", code)
+	}
+	mustContain(t, problem, "set --key or CARREL_KEY")
+}
+
 func TestImportRetriesWhenTheServerIsBusy(t *testing.T) {
 	t.Parallel()
 	var uploads atomic.Int32
