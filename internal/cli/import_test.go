@@ -119,7 +119,7 @@ func TestImportRefusesTheSecondFileOfAName(t *testing.T) {
 
 func TestImportToAServerNeedsAKey(t *testing.T) {
 	t.Parallel()
-	code, _, problem := run(t, "import", "--server", "http://127.0.0.1:1", "--key", "", "--agent", "agt_1", importFolder(t))
+	code, _, problem := run(t, "import", "--server", "http://127.0.0.1:1", "--agent", "agt_1", importFolder(t))
 	if code != exitFailed {
 		t.Errorf("the exit code is %d", code)
 	}
@@ -147,7 +147,8 @@ func TestImportRetriesWhenTheServerIsBusy(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	code, out, errs := run(t, "import", "--server", srv.URL, "--agent", "agt", filepath.Join(importFolder(t), "a.txt"))
+	code, out, errs := run(t, "import", "--server", srv.URL, "--key", "k", "--agent", "agt",
+		filepath.Join(importFolder(t), "a.txt"))
 	if code != exitFailed || uploads.Load() != 2 {
 		t.Errorf("exit code %d after %d uploads: %s", code, uploads.Load(), errs)
 	}
