@@ -106,8 +106,9 @@ const maxInherited = 3
 func inherit(fields map[string]string, kind string, parents map[string]map[string]string) {
 	key := fields["crossref"]
 	for range maxInherited {
-		parent := parents[strings.ToLower(strings.TrimSpace(key))]
-		if parent == nil {
+		key = strings.ToLower(strings.TrimSpace(key))
+		parent := parents[key]
+		if key == "" || parent == nil { // an entry without a key is not a parent
 			return
 		}
 		adopt := func(name, value string) {
@@ -138,6 +139,10 @@ func (s idSet) once(d source.Document, place string, line int) (source.Document,
 
 // readListed reads a file of records that is parsed as a whole.
 func readListed(b *budget.Budget, r io.Reader) (string, error) {
+	return readListedAs(b, r, decodeText)
+}
+
+func readListedAs(b *budget.Budget, r io.Reader, decode func([]byte) (string, error)) (string, error) {
 	data, err := b.ReadAll(r, maxListed, 0)
 	if err != nil {
 		return "", err
@@ -146,7 +151,7 @@ func readListed(b *budget.Budget, r io.Reader) (string, error) {
 	if len(data) > maxListed {
 		return "", &RecordError{"the file", "is larger than 64 MiB; split it"}
 	}
-	s, err := decodeText(data)
+	s, err := decode(data)
 	if err != nil {
 		return "", &RecordError{"the file", err.Error()}
 	}
@@ -326,9 +331,12 @@ func (p *bibParser) value() (string, bool) {
 	return word, true
 }
 
-// delimited parses up to the closing brace or quote. Braces nest.
+// delimited parses up to the closing brace or quote. Braces nest. BibTeX counts braces after a backslash too, as in a
+// path that ends in one, but files of other programs escape single braces. So such a brace closes the value only if it
+// is followed by what follows a value.
 func (p *bibParser) delimited(open byte) (string, bool) {
-	depth := 0
+	// all is the depth with escaped braces.
+	depth, all := 0, 0
 	for i := p.pos; i < len(p.s); i++ {
 		c := p.s[i]
 		if (i-p.pos)&1023 == 1023 {
@@ -338,19 +346,46 @@ func (p *bibParser) delimited(open byte) (string, bool) {
 		switch {
 		case c == '\\':
 			i++
-		case c == '{':
-			depth++
+			if open == '{' && all == 0 && p.has(i, '}') && p.endsValue(i+1) {
+				return p.take(i), true
+			}
+			all += p.nesting(i)
 		case c == '}' && depth == 0 && open == '{', c == '"' && depth == 0 && open == '"':
-			value := p.s[p.pos:i]
-			p.advance(i + 1 - p.pos)
-			return value, true
-		case c == '}':
-			depth--
+			return p.take(i), true
+		case c == '{' || c == '}':
+			depth += p.nesting(i)
+			all += p.nesting(i)
 		case c == '@' && i > 0 && p.s[i-1] == '\n' && depth >= 0 && looksLikeEntry(p.s[i:]):
 			return "", false // not closed: the next entry begins
 		}
 	}
 	return "", false
+}
+
+func (p *bibParser) has(at int, c byte) bool { return at < len(p.s) && p.s[at] == c }
+
+// nesting returns the change of the depth at a character.
+func (p *bibParser) nesting(at int) int {
+	switch {
+	case p.has(at, '{'):
+		return 1
+	case p.has(at, '}'):
+		return -1
+	}
+	return 0
+}
+
+// take returns the text before a closing brace or quote and advances beyond it.
+func (p *bibParser) take(end int) string {
+	value := p.s[p.pos:end]
+	p.advance(end + 1 - p.pos)
+	return value
+}
+
+// endsValue reports whether the text at a position can follow a value.
+func (p *bibParser) endsValue(at int) bool {
+	rest := strings.TrimLeft(p.s[at:min(len(p.s), at+80)], " \t\n")
+	return rest == "" || strings.IndexByte(",})#", rest[0]) >= 0
 }
 
 func looksLikeEntry(s string) bool {
@@ -379,6 +414,7 @@ func bibReference(key, kind string, f map[string]string) reference {
 		url:      texEscapes.Replace(f["url"]), doi: texEscapes.Replace(f["doi"]), kind: kindOfReference(kind),
 		venue: text("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished"),
 		year:  yearOfDate(text("year", "date", "issued")), date: text("date"),
+		language: text("langid", "language", "hyphenation"),
 	}
 	people := firstOf(f["author"], f["editor"])
 	for _, name := range splitAtAnd(people) {

@@ -31,7 +31,7 @@ func check(d source.Document) error {
 	case len(d.Text) > maxText:
 		return fault(fmt.Sprintf("has a text of more than %d MiB", maxText>>20))
 	}
-	for _, s := range []string{d.ExternalID, d.Title, d.Text, d.Venue, d.Type} {
+	for _, s := range []string{d.ExternalID, d.Title, d.Text, d.Venue, d.Type, d.Language} {
 		if err := checkString(s); err != nil {
 			return err
 		}

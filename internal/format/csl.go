@@ -28,6 +28,7 @@ type cslItem struct {
 	Container cslText   `json:"container-title"`
 	Publisher cslText   `json:"publisher"`
 	Keyword   cslText   `json:"keyword"`
+	Language  cslText   `json:"language"`
 	Author    []cslName `json:"author"`
 	Editor    []cslName `json:"editor"`
 	Issued    struct {
@@ -225,7 +226,7 @@ func cslDocument(b *budget.Budget, raw []byte) (source.Document, error) {
 		id: string(item.ID), title: string(item.Title), abstract: stripTags(b, string(item.Abstract)),
 		url: string(item.URL), doi: string(item.DOI),
 		venue: firstOf(string(item.Container), string(item.Publisher)), kind: kindOfReference(item.Type),
-		date: item.date(),
+		date: item.date(), language: string(item.Language),
 	}
 	people := item.Author
 	if len(people) == 0 {

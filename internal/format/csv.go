@@ -26,6 +26,7 @@ var csvColumns = map[string]string{
 	"doi":   "doi",
 	"venue": "venue", "journal": "venue", "source title": "venue", "publication title": "venue", "booktitle": "venue",
 	"type": "type", "item type": "type", "document type": "type",
+	"language": "language", "lang": "language", "language of original document": "language",
 }
 
 const (
@@ -193,7 +194,7 @@ func csvDocument(columns []csvColumn, values []string, row int) (source.Document
 		id: fields["id"], title: fields["title"], abstract: strings.TrimSpace(fields["text"] + "\n\n" + rest.String()),
 		url: fields["url"],
 		doi: fields["doi"], venue: fields["venue"], kind: firstOf(kindOfReference(fields["type"]), fields["type"]),
-		date: fields["year"],
+		date: fields["year"], language: fields["language"],
 	}
 	r.authors = splitNames(fields["authors"])
 	r.id = firstOf(r.id, bareDOI(r.doi), "row "+strconv.Itoa(row))

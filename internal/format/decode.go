@@ -111,6 +111,18 @@ func declaredEncoding(data []byte) string {
 	return ""
 }
 
+// ToUTF8 converts a page or text that a web server has sent with an encoding. A text that declares its encoding itself,
+// or is valid UTF-8, is not changed.
+func ToUTF8(data []byte, label string) (text []byte, changed bool) {
+	known, name := charset.Lookup(label)
+	if known == nil || known == encoding.Replacement || name == "utf-8" || utf8.Valid(data) ||
+		declaredEncoding(data) != "" || bytes.HasPrefix(data, utf16LEBOM) || bytes.HasPrefix(data, utf16BEBOM) {
+		return data, false
+	}
+	text, err := known.NewDecoder().Bytes(data)
+	return text, err == nil
+}
+
 // decodeUTF16 replaces invalid units and an odd last byte with U+FFFD.
 func decodeUTF16(data []byte, order binary.ByteOrder) string {
 	units := make([]uint16, 0, len(data)/2+1)

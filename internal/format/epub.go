@@ -43,6 +43,7 @@ func parseEPUB(b *budget.Budget, name string, data []byte) (source.Document, err
 	}
 	d := source.Document{
 		Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date")),
+		Language: oneLine(dc.first("language")),
 	}
 	d.Title = oneLine(firstOf(dc.first("title"), titleLine(d.Text), stem(name)))
 	d.Authors = cleanNames(dc["creator"])

@@ -2,8 +2,10 @@ package format
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"carrel/internal/format/pdf"
 )
@@ -12,6 +14,7 @@ import (
 const (
 	scoreMetadata  = 40 // a title in the metadata, often of a template or an earlier version
 	scoreHeading   = 50 // the largest text of the first page
+	scoreBelow     = 25 // the largest text, in the lower half
 	scoreFirstLine = 20
 	scoreFileName  = 5
 	scoreOnPage    = 60 // the metadata is printed on the first page
@@ -27,14 +30,53 @@ func bestTitle(t pdf.Text, first, name string) string {
 		}
 	}
 	head := strings.Join(strings.Fields(first[:min(len(first), firstLook)]), " ")
-	consider(t.Title, scoreMetadata+shapeScore(t.Title)+pageScore(oneLine(t.Title), head))
+	metadata := oneLine(t.Title)
+	if !abridges(metadata, oneLine(t.Heading)) {
+		consider(metadata, scoreMetadata+shapeScore(metadata)+pageScore(metadata, head))
+	}
 	consider(t.Heading, scoreHeading+shapeScore(t.Heading))
-	consider(titleLine(first), scoreFirstLine)
+	if shape := shapeScore(t.HeadingBelow); shape > 0 {
+		consider(t.HeadingBelow, scoreBelow+shape)
+	}
+	// A longer first line is running text.
+	if line := titleLine(first); utf8.RuneCountInString(line) <= maxFirstLine && !t.FirstIsRow && !isForm(line) {
+		consider(line, scoreFirstLine)
+	}
 	if best == "" {
 		return stem(name)
 	}
 	return best
 }
+
+// abridges reports whether a title of the metadata is one or two words of the heading, as in "grasshopper" for "The
+// Grasshopper".
+func abridges(title, heading string) bool {
+	return len(strings.Fields(title)) < minTitleWords && len(title) < len(heading) &&
+		strings.Contains(" "+strings.ToLower(heading)+" ", " "+strings.ToLower(title)+" ")
+}
+
+// isForm reports whether a line consists of labelled fields, as in "Name: Smith Date: 1 May".
+func isForm(line string) bool { return strings.Count(line, ": ") > 1 }
+
+// maxFirstLine is the most characters of a first line that is a title.
+const maxFirstLine = 100
+
+// titleYear returns the year in a title, if the file was created in it, soon after it or, by a wrong clock, before it.
+// Otherwise the title names the year of its subject.
+func titleYear(title string, created int) int {
+	years := yearOfTitle.FindAllString(title, 2)
+	if len(years) != 1 {
+		return 0
+	}
+	year, _ := strconv.Atoi(years[0]) // four digits
+	if created != 0 && created-year > 2 {
+		return 0
+	}
+	return year
+}
+
+// yearOfTitle matches years in which PDF files exist.
+var yearOfTitle = regexp.MustCompile(`\b(?:199\d|20[0-3]\d)\b`)
 
 // topOfPage is the number of bytes of a first page in which the words of a title are expected.
 const topOfPage = 1500

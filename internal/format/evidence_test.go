@@ -57,6 +57,11 @@ func TestTheTitleWithTheBestEvidenceWins(t *testing.T) {
 			pdf.Text{Title: "National Energy", Heading: strings.Repeat("many words ", 30)},
 			"", "National Energy",
 		},
+		"a word of the heading": {
+			pdf.Text{Title: "grasshopper", Heading: "THE GRASSHOPPER"}, "THE GRASSHOPPER\nA", "THE GRASSHOPPER",
+		},
+		"a form":             {pdf.Text{}, "Name: Smith Date: 1 May\nA", "file"},
+		"the row of a table": {pdf.Text{FirstIsRow: true}, "Year Port Depth Width\n1901", "file"},
 		"a word of a template": {
 			pdf.Text{Title: "grasshopper", Heading: "The Grasshopper of Old"},
 			"", "The Grasshopper of Old",

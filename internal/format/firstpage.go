@@ -65,6 +65,10 @@ var yearInText = []*regexp.Regexp{
 	regexp.MustCompile(
 		`(?m)^[^.\n]{0,40}\b` + monthPattern + `\s*(?:\d{1,2},?\s+|[-–]\s*)?` + yearPattern + `.{0,30}$`,
 	),
+	// A line of capitalized words, such as the head of a newsletter, that ends with a date.
+	regexp.MustCompile(
+		`(?m)^(?:\p{Lu}[\pL.'’-]*,?\s+){1,12}` + monthPattern + `\s+\d{1,2},\s+` + yearPattern + `$`,
+	),
 	regexp.MustCompile(`(?i)\baccepted\b[^.\n]{0,40}?\b` + yearPattern),
 	regexp.MustCompile(`(?i)\b(?:received|revised|dated?)\b[^.\n]{0,40}?\b` + yearPattern),
 }
@@ -72,12 +76,15 @@ var yearInText = []*regexp.Regexp{
 // submission matches lines that tell when a paper was submitted, which is not when it was published.
 var submission = regexp.MustCompile(`(?i)\b(?:received|revised|accepted|submitted)\b`)
 
+// birth matches the date of birth of a person.
+var birth = regexp.MustCompile(`(?i)\bbirth|\bborn\b`)
+
 // yearIn finds the publication year on a first page, by the most reliable pattern first.
 func yearIn(text string) int {
 	text = text[:min(len(text), firstLook)]
 	for i, sign := range yearInText {
 		for _, m := range sign.FindAllStringSubmatch(text, 8) {
-			if i == monthYear && submission.MatchString(m[0]) {
+			if i == monthYear && submission.MatchString(m[0]) || birth.MatchString(m[0]) {
 				continue
 			}
 			year, _ := strconv.Atoi(m[1]) // four digits
@@ -164,5 +171,5 @@ var notNames = regexp.MustCompile(
 		`abstract|faculty|inc|corp|press|working|technical|report|volume|monday|tuesday|wednesday|thursday|friday|` +
 		`saturday|sunday|street|avenue|road|city|number|name|date|invoice|chapter|lesson|section|table|figure|version|` +
 		`service|court|error|warning|attributes?|part|internal|government|ministry|agency|company|bank|board|committee|` +
-		`the|team|help|tools|software|objectives|fonts?|draft|page|summary|overview|contents)\b`,
+		`the|team|help|tools|software|objectives|fonts?|draft|page|summary|overview|contents|instructions|details)\b`,
 )

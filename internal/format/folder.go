@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -160,7 +161,7 @@ func readable(name string) bool {
 // unreadable returns why a file is not readable.
 func unreadable(name string) fault {
 	if IsArchive(name) {
-		return "is an archive inside a folder or archive; unpack it first"
+		return "is an archive inside a folder, archive or message; unpack it first"
 	}
 	return "is skipped, because its format is not supported"
 }
@@ -175,18 +176,26 @@ func (f file) read(b *budget.Budget, files opener, yield func(source.Document, e
 	if k, packed, _ := formatOf(f.name); k.many != nil && f.wrong == "" {
 		return f.readMany(b, files, k.many, packed, yield)
 	}
-	d, err := f.readOne(b, files)
+	d, attached, err := f.readOne(b, files)
 	if _, goesOn := errors.AsType[*RecordError](err); err != nil && !goesOn {
 		return false, err
 	}
-	return yield(d, err), nil
+	if more = yield(d, err); !more {
+		return false, nil
+	}
+	if _, isAttachment := files.(attachedFiles); isAttachment {
+		for i := range attached { // files of other formats are reported as such
+			attached[i].wrong = cmp.Or(attached[i].wrong, "is attached to an attachment; import the attachment on its own")
+		}
+	}
+	return readAttachments(b, f.name, attached, yield), nil
 }
 
-// readOne parses a file that is one document.
-func (f file) readOne(b *budget.Budget, files opener) (d source.Document, err error) {
+// readOne parses a file that is one document, and returns its attachments.
+func (f file) readOne(b *budget.Budget, files opener) (d source.Document, attached []attachment, err error) {
 	place := printable(f.name)
 	if f.wrong != "" {
-		return source.Document{}, &RecordError{place, string(f.wrong)}
+		return source.Document{}, nil, &RecordError{place, string(f.wrong)}
 	}
 	k, _, _ := formatOf(f.name)
 	waited := b.Document(f.size*max(1, k.weight), func() {
@@ -195,18 +204,26 @@ func (f file) readOne(b *budget.Budget, files opener) (d source.Document, err er
 			if err != nil {
 				return source.Document{}, broken(err)
 			}
-			d, err := k.one(b, f.name, data)
+			var d source.Document
+			if k.attached != nil {
+				d, attached, err = k.attached(b, f.name, data)
+			} else {
+				d, err = k.one(b, f.name, data)
+			}
 			d.ExternalID = f.name
 			return d, err
 		})
 	})
 	if waited != nil {
-		return source.Document{}, waited
+		return source.Document{}, nil, waited
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return source.Document{}, &RecordError{place, "can't be opened: permission denied"}
+		return source.Document{}, nil, &RecordError{place, "can't be opened: permission denied"}
 	}
-	return d, err
+	if err != nil {
+		return source.Document{}, nil, err
+	}
+	return d, attached, nil
 }
 
 // content reads a file, which may have grown since it was listed. A file that is too large is a fault.

@@ -32,6 +32,8 @@ type fileFormat struct {
 	mediaTypes []string
 	one        documentParser
 	many       recordReader
+	// attached is one for files with attachments, which become documents of their own.
+	attached func(b *budget.Budget, name string, data []byte) (source.Document, []attachment, error)
 	// limit is the maximum size of a file that is one document.
 	limit int64
 	// weight multiplies the memory that is reserved for a document; 0 means 1.
@@ -41,58 +43,74 @@ type fileFormat struct {
 const archiveExtension = ".zip"
 
 // formats lists the supported file formats. Messages, help texts, the media types of web pages and the contract's list
-// are derived from it or compared with it.
-var formats = []fileFormat{
-	{extensions: []string{".pdf"}, mediaTypes: []string{"application/pdf"}, one: parsePDF, limit: maxBinary},
-	{
-		extensions: []string{".docx", ".docm"}, one: parseDOCX, limit: maxBinary,
-		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
-	},
-	{
-		extensions: []string{".pptx", ".pptm", ".ppsx"}, one: parsePPTX, limit: maxBinary,
-		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"},
-	},
-	{
-		extensions: []string{".xlsx", ".xlsm"}, one: parseXLSX, limit: maxBinary,
-		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-	},
-	{
-		extensions: []string{".odt", ".ods", ".odp"}, one: parseODF, limit: maxBinary,
-		mediaTypes: []string{
-			"application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.spreadsheet",
-			"application/vnd.oasis.opendocument.presentation",
-		},
-	},
-	{extensions: []string{".rtf"}, mediaTypes: []string{"application/rtf", "text/rtf"}, one: parseRTF, limit: maxBinary},
-	{extensions: []string{".epub"}, mediaTypes: []string{"application/epub+zip"}, one: parseEPUB, limit: maxBinary},
-	{
-		extensions: []string{".html", ".htm", ".xhtml"}, one: parseHTML, limit: maxFile,
-		mediaTypes: []string{"text/html", "application/xhtml+xml"},
-	},
-	{
-		extensions: []string{".md", ".markdown"}, one: parseMarkdown, limit: maxFile, weight: weightTree,
-		mediaTypes: []string{"text/markdown"},
-	},
-	{
-		extensions: []string{".ipynb"}, one: parseNotebook, limit: maxFile, weight: weightTree,
-		mediaTypes: []string{"application/x-ipynb+json"},
-	},
-	{
-		extensions: []string{".tex", ".latex"}, one: parseTeX, limit: maxFile,
-		mediaTypes: []string{"application/x-tex", "text/x-tex", "application/x-latex"},
-	},
-	{extensions: []string{".txt", ".text"}, mediaTypes: []string{"text/plain"}, one: parsePlain, limit: maxFile},
-	{extensions: []string{".eml"}, one: parseMail, limit: maxMessage},
-	{extensions: []string{".mbox"}, many: readMbox},
-	{extensions: []string{".jsonl", ".ndjson"}, many: readLines},
-	{extensions: []string{".csv", ".tsv"}, many: readCSV},
-	{extensions: []string{".bib", ".bibtex"}, many: readBibTeX},
-	{extensions: []string{".ris"}, many: readRIS},
-	{extensions: []string{".rdf"}, many: readRDF},
-	{extensions: []string{".json"}, many: readCSL},
+// are derived from it or compared with it. It is set by init, because readers of mail look up the formats of
+// attachments.
+var (
+	formats     []fileFormat
+	byExtension map[string]fileFormat
+	byMediaType map[string]string
+)
+
+func init() {
+	formats = allFormats()
+	byExtension, byMediaType = indexFormats()
 }
 
-var byExtension, byMediaType = indexFormats()
+func allFormats() []fileFormat {
+	return []fileFormat{
+		{extensions: []string{".pdf"}, mediaTypes: []string{"application/pdf"}, one: parsePDF, limit: maxBinary},
+		{
+			extensions: []string{".docx", ".docm"}, one: parseDOCX, limit: maxBinary,
+			mediaTypes: []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		},
+		{
+			extensions: []string{".pptx", ".pptm", ".ppsx"}, one: parsePPTX, limit: maxBinary,
+			mediaTypes: []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"},
+		},
+		{
+			extensions: []string{".xlsx", ".xlsm"}, one: parseXLSX, limit: maxBinary,
+			mediaTypes: []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+		},
+		{
+			extensions: []string{".odt", ".ods", ".odp"}, one: parseODF, limit: maxBinary,
+			mediaTypes: []string{
+				"application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.spreadsheet",
+				"application/vnd.oasis.opendocument.presentation",
+			},
+		},
+		{extensions: []string{".rtf"}, mediaTypes: []string{"application/rtf", "text/rtf"}, one: parseRTF, limit: maxBinary},
+		{extensions: []string{".epub"}, mediaTypes: []string{"application/epub+zip"}, one: parseEPUB, limit: maxBinary},
+		{
+			extensions: []string{".html", ".htm", ".xhtml"}, one: parseHTML, limit: maxFile,
+			mediaTypes: []string{"text/html", "application/xhtml+xml"},
+		},
+		{
+			extensions: []string{".md", ".markdown"}, one: parseMarkdown, limit: maxFile, weight: weightTree,
+			mediaTypes: []string{"text/markdown"},
+		},
+		{
+			extensions: []string{".ipynb"}, one: parseNotebook, limit: maxFile, weight: weightTree,
+			mediaTypes: []string{"application/x-ipynb+json"},
+		},
+		{
+			extensions: []string{".tex", ".latex"}, one: parseTeX, limit: maxFile,
+			mediaTypes: []string{"application/x-tex", "text/x-tex", "application/x-latex"},
+		},
+		{extensions: []string{".txt", ".text"}, mediaTypes: []string{"text/plain"}, one: parsePlain, limit: maxFile},
+		{extensions: []string{".eml"}, one: parseMail, attached: readMail, limit: maxMessage},
+		{
+			extensions: []string{".msg"}, one: parseMSG, attached: readMSG, limit: maxMessage,
+			mediaTypes: []string{"application/vnd.ms-outlook"},
+		},
+		{extensions: []string{".mbox"}, many: readMbox},
+		{extensions: []string{".jsonl", ".ndjson"}, many: readLines},
+		{extensions: []string{".csv", ".tsv"}, many: readCSV},
+		{extensions: []string{".bib", ".bibtex"}, many: readBibTeX},
+		{extensions: []string{".ris"}, many: readRIS},
+		{extensions: []string{".rdf"}, many: readRDF},
+		{extensions: []string{".json"}, many: readCSL},
+	}
+}
 
 func indexFormats() (byExtension map[string]fileFormat, byMediaType map[string]string) {
 	byExtension, byMediaType = map[string]fileFormat{}, map[string]string{}

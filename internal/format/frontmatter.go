@@ -186,12 +186,13 @@ func (fm frontMatter) first(keys ...string) string {
 // document returns the metadata as a document.
 func (fm frontMatter) document() source.Document {
 	d := source.Document{
-		Title: oneLine(fm.first("title")),
-		Year:  yearOfDate(fm.first("year", "date")),
-		URL:   webAddress(fm.first("url")),
-		DOI:   bareDOI(fm.first("doi")),
-		Venue: fm.first("venue"),
-		Type:  fm.first("type"),
+		Title:    oneLine(fm.first("title")),
+		Year:     yearOfDate(fm.first("year", "date")),
+		URL:      webAddress(fm.first("url")),
+		DOI:      bareDOI(fm.first("doi")),
+		Venue:    fm.first("venue"),
+		Type:     fm.first("type"),
+		Language: oneLine(fm.first("lang", "language")),
 	}
 	for _, key := range []string{"authors", "author"} {
 		names := fm[key]

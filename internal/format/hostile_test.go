@@ -142,7 +142,7 @@ func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"a.eml", "a.docx", "a.epub", "a.pdf", "a.pptx", "a.xlsx", "a.odt", "a.rtf", "a.ipynb", "a.tex",
+		"a.eml", "a.msg", "a.docx", "a.epub", "a.pdf", "a.pptx", "a.xlsx", "a.odt", "a.rtf", "a.ipynb", "a.tex",
 	} {
 		k, _, _ := formatOf(name)
 		if d, err := k.one(testBudget(t), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {

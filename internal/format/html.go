@@ -48,6 +48,7 @@ func (p *page) metadata() source.Document {
 	}
 	d.DOI, d.URL = firstOf(d.DOI, l.DOI), firstOf(d.URL, l.URL)
 	d.Venue, d.Type = firstOf(d.Venue, l.Venue), firstOf(d.Type, l.Type)
+	d.Language = firstOf(p.meta.first(metaLanguage[:2], oneLine), l.Language, d.Language)
 	return d
 }
 
@@ -188,7 +189,7 @@ func (p *page) addText(s string) {
 func (p *page) open(name string, z *html.Tokenizer, hasAttrs bool) {
 	tag := atom.Lookup([]byte(name))
 	var attrs map[string]string
-	if hasAttrs && (p.outline != nil || name == "meta" || name == "link" || name == "script") {
+	if hasAttrs && (p.outline != nil || name == "html" || name == "meta" || name == "link" || name == "script") {
 		attrs = attributes(z)
 	}
 	if p.outline != nil {
@@ -210,6 +211,10 @@ func (p *page) open(name string, z *html.Tokenizer, hasAttrs bool) {
 		p.skipped, p.depth = name, 1
 		p.inLinked = name == "script" && strings.EqualFold(strings.TrimSpace(attrs["type"]), "application/ld+json")
 		p.inTitle = name == "title" && p.title.b.Len() == 0
+	case name == "html":
+		if lang := firstOf(attrs["lang"], attrs["xml:lang"]); lang != "" {
+			p.meta[pageLanguage] = []string{lang}
+		}
 	case name == "meta":
 		p.meta.addMeta(attrs)
 	case name == "link":

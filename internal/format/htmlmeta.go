@@ -9,7 +9,11 @@ import (
 // pageMeta holds the metadata in the head of a page: values by lower-case name.
 type pageMeta map[string][]string
 
-const canonicalLink = "canonical"
+const (
+	canonicalLink = "canonical"
+	// pageLanguage is the lang attribute of the html element.
+	pageLanguage = "lang"
+)
 
 // addMeta adds a <meta> element.
 func (m pageMeta) addMeta(attrs map[string]string) {
@@ -40,20 +44,22 @@ var (
 		"citation_publication_date", "citation_date", "citation_year", "dc.issued", "dc.date.issued", "dc.date",
 		"article:published_time", "datepublished", "date",
 	}
-	metaDOI   = []string{"citation_doi", "dc.identifier", "dc.identifier.doi", "doi"}
-	metaURL   = []string{canonicalLink, "og:url", "citation_abstract_html_url", "citation_public_url"}
-	metaVenue = []string{"citation_journal_title", "citation_conference_title", "dc.source"}
-	metaType  = []string{"dc.type"}
+	metaDOI      = []string{"citation_doi", "dc.identifier", "dc.identifier.doi", "doi"}
+	metaURL      = []string{canonicalLink, "og:url", "citation_abstract_html_url", "citation_public_url"}
+	metaVenue    = []string{"citation_journal_title", "citation_conference_title", "dc.source"}
+	metaType     = []string{"dc.type"}
+	metaLanguage = []string{"citation_language", "dc.language", pageLanguage}
 )
 
 // document returns the metadata of the page.
 func (m pageMeta) document() source.Document {
 	d := source.Document{
-		Title: m.first(metaTitle, oneLine),
-		URL:   m.first(metaURL, webAddress),
-		DOI:   m.first(metaDOI, bareDOI),
-		Venue: m.first(metaVenue, oneLine),
-		Type:  m.first(metaType, oneLine),
+		Title:    m.first(metaTitle, oneLine),
+		URL:      m.first(metaURL, webAddress),
+		DOI:      m.first(metaDOI, bareDOI),
+		Venue:    m.first(metaVenue, oneLine),
+		Type:     m.first(metaType, oneLine),
+		Language: m.first(metaLanguage, oneLine),
 	}
 	for _, name := range metaDate {
 		for _, v := range m[name] {

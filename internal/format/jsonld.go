@@ -72,9 +72,10 @@ func linkedKind(v map[string]any) (string, bool) {
 func linkedDocument(v map[string]any, kind string) source.Document {
 	d := source.Document{
 		Title: oneLine(firstText(v["headline"], v["name"])), Type: kind,
-		URL:   webAddress(firstText(v["url"], v["mainEntityOfPage"], v["@id"])),
-		Venue: oneLine(firstText(v["isPartOf"], v["publisher"])),
-		Year:  yearOfDate(firstText(v["datePublished"], v["dateCreated"])),
+		URL:      webAddress(firstText(v["url"], v["mainEntityOfPage"], v["@id"])),
+		Venue:    oneLine(firstText(v["isPartOf"], v["publisher"])),
+		Year:     yearOfDate(firstText(v["datePublished"], v["dateCreated"])),
+		Language: oneLine(firstText(v["inLanguage"])),
 	}
 	for _, name := range append(linkedTexts(v["author"]), linkedTexts(v["creator"])...) {
 		if webAddress(name) == "" && len(d.Authors) < maxNames {

@@ -57,7 +57,7 @@ type lineDocument struct{ source.Document }
 // fields are the known names. They map to themselves, so that a lookup by bytes needs no allocation.
 var fields = map[string]string{
 	"id": "id", "title": "title", "text": "text", "authors": "authors", "year": "year",
-	"url": "url", "doi": "doi", "venue": "venue", "type": "type",
+	"url": "url", "doi": "doi", "venue": "venue", "type": "type", "language": "language",
 	"publishedAt": "publishedAt", "citationCount": "citationCount", "openAccessUrl": "openAccessUrl",
 }
 
@@ -98,6 +98,8 @@ func (d *lineDocument) set(field string, value []byte) error {
 		d.Venue = s
 	case "type":
 		d.Type = s
+	case "language":
+		d.Language = s
 	case "url":
 		d.URL = webAddress(s)
 	case "doi":

@@ -14,6 +14,7 @@ var texAccents = map[string]string{
 
 // texSymbols maps commands to characters.
 var texSymbols = map[string]string{
+	"TeX": "TeX", "LaTeX": "LaTeX", "LaTeXe": "LaTeX2e", "BibTeX": "BibTeX",
 	"ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł",
 	"aa": "å", "AA": "Å", "i": "i", "j": "j", "dh": "ð", "th": "þ", "DH": "Ð", "TH": "Þ", "ldots": "…",
 	"dots": "…", "textendash": "–", "textemdash": "—",

@@ -31,6 +31,8 @@ const (
 	maxHeader = 64 << 10
 )
 
+const tooManyParts = fault("are not read, because the message has more than 200 parts")
+
 // readMbox reads an mbox file, in which each message follows a line that begins with "From ".
 func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	in := bufio.NewReaderSize(r, readBuffer)
@@ -43,12 +45,15 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Docu
 		}
 		n++
 		place := "message " + strconv.Itoa(n)
+		var attached []attachment
 		d, err := guarded(place, func() (source.Document, error) {
 			if tooLong {
 				return source.Document{}, fault("is larger than 32 MiB")
 			}
 			b.Work(workMessage)
-			d, err := parseMail(b, "", message.Bytes())
+			var d source.Document
+			var err error
+			d, attached, err = readMail(b, "", message.Bytes())
 			d.ExternalID = firstOf(d.ExternalID, place)
 			return d, err
 		})
@@ -61,7 +66,11 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Docu
 			message = bytes.Buffer{}
 		}
 		tooLong = false
-		return yield(d, err)
+		more := yield(d, err)
+		if err != nil || !more {
+			return more
+		}
+		return readAttachments(b, d.ExternalID, attached, yield)
 	}
 	for atStart, blank := true, true; ; {
 		if err := b.Err(); err != nil {
@@ -112,17 +121,23 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 	return charset.NewReaderLabel(name, in)
 }
 
-// parseMail reads one message: its plain text, or else its HTML.
+// parseMail reads one message without its attachments.
 func parseMail(b *budget.Budget, name string, data []byte) (source.Document, error) {
+	d, _, err := readMail(b, name, data)
+	return d, err
+}
+
+// readMail reads one message: its plain text, or else its HTML, and its attachments.
+func readMail(b *budget.Budget, name string, data []byte) (source.Document, []attachment, error) {
 	b.Work(4 * len(data))
 	data = cutEnvelope(data)
 	length := headLength(data)
 	if length > maxHead {
-		return source.Document{}, fault("has a head of more than 1 MiB")
+		return source.Document{}, nil, fault("has a head of more than 1 MiB")
 	}
 	m, err := readMessage(data, length)
 	if err != nil {
-		return source.Document{}, fault("is not a mail message")
+		return source.Document{}, nil, fault("is not a mail message")
 	}
 	head := func(key string) string { return decodedHeader(m, key) }
 	d := source.Document{
@@ -145,11 +160,14 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 		}
 		d.Authors = cleanNames(d.Authors)
 	}
-	body := mailBody{b: b}
-	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0)
+	body := mailBody{b: b, attached: &attachments{names: map[string]bool{}}}
+	body.read(m.Header.Get, m.Body, 0)
 	d.Text = body.text()
 	d.Title = firstOf(d.Title, titleLine(d.Text), stem(name))
-	return d, nil
+	if body.parts > maxMailParts {
+		body.attached.refuse("further parts", tooManyParts)
+	}
+	return d, body.attached.list, nil
 }
 
 // decodedHeader returns a header with its encoded words decoded. Raw bytes in another encoding than UTF-8 are decoded
@@ -246,6 +264,7 @@ type mailBody struct {
 	plain, page strings.Builder
 	messages    strings.Builder
 	parts       int
+	attached    *attachments
 }
 
 // text returns the plain text, or else that of the HTML, and the messages in it.
@@ -266,8 +285,8 @@ func (b *mailBody) message(r io.Reader, depth int) {
 	if err != nil {
 		return
 	}
-	inner := mailBody{b: b.b, parts: b.parts}
-	inner.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, depth+1)
+	inner := mailBody{b: b.b, parts: b.parts, attached: b.attached}
+	inner.read(m.Header.Get, m.Body, depth+1)
 	b.parts = inner.parts
 	text := "\n"
 	for _, key := range []string{"Subject", "From", "Date"} {
@@ -279,17 +298,22 @@ func (b *mailBody) message(r io.Reader, depth int) {
 	b.messages.WriteString(text)
 }
 
-func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
+// read reads a part of a message, or the whole message. head returns its headers.
+func (b *mailBody) read(head func(key string) string, r io.Reader, depth int) {
 	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth || b.plain.Len() > maxText || b.page.Len() > maxText ||
 		b.messages.Len() > maxText {
 		return
 	}
-	kind, params, err := mime.ParseMediaType(cut(contentType, maxHeader))
+	kind, params, err := mime.ParseMediaType(cut(head("Content-Type"), maxHeader))
 	if err != nil {
 		kind = "text/plain" // RFC 2045, section 5.2
 	}
-	r = decodeTransfer(r, encoding)
+	r = decodeTransfer(r, head("Content-Transfer-Encoding"))
 	switch {
+	case isAttached(head, kind, params):
+		if name := attachmentName(head, kind, params); readable(name) || !isDecoration(head, kind) {
+			b.attached.add(b.b, name, r)
+		}
 	case strings.HasPrefix(kind, "multipart/"):
 		parts := multipart.NewReader(r, params["boundary"])
 		for b.parts <= maxMailParts {
@@ -298,14 +322,10 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 			if err != nil {
 				return // the parts before an error are kept
 			}
-			partType := p.Header.Get("Content-Type")
-			if partType == "" && kind == "multipart/digest" {
-				partType = "message/rfc822" // RFC 2046, section 5.1.5
+			if p.Header.Get("Content-Type") == "" && kind == "multipart/digest" {
+				p.Header.Set("Content-Type", "message/rfc822") // RFC 2046, section 5.1.5
 			}
-			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") ||
-				strings.HasPrefix(strings.ToLower(partType), "message/rfc822") {
-				b.read(partType, p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
-			}
+			b.read(p.Header.Get, p, depth+1)
 		}
 	case kind == "message/rfc822" || kind == "message/global":
 		b.b.Work(workMessage)

@@ -76,6 +76,7 @@ func (dc dublinCore) describe(d *source.Document, printedTitle, name string) {
 	}
 	d.Title = oneLine(firstOf(title, printedTitle, titleLine(d.Text), stem(name)))
 	d.Authors = splitNames(firstOf(dc.first("creator"), dc.first("initial-creator")))
+	d.Language = oneLine(dc.first("language"))
 	d.DOI = doiIn(d.Text)
 	for _, id := range dc["identifier"] {
 		d.DOI = firstOf(d.DOI, bareDOI(id))

@@ -39,18 +39,16 @@ func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, erro
 	case err != nil:
 		return source.Document{}, err
 	}
-	d := source.Document{Text: t.String(), Type: "", Note: unreadNote(name, t)}
-	first := ""
-	if len(t.Pages) > 0 {
-		first = t.Pages[0]
-	}
+	d := source.Document{Text: t.String(), Type: "", Language: oneLine(t.Language), Note: unreadNote(name, t)}
+	first := t.First
 	d.Title = bestTitle(t, first, name)
 	d.Authors = pdfAuthors(t, first)
 	if len(d.Authors) == 0 {
 		d.Authors = authorsBelow(first, firstOf(oneLine(t.Heading), d.Title))
 	}
 	d.DOI = firstOf(bareDOI(t.DOI), doiIn(first))
-	d.Year = cmp.Or(yearOfDate(t.Published), yearIn(first), yearOfPDFDate(t.Created))
+	created := yearOfPDFDate(t.Created)
+	d.Year = cmp.Or(yearOfDate(t.Published), yearIn(first), titleYear(d.Title, created), created)
 	return d, nil
 }
 

@@ -155,7 +155,7 @@ var zoteroKinds = map[string]string{
 
 func (n *rdfNode) reference(containers map[string]*rdfNode) reference {
 	r := reference{
-		title: n.value("title"), abstract: n.value("abstract"), date: n.value("date"),
+		title: n.value("title"), abstract: n.value("abstract"), date: n.value("date"), language: n.value("language"),
 		kind: firstOf(zoteroKinds[n.value("itemType")], kindOfReference(n.value("itemType"))),
 	}
 	if strings.HasPrefix(n.about, "http") {

@@ -8,9 +8,9 @@ import (
 
 // reference is a bibliography entry of any format.
 type reference struct {
-	id, title, abstract, url, doi, venue, kind, date string
-	authors, keywords                                []string
-	year                                             int
+	id, title, abstract, url, doi, venue, kind, date, language string
+	authors, keywords                                          []string
+	year                                                       int
 }
 
 // document converts a reference. Its text is its abstract.
@@ -19,6 +19,7 @@ func (r reference) document() source.Document {
 		ExternalID: r.id, Title: oneLine(r.title), Text: strings.TrimSpace(r.abstract), URL: webAddress(r.url),
 		DOI:   bareDOI(r.doi),
 		Venue: oneLine(r.venue), Type: r.kind, Authors: cleanNames(r.authors), Year: r.year,
+		Language: oneLine(r.language),
 	}
 	if isDate(r.date) {
 		d.PublishedAt = r.date

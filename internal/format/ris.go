@@ -66,7 +66,7 @@ func readRISEntries(b *budget.Budget, r io.Reader, tell func(), yield func(*risE
 			}
 			entries++
 			b.Work(4 * workRecord)
-			e = &risEntry{line: lines.n, fields: map[string][]string{"TY": {value}}}
+			e = &risEntry{line: lines.n, fields: map[string][]string{"TY": {value}}, tags: []string{"TY"}}
 		case isTag && tag == "ER":
 			if !give() {
 				return nil
@@ -98,7 +98,9 @@ func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 type risEntry struct {
 	line   int
 	fields map[string][]string
-	last   string
+	// tags are the tags of all values in the order of the file.
+	tags []string
+	last string
 	// more holds continuation lines of the last value, which are joined once to avoid copying the value for each.
 	more  []string
 	size  int
@@ -114,7 +116,19 @@ func (e *risEntry) add(tag, value string) {
 	e.last = tag
 	if value != "" {
 		e.fields[tag] = append(e.fields[tag], value)
+		e.tags = append(e.tags, tag)
 	}
+}
+
+// list returns the values in the order of the file.
+func (e *risEntry) list() []RISField {
+	next := map[string]int{}
+	out := make([]RISField, len(e.tags))
+	for i, tag := range e.tags {
+		out[i] = RISField{tag, oneLine(e.fields[tag][next[tag]])}
+		next[tag]++
+	}
+	return out
 }
 
 // lengthen adds a line without a tag to the last value.
@@ -143,6 +157,16 @@ func (e *risEntry) first(tags ...string) string {
 	return ""
 }
 
+// titled is document with a title for a reference that has none: its first text.
+func (e *risEntry) titled() (source.Document, error) {
+	d, err := e.document()
+	if err == nil && d.Title == "" && len(e.tags) > 1 {
+		d.Title = e.list()[1].Value
+		d.ExternalID = firstOf(d.ExternalID, d.Title)
+	}
+	return d, err
+}
+
 func (e *risEntry) document() (source.Document, error) {
 	if e.wrong != nil {
 		return source.Document{}, e.wrong
@@ -161,8 +185,8 @@ func (e *risEntry) document() (source.Document, error) {
 		title: e.first("TI", "T1", "CT", "BT", "T2", "ST"), abstract: e.first("AB", "N2"), url: e.first("UR", "L2"),
 		doi:   e.first("DO", "M3"),
 		venue: e.first("JO", "JF", "T2", "JA", "J2", "PB"), kind: kindOfReference(e.first("TY")),
-		keywords: e.fields["KW"],
-		date:     strings.ReplaceAll(strings.Trim(e.first("DA", "Y1", "PY"), "/"), "/", "-"),
+		keywords: e.fields["KW"], language: e.first("LA"),
+		date: strings.ReplaceAll(strings.Trim(e.first("DA", "Y1", "PY"), "/"), "/", "-"),
 	}
 	r.year = yearOfDate(e.first("PY", "Y1", "DA"))
 	for _, tag := range []string{"AU", "A1", "A2", "ED"} {

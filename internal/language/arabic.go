@@ -8,6 +8,7 @@ import (
 
 var arabicLanguage = &Language{
 	Code: "ar", Name: "Arabic", Script: unicode.Arabic,
+	Aliases: "ara arab العربية",
 	Stem:    arabic.Stem,
 	Respell: respellArabic,
 	StopWords: `في من على إلى الى عن مع هذا هذه ذلك تلك هو هي هم هما هن أنا نحن أنت كان كانت كانوا يكون تكون التي الذي

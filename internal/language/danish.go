@@ -8,7 +8,8 @@ import (
 
 var danishLanguage = &Language{
 	Code: "da", Name: "Danish", Script: unicode.Latin,
-	Stem: danish.Stem,
+	Aliases: "dan dansk",
+	Stem:    danish.Stem,
 	StopWords: `af alle at blev blive bliver da de dem den denne der deres det dette dig din disse dog du efter eller
 		en er et for fordi fra før ham han hans har havde have hende hendes her hos hun hvad hvem hvilke hvilken
 		hvilket hvis hvor hvordan hvorfor hvornår i ikke ind jeg kan kunne man med meget men mellem mere mig min mod

@@ -8,7 +8,8 @@ import (
 
 var dutchLanguage = &Language{
 	Code: "nl", Name: "Dutch", Script: unicode.Latin,
-	Stem: dutch.Stem,
+	Aliases: "nld dut nederlands flemish",
+	Stem:    dutch.Stem,
 	StopWords: `aan al alle als ben bij binnen dan dat de deze die dit doen door dus een en er geen had hadden hebben
 		heeft hem het hier hij hoe hun ik in is ja je kan kon kunnen maar me meer men met mijn moet na naar niet nog nu
 		of om omdat onder ons ook op over te tegen tot tussen uit u van veel voor waar waarom wanneer waren was wat we

@@ -8,6 +8,7 @@ import (
 
 var englishLanguage = &Language{
 	Code: "en", Name: "English", Script: unicode.Latin,
+	Aliases:             "eng american british usenglish ukenglish canadian australian newzealand",
 	Stem:                english.Stem,
 	FoldsBeforeStemming: true,
 	// Ranking was tuned with this list: measure with make eval before changing it.

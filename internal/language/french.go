@@ -8,7 +8,8 @@ import (
 
 var frenchLanguage = &Language{
 	Code: "fr", Name: "French", Script: unicode.Latin,
-	Stem: french.Stem,
+	Aliases: "fra fre français francais frenchb acadian canadien",
+	Stem:    french.Stem,
 	StopWords: `a à afin ai ainsi après as au aucun aussi autre autres aux avait avant avec avoir c car ce ceci cela
 		celle celui ces cet cette ceux chaque chez comme comment contre d dans de depuis des donc dont du elle elles en
 		encore entre est et était étaient être eu eux fait il ils j je l la laquelle le lequel les lesquels leur leurs

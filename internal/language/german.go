@@ -8,6 +8,7 @@ import (
 
 var germanLanguage = &Language{
 	Code: "de", Name: "German", Script: unicode.Latin,
+	Aliases:          "deu ger deutsch ngerman austrian naustrian nswissgerman swissgerman",
 	Stem:             german.Stem,
 	CapitalizesNouns: true,
 	StopWords: `aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis da damit dann das dass

@@ -4,6 +4,7 @@ import "unicode"
 
 var greekLanguage = &Language{
 	Code: "el", Name: "Greek", Script: unicode.Greek,
+	Aliases:             "ell gre ελληνικά",
 	Stem:                stemGreek,
 	FoldsBeforeStemming: true,
 	StopWords: `ο η το οι τα του της των τον την τη τους τις τι τες ένας μια μία ένα ενός μιας έναν στο στον στη στην

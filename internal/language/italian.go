@@ -8,7 +8,8 @@ import (
 
 var italianLanguage = &Language{
 	Code: "it", Name: "Italian", Script: unicode.Latin,
-	Stem: italian.Stem,
+	Aliases: "ita italiano",
+	Stem:    italian.Stem,
 	StopWords: `a ad agli ai al all alla alle allo anche c che chi ci ciò col come con contro cos cosa cui d da dagli
 		dai dal dall dalla dalle dallo degli dei del dell della delle dello di dopo dove dovrebbe due e è ed era erano
 		essere fra gli ha hanno i il in io l la le lei li lo loro lui m ma mentre mi mia mio ne negli nei nel nell

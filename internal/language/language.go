@@ -7,6 +7,8 @@ package language
 
 import (
 	"slices"
+	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/blevesearch/snowballstem"
@@ -19,6 +21,9 @@ const Default = "en"
 type Language struct {
 	// Code is the ISO 639-1 code, and Name the English name.
 	Code, Name string
+	// Aliases are other names of the language in lower case, separated by spaces: the codes of ISO 639-2 and of variants
+	// with an ISO 639-1 code of their own, the name in the language itself, and the names of LaTeX packages.
+	Aliases string
 	// Script is the script that the language is written in. No two languages share a script other than Latin, so that
 	// the letters of a word identify its language.
 	Script *unicode.RangeTable
@@ -88,6 +93,25 @@ func Lookup(code string) *Language {
 	}
 	return nil
 }
+
+// Parse returns the code of the language that a tag of BCP 47 such as "de-AT", a code of ISO 639-2 or a name denotes,
+// and "" for an unknown one.
+func Parse(tag string) string {
+	tag = strings.ToLower(strings.TrimSpace(tag))
+	primary, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
+	return codesByName()[primary]
+}
+
+// codesByName are the codes of the known languages by code, name and alias, in lower case.
+var codesByName = sync.OnceValue(func() map[string]string {
+	codes := map[string]string{}
+	for _, l := range all {
+		for _, name := range append(strings.Fields(l.Aliases), l.Code, strings.ToLower(l.Name)) {
+			codes[name] = l.Code
+		}
+	}
+	return codes
+})
 
 // LookupOrDefault returns the language with this code, and the default language for an unknown one.
 func LookupOrDefault(code string) *Language {

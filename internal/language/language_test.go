@@ -1,6 +1,7 @@
 package language_test
 
 import (
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -91,5 +92,41 @@ func TestAnUnknownLanguageIsTheDefault(t *testing.T) {
 		if l := language.LookupOrDefault(code); l.Code != language.Default {
 			t.Errorf("%q is taken for %s", code, l.Name)
 		}
+	}
+}
+
+func TestParseAcceptsTagsCodesAndNames(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{
+		"de": "de", "DE-at": "de", "en_US": "en", "eng": "en", "ger": "de", "German": "de", " deutsch ": "de",
+		"ngerman": "de", "nb-NO": "no", "nn": "no", "português": "pt", "zh-Hant": "", "": "", "x-default": "", "und": "",
+	} {
+		if got := language.Parse(tag); got != want {
+			t.Errorf("%q is %q, want %q", tag, got, want)
+		}
+	}
+	owner := map[string]string{}
+	for _, l := range language.All() {
+		for _, name := range append(strings.Fields(l.Aliases), l.Code, strings.ToLower(l.Name)) {
+			if other := owner[name]; other != "" {
+				t.Errorf("%s and %s are both called %q", other, l.Name, name)
+			}
+			owner[name] = l.Name
+			if got := language.Parse(name); got != l.Code {
+				t.Errorf("%q is %q, want %q", name, got, l.Code)
+			}
+		}
+	}
+}
+
+func TestWebAppOffersEveryLanguage(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../../web/src/lib/documents.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "const languages = '" + strings.Join(language.Codes(), " ") + "';"
+	if !strings.Contains(string(script), list) {
+		t.Errorf("web/src/lib/documents.ts does not contain %s", list)
 	}
 }

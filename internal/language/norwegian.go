@@ -8,7 +8,8 @@ import (
 
 var norwegianLanguage = &Language{
 	Code: "no", Name: "Norwegian", Script: unicode.Latin,
-	Stem: norwegian.Stem,
+	Aliases: "nor nb nn nob nno norsk nynorsk bokmål",
+	Stem:    norwegian.Stem,
 	StopWords: `alle at av begge ble bli blir da de deg dem den denne der deres det dette din disse du eller en enn er
 		et etter for fordi fra før ha hadde han hans har hennes her hos hun hva hvem hver hvilke hvilken hvilket hvis
 		hvor hvordan hvorfor i ikke inn innen jeg kan kunne man med meg mellom men mer min mot mye må nå når og også om

@@ -8,7 +8,8 @@ import (
 
 var portugueseLanguage = &Language{
 	Code: "pt", Name: "Portuguese", Script: unicode.Latin,
-	Stem: portuguese.Stem,
+	Aliases: "por português portugues brazil brazilian portuges",
+	Stem:    portuguese.Stem,
 	StopWords: `a à ao aos apenas as às até com como contra cuja cujo da das de dela dele deles depois desde do dos
 		duas e é ela elas ele eles em entre era eram essa essas esse esses esta está estão estas este estes eu foi
 		foram fosse há isso isto já lhe mais mas me mesmo meu minha muito na não nas nem no nos nós nossa nosso num

@@ -8,6 +8,7 @@ import (
 
 var romanianLanguage = &Language{
 	Code: "ro", Name: "Romanian", Script: unicode.Latin,
+	Aliases: "ron rum mo română",
 	Stem:    romanian.Stem,
 	Respell: romanianCedillas.Replace,
 	StopWords: `a acest aceasta această aceste acestea acestei acestor acestui al ale am anume ar are aș ași asupra

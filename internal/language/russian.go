@@ -8,6 +8,7 @@ import (
 
 var russianLanguage = &Language{
 	Code: "ru", Name: "Russian", Script: unicode.Cyrillic,
+	Aliases: "rus русский",
 	Stem:    russian.Stem,
 	Respell: russianYo.Replace,
 	StopWords: `а без более бы был была были было быть в вам вас весь во вот все всего всё всех вы где да даже для до

@@ -8,7 +8,8 @@ import (
 
 var spanishLanguage = &Language{
 	Code: "es", Name: "Spanish", Script: unicode.Latin,
-	Stem: spanish.Stem,
+	Aliases: "spa español castellano castilian",
+	Stem:    spanish.Stem,
 	StopWords: `a al algo algunas algunos ante antes aquel aquella así aún aunque cada como cómo con contra cual cuál
 		cuales cuáles cuando cuándo cuanto cuánto cuántos de del desde donde dónde dos durante e el él ella ellas ellos
 		en entre era eran es esa esas ese eso esos esta está están estas este esto estos fue fueron ha había han hasta

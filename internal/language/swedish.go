@@ -8,7 +8,8 @@ import (
 
 var swedishLanguage = &Language{
 	Code: "sv", Name: "Swedish", Script: unicode.Latin,
-	Stem: swedish.Stem,
+	Aliases: "swe svenska",
+	Stem:    swedish.Stem,
 	StopWords: `alla att av bara blev bli blir de dem den denna deras dess dessa det detta dig din du där då efter ej
 		eller en er ett finns från för före genom ha hade han hans har hennes här hon hos hur hänne i icke in inom inte
 		jag kan kunde man med mellan men mer mig min mot mycket ni nu när någon något några och också om oss på samt

@@ -8,6 +8,7 @@ import (
 
 var turkishLanguage = &Language{
 	Code: "tr", Name: "Turkish", Script: unicode.Latin,
+	Aliases:  "tur türkçe turkce",
 	Stem:     turkish.Stem,
 	DotlessI: true,
 	StopWords: `acaba ama ancak artık aslında az bazı belki ben bile bir biri birkaç biz bu buna bunda bundan bunu

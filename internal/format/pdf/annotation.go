@@ -17,6 +17,7 @@ const (
 
 // annotations reads the form fields and text annotations of a page: their appearance, or else their value.
 func (r *reader) annotations(p page, ctm matrix) {
+	r.notes = true
 	list := r.f.arrayOf(p.dict["Annots"])
 	for _, x := range list[:min(len(list), maxAnnotations)] {
 		r.f.b.Work(workEntry)
@@ -113,7 +114,7 @@ func (r *reader) value(a dict) {
 			r.f.b.Work(workGlyph)
 			y -= 1.2 * fieldSize
 			at := matrix{1, 0, 0, 1, rect[0], y}.times(r.state.ctm)
-			r.add(glyph{text: l, x: at[4], y: at[5], end: at[4] + rect[2] - rect[0], size: fieldSize})
+			r.add(glyph{text: l, x: at[4], y: at[5], end: at[4] + rect[2] - rect[0], size: fieldSize, note: true})
 		}
 	}
 }

@@ -20,6 +20,13 @@ const (
 	standardStrings = 391
 )
 
+// expertText is the text of the predefined strings of expert fonts that are words or numbers: digits in old style and
+// ligatures, which TeX's fonts have.
+var expertText = map[int]string{
+	239: "0", 240: "1", 241: "2", 242: "3", 243: "4", 244: "5", 245: "6", 246: "7", 247: "8", 248: "9",
+	266: "ff", 267: "ffi", 268: "ffl",
+}
+
 // standardText is the text of the predefined strings, as far as they are not of expert fonts. The first 149 have the
 // order of the standard encoding.
 var standardText = func() []string {
@@ -119,6 +126,8 @@ func (f *file) readCFF(data []byte) *cff {
 		switch i := id - standardStrings; {
 		case id < len(standardText):
 			text = standardText[id]
+		case id < standardStrings:
+			text = expertText[id]
 		case i >= 0 && i < len(strings):
 			text = glyphText(string(strings[i]))
 		}

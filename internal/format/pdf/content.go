@@ -16,8 +16,13 @@ type glyph struct {
 	size float64
 	// turn is the direction of the text. Coordinates are those of a page that is turned so that the text is upright.
 	turn turn
+	bold bool
+	// note is set for form fields and annotations, which are no part of the printed page.
+	note bool
 	// artifact is set in marked content that is no part of the text, such as page numbers.
 	artifact bool
+	// outside is set for text outside the visible part of the page.
+	outside bool
 }
 
 // turn is a direction of text on a page.
@@ -97,9 +102,17 @@ type reader struct {
 	text   matrix
 	line   matrix
 	glyphs []glyph
-	// done is the text of the batches that are laid out, heading the heading of the first batch.
-	done    strings.Builder
-	heading string
+	// done and plain are the text of the batches that are laid out. title, titleBelow and row are those of the first
+	// batch.
+	done, plain strings.Builder
+	title       string
+	titleBelow  string
+	row         bool
+	// notes is set while annotations are read.
+	notes bool
+	// visible is the visible part of the page if boxed is set.
+	visible [4]float64
+	boxed   bool
 	// hidden counts the open marked-content sections that are artifacts, such as page numbers.
 	hidden int
 	marked []bool
@@ -122,10 +135,12 @@ const (
 
 // content is what was read from a page.
 type content struct {
-	text, heading string
-	images        bool
-	pictures      []*stream
-	drawn, unread int
+	// plain is the text without marks of headings and annotations; title, titleBelow and row are as in laidOut.
+	text, plain, title, titleBelow string
+	row                            bool
+	images                         bool
+	pictures                       []*stream
+	drawn, unread                  int
 }
 
 // readPage returns the text of a page, including its form fields and annotations.
@@ -140,15 +155,16 @@ func (f *file) readPage(p page) content {
 		ctm = matrix{0, 1, -1, 0, 0, 0}
 	}
 	r := &reader{f: f, state: state{ctm: ctm, scale: 1}, text: identity, line: identity}
+	r.visible, r.boxed = f.visible(p, ctm)
 	program, held := f.contents(p)
 	r.run(program, p.resources, 0)
 	f.b.Release(held)
 	r.annotations(p, ctm)
 	r.layOut()
-	f.b.Release(r.done.Len())
+	f.b.Release(r.done.Len() + r.plain.Len())
 	return content{
-		text: r.done.String(), heading: r.heading, images: r.images, pictures: r.pictures,
-		drawn: r.drawn, unread: r.unread,
+		text: r.done.String(), plain: r.plain.String(), title: r.title, titleBelow: r.titleBelow, row: r.row,
+		images: r.images, pictures: r.pictures, drawn: r.drawn, unread: r.unread,
 	}
 }
 
@@ -156,16 +172,33 @@ func (f *file) readPage(p page) content {
 func (r *reader) layOut() {
 	size := memoryLayOut * len(r.glyphs)
 	r.f.b.Hold(size)
-	text, heading := layOut(withoutArtifacts(r.glyphs))
+	out := layOut(withoutArtifacts(withoutOutside(r.glyphs)))
 	r.f.b.Release(size)
-	r.f.b.Hold(len(text))
+	r.f.b.Hold(len(out.text) + len(out.plain))
 	if r.done.Len() == 0 {
-		r.heading = heading
+		r.title, r.titleBelow, r.row = out.title, out.titleBelow, out.row
 	} else {
 		r.done.WriteByte('\n')
+		r.plain.WriteByte('\n')
 	}
-	r.done.WriteString(text)
+	r.done.WriteString(out.text)
+	r.plain.WriteString(out.plain)
 	r.glyphs = r.glyphs[:0]
+}
+
+// withoutOutside removes the text outside the visible part of a page, such as the rest of a page that was cropped. If
+// it is most of the text, the box is wrong.
+func withoutOutside(glyphs []glyph) []glyph {
+	n := 0
+	for _, g := range glyphs {
+		if g.outside {
+			n++
+		}
+	}
+	if n == 0 || 2*n > len(glyphs) {
+		return glyphs
+	}
+	return slices.DeleteFunc(glyphs, func(g glyph) bool { return g.outside })
 }
 
 // maxArtifacts is the number of glyphs of headers and footers on a page. Some programs mark whole pages as artifacts.
@@ -416,6 +449,7 @@ func (r *reader) draw(c code) {
 		m[0], m[1], m[2], m[3] = -m[0], -m[1], -m[2], -m[3]
 	}
 	g := glyph{text: c.text, size: math.Abs(s.size) * math.Hypot(m[2], m[3]), turn: turnOf(m), artifact: r.hidden > 0}
+	g.bold, g.note, g.outside = s.font.bold, r.notes, r.outside(m[4], m[5], g.size)
 	step := width + s.chars
 	if s.font.vertical {
 		g.turn = turnOf(matrix{-m[2], -m[3], m[0], m[1]})
@@ -435,6 +469,11 @@ func (r *reader) draw(c code) {
 		step += s.words
 	}
 	r.advance(step)
+}
+
+// outside reports whether a glyph is outside the visible part of the page by more than its size.
+func (r *reader) outside(x, y, size float64) bool {
+	return r.boxed && (x < r.visible[0]-size || y < r.visible[1]-size || x > r.visible[2]+size || y > r.visible[3]+size)
 }
 
 // add collects a glyph that has a text and a place.

@@ -19,6 +19,7 @@ type font struct {
 	identity bool
 	// vertical fonts write from top to bottom.
 	vertical bool
+	bold     bool
 	// plain means that codes are UTF-16.
 	plain bool
 	// charset is the encoding of strings with a predefined CMap, or nil.
@@ -86,9 +87,13 @@ func (f *file) readFont(d dict) *font {
 	if f.nameOf(d["Subtype"]) == "Type0" {
 		ft.composite = true
 		f.readComposite(ft, d)
+		if descendants := f.arrayOf(d["DescendantFonts"]); len(descendants) > 0 {
+			ft.bold = f.isBold(d, f.dictOf(f.dictOf(descendants[0])["FontDescriptor"]))
+		}
 		return ft
 	}
 	descriptor := f.dictOf(d["FontDescriptor"])
+	ft.bold = f.isBold(d, descriptor)
 	if m, ok := f.resolve(descriptor["MissingWidth"]).(float64); ok && m > 0 {
 		ft.missing = m
 	}
@@ -109,6 +114,15 @@ func (f *file) readFont(d dict) *font {
 	}
 	f.readEncoding(ft, d, descriptor)
 	return ft
+}
+
+var boldName = regexp.MustCompile(`(?i)bold|black|heavy|[-,](?:bd|demi|semi)|^(?:\w+\+)?CM\w*BX`)
+
+// isBold reports whether a font is bold, by its name or its descriptor (ISO 32000-1, section 9.8).
+func (f *file) isBold(d, descriptor dict) bool {
+	const forceBold = 1 << 18
+	return boldName.MatchString(string(f.nameOf(d["BaseFont"]))) || f.numberOf(descriptor["FontWeight"]) >= 600 ||
+		asInt(f.resolve(descriptor["Flags"]))&forceBold != 0
 }
 
 // readEncoding sets the text of a simple font's codes. ToUnicode takes precedence over glyph names.

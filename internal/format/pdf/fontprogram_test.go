@@ -118,6 +118,10 @@ func TestTextOfACompactFontIsItsGlyphNames(t *testing.T) {
 		object(fmt.Sprintf("<</Subtype/Type1C/Length %d>>stream\n%s\nendstream", len(file), file)))
 	wantText(t, data, "AБC")
 	wantText(t, embedded("FontFile3", file, "", "00010002"), "AБ")
+	for id, want := range map[int]string{267: "ffi", 240: "1", 230: ""} { // strings of expert fonts
+		file := strings.Replace(file, u16(34, 391), u16(id, 391), 1)
+		wantText(t, embedded("FontFile3", file, "", "00010002"), want+"Б")
+	}
 }
 
 func TestAToUnicodeMapNamedIdentityMeansThatCodesAreUnicode(t *testing.T) {

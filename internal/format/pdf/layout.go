@@ -16,6 +16,11 @@ type segment struct {
 	x, end, y float64
 	size      float64
 	glyphs    int
+	// sizes is the sum of the sizes of the glyphs, bold the number of bold ones.
+	sizes float64
+	bold  int
+	// note is set for form fields and annotations.
+	note bool
 	// column numbers the columns of a page; -1 means that the segment spans columns.
 	column int
 }
@@ -28,9 +33,17 @@ const (
 	lineShift = 0.45
 )
 
-// layOut returns the text of a page in reading order, and its heading. Text in other directions, such as vertical text
-// in the margin, follows upright text, unless nearly all of the page is turned.
-func layOut(glyphs []glyph) (text, heading string) {
+// laidOut is the text of a page in reading order. In text the headings are marked as in Markdown; plain has no marks
+// and no annotations. title is the text in the largest font in the upper half, titleBelow on the whole page. row is
+// set if the first line is the row of a table.
+type laidOut struct {
+	text, plain, title, titleBelow string
+	row                            bool
+}
+
+// layOut puts the glyphs of a page in reading order. Text in other directions, such as vertical text in the margin,
+// follows upright text, unless nearly all of the page is turned.
+func layOut(glyphs []glyph) (out laidOut) {
 	var by [turns][]glyph
 	for _, g := range glyphs {
 		by[g.turn] = append(by[g.turn], g)
@@ -38,20 +51,29 @@ func layOut(glyphs []glyph) (text, heading string) {
 	if rest := len(glyphs) - len(by[upright]); 4*len(by[upright]) < rest {
 		slices.SortStableFunc(by[:], func(a, b []glyph) int { return cmp.Compare(len(b), len(a)) })
 	}
-	var parts []string
+	var parts, plain []string
 	for i, group := range by {
 		segments := segmentsOf(compose(visual(group)))
 		arrange(segments, 0)
 		lines := linesOf(segments)
 		if i == 0 {
-			heading = largest(lines)
+			out.title, out.titleBelow = normal(largest(lines, 0.5)), normal(largest(lines, 1))
+			out.row = len(lines) > 0 && lines[0].segments >= minRow
 		}
-		if own := paragraphs(lines); own != "" {
+		if own := paragraphs(markHeadings(lines)); own != "" {
 			parts = append(parts, own)
 		}
+		printed := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.top == "" })
+		if own := paragraphs(printed); own != "" {
+			plain = append(plain, own)
+		}
 	}
-	return normal(strings.Join(parts, "\n\n")), normal(heading)
+	out.text, out.plain = normal(strings.Join(parts, "\n\n")), normal(strings.Join(plain, "\n\n"))
+	return out
 }
+
+// minRow is the least number of texts with gaps between them in the row of a table.
+const minRow = 4
 
 // segmentsOf joins glyphs that follow each other in the content stream and on the page.
 func segmentsOf(glyphs []glyph) []*segment {
@@ -69,7 +91,7 @@ func segmentsOf(glyphs []glyph) []*segment {
 				s = nil
 				continue
 			}
-			s = &segment{x: g.x, end: g.end, y: g.y, size: g.size}
+			s = &segment{x: g.x, end: g.end, y: g.y, size: g.size, note: g.note}
 			out = append(out, s)
 		case blank:
 			// A space may be drawn, be a gap, or both.
@@ -80,6 +102,10 @@ func segmentsOf(glyphs []glyph) []*segment {
 		}
 		s.text.WriteString(g.text)
 		s.glyphs++
+		s.sizes += g.size
+		if g.bold {
+			s.bold++
+		}
 		s.end = math.Max(s.end, g.end)
 		if g.size > s.size*1.05 { // a drop cap or subscript came first; the larger glyphs define the line
 			s.size, s.y = g.size, g.y
@@ -210,6 +236,14 @@ type line struct {
 	x, end, y float64
 	size      float64
 	column    int
+	// segments and glyphs are counted; sizes is the sum of the sizes of the glyphs, bold the number of bold ones.
+	segments, glyphs, bold int
+	sizes                  float64
+	// heading is the level of a heading, 0 for other text.
+	heading int
+	// top is the text of the segments in the largest size, without those of annotations.
+	top     string
+	topSize float64
 }
 
 // linesOf joins the segments on one line of the same column.
@@ -234,11 +268,13 @@ func linesOf(segments []*segment) []line {
 				text.WriteByte(' ')
 				text.WriteString(own)
 				last.end, last.size = math.Max(last.end, s.end), math.Max(last.size, s.size)
+				last.add(s)
 				continue
 			}
 		}
 		end()
 		out = append(out, line{x: s.x, end: s.end, y: s.y, size: s.size, column: s.column})
+		out[len(out)-1].add(s)
 		text.WriteString(own)
 	}
 	end()
@@ -256,6 +292,8 @@ func paragraphs(lines []line) string {
 		}
 		prev := lines[i-1]
 		switch {
+		case l.heading > 0 || prev.heading > 0:
+			b = append(b, "\n\n"...)
 		case endsWithHyphen(prev.text) && startsLower(l.text) && !l.far(prev, leading):
 			b = bytes.TrimRight(b, "-\u2010\u00ad") // the word continues on this line
 		case l.column == prev.column && l.begins(prev, leading), l.column == -1 || prev.column == -1:
@@ -314,8 +352,9 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".!?:;)\"”’", r)
 }
 
-// largest returns the lines in the largest font size in the upper half of the page.
-func largest(lines []line) string {
+// largest returns the text in the largest font size in the upper share of the page. Lines with a gap between them are
+// different texts.
+func largest(lines []line, share float64) string {
 	if len(lines) == 0 {
 		return ""
 	}
@@ -323,27 +362,56 @@ func largest(lines []line) string {
 	for _, l := range lines {
 		top, bottom = math.Max(top, l.y), math.Min(bottom, l.y)
 	}
+	low := top - share*(top-bottom)
 	size, sum := 0.0, 0.0
 	for _, l := range lines {
 		sum += l.size
-		if l.y >= (top+bottom)/2 && utf8.RuneCountInString(l.text) > 3 {
-			size = math.Max(size, l.size)
+		if l.y >= low && utf8.RuneCountInString(l.top) > 3 {
+			size = math.Max(size, l.topSize)
 		}
 	}
-	if size < 1.1*sum/float64(len(lines)) {
+	mean := sum / float64(len(lines))
+	if size < 1.1*mean {
 		return "" // no line stands out
 	}
 	var parts []string
-	for _, l := range lines {
+	last := line{}
+	for i, l := range lines {
+		if len(parts) == 0 && (i >= maxTextAbove || size < 1.2*mean && i >= maxLinesAbove) {
+			return "" // the heading of a section, or a note in slightly larger type
+		}
+		isLarge := l.y >= low && math.Abs(l.topSize-size) < 0.04*size // not the larger, but short lines
 		switch {
-		case l.y >= (top+bottom)/2 && math.Abs(l.size-size) < 0.04*size: // not the larger, but short lines
-			parts = append(parts, l.text)
+		case isLarge && (len(parts) == 0 || last.y-l.y < maxTitleLeading*size):
+			parts, last = append(parts, l.top), l
 		case len(parts) > 0:
-			return strings.Join(parts, " ")
+			title := strings.Join(parts, " ")
+			if body, _ := bodyType(lines); l.isSubtitle(last, body) {
+				title = strings.TrimRight(title, ": ") + ": " + l.top
+			}
+			return title
 		}
 	}
 	return strings.Join(parts, " ")
 }
+
+// isSubtitle reports whether a line close below a title is its subtitle: bold like the title and larger than the text.
+// Names of authors have commas or fewer words.
+func (l *line) isSubtitle(title line, body float64) bool {
+	drop := title.y - l.y
+	return l.column == title.column && drop > 0 && drop < 1.6*title.size && l.meanSize() >= largerSize*body &&
+		10*l.bold >= 9*l.glyphs && 10*title.bold >= 9*title.glyphs && !strings.ContainsAny(l.top, ",@|") &&
+		len(strings.Fields(l.top)) > 3
+}
+
+const (
+	// maxTitleLeading is the greatest distance of two lines of a title, in ems.
+	maxTitleLeading = 3
+	// maxLinesAbove is how many lines may precede a title in slightly larger type.
+	maxLinesAbove = 5
+	// maxTextAbove is how many lines may precede any title.
+	maxTextAbove = 20
+)
 
 // ligatures are expanded, so that their words can be found.
 var ligatures = strings.NewReplacer(

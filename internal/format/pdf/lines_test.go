@@ -20,8 +20,7 @@ func page1(parts ...[]glyph) string {
 	for _, p := range parts {
 		all = append(all, p...)
 	}
-	text, _ := layOut(all)
-	return text
+	return layOut(all).plain
 }
 
 func TestLinesBecomeParagraphs(t *testing.T) {
@@ -169,7 +168,7 @@ func TestHeadingOfAPage(t *testing.T) {
 			for _, part := range append(c.title, body...) {
 				all = append(all, part...)
 			}
-			if _, got := layOut(all); got != c.want {
+			if got := layOut(all).title; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

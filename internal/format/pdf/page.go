@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -11,6 +12,8 @@ type page struct {
 	dict      dict
 	resources dict
 	rotate    int
+	// media and crop are the boxes of the page, whose common part is visible.
+	media, crop any
 }
 
 const (
@@ -39,7 +42,8 @@ func (f *file) eachPage(visit func(n int, p page) bool) {
 		if d == nil {
 			return true
 		}
-		p := page{dict: d, resources: inherited.resources, rotate: inherited.rotate}
+		p := inherited
+		p.dict, p.media, p.crop = d, cmp.Or(d["MediaBox"], p.media), cmp.Or(d["CropBox"], p.crop)
 		if r := f.dictOf(d["Resources"]); r != nil {
 			p.resources = r
 		}
@@ -59,6 +63,29 @@ func (f *file) eachPage(visit func(n int, p page) bool) {
 		return goesOn
 	}
 	walk(f.dictOf(f.trailer["Root"])["Pages"], page{}, 0)
+}
+
+// minVisible is the least width and height of a page in points. Smaller boxes are damaged.
+const minVisible = 10
+
+// visible returns the visible part of a page in the coordinates of a matrix, or false if the file does not say it.
+func (f *file) visible(p page, ctm matrix) (box [4]float64, ok bool) {
+	box, ok = f.rectangle(p.media)
+	if crop, cropped := f.rectangle(p.crop); cropped {
+		if ok {
+			crop = [4]float64{
+				max(box[0], crop[0]), max(box[1], crop[1]), min(box[2], crop[2]), min(box[3], crop[3]),
+			}
+		}
+		box, ok = crop, true
+	}
+	if !ok || box[2]-box[0] < minVisible || box[3]-box[1] < minVisible {
+		return box, false
+	}
+	low, high := matrix{1, 0, 0, 1, box[0], box[1]}.times(ctm), matrix{1, 0, 0, 1, box[2], box[3]}.times(ctm)
+	return [4]float64{
+		min(low[4], high[4]), min(low[5], high[5]), max(low[4], high[4]), max(low[5], high[5]),
+	}, true
 }
 
 // contents returns the joined content streams of a page and the memory reserved for them.

@@ -178,3 +178,28 @@ func TestPagesAreJoinedByFormFeeds(t *testing.T) {
 	data := build(catalogue, "<</Kids[3 0 R 6 0 R 3 0 R]>>", thePage, stream(hello), helvetica, "<</Type/Page>>")
 	wantText(t, data, "Hello, world\f\fHello, world") // an empty page keeps the numbers of the others
 }
+
+func TestTextOutsideTheVisiblePageIsNotRead(t *testing.T) {
+	t.Parallel()
+	program := show(50, 700, "The vessel was measured.") + show(50, 780, "proof 12") + show(-200, 700, "slug")
+	inherited := object("<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]>>")
+	for name, c := range map[string]struct {
+		pages object
+		boxes string
+		want  string
+	}{
+		"no box":             {onePage, "", "proof 12\n\nslug The vessel was measured."},
+		"a media box":        {onePage, "/MediaBox[0 0 600 800]", "proof 12\n\nThe vessel was measured."},
+		"an inherited box":   {inherited, "", "proof 12\n\nThe vessel was measured."},
+		"a crop box":         {inherited, "/CropBox[-500 0 600 760]", "The vessel was measured."},
+		"a rotated page":     {inherited, "/CropBox[0 0 600 760]/Rotate 90", "The vessel was measured."},
+		"a box without text": {onePage, "/MediaBox[0 0 600 20]", "proof 12\n\nslug The vessel was measured."},
+		"a damaged box":      {onePage, "/MediaBox[0 0 0 0]", "proof 12\n\nslug The vessel was measured."},
+	} {
+		page := object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>" + c.boxes + ">>")
+		got := extract(t, build(catalogue, c.pages, page, stream(program), helvetica)).String()
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -41,15 +41,22 @@ var (
 
 // Text is the content of a file.
 type Text struct {
-	// Pages holds the text of each page: paragraphs separated by an empty line.
+	// Pages holds the text of each page: paragraphs separated by an empty line, and headings marked as in Markdown.
 	Pages []string
-	// Heading is the text in the largest font at the top of the first page, usually the title.
-	Heading string
+	// First is the text of the first page without marks and annotations.
+	First string
+	// Heading is the text in the largest font in the upper half of the first page, usually the title, and HeadingBelow
+	// on the whole page.
+	Heading, HeadingBelow string
+	// FirstIsRow is set if the first line of First is the row of a table.
+	FirstIsRow bool
 	// The metadata of the file. Each field may be empty and is often wrong.
 	Title, Author, Subject, Keywords, Created string
 	// Authors and Published, the date of publication, are those of the XMP metadata, and often missing.
 	Authors   []string
 	Published string
+	// Language is the language that the XMP metadata names, or empty.
+	Language string
 	// DOI is the DOI in the metadata, or empty.
 	DOI string
 	// Empty counts the pages without text, Images those of them that draw an image.
@@ -104,13 +111,14 @@ func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
 			t.Recognized++
 		}
 		if n == 0 {
-			t.Heading = c.heading
+			t.Heading, t.HeadingBelow, t.First, t.FirstIsRow = c.title, c.titleBelow, c.plain, c.row
 		}
 		b.Hold(len(c.text))
 		size += len(c.text)
 		t.add(c)
 		return true
 	})
+	unmarkHeaders(t.Pages)
 	switch {
 	case len(t.Pages) == 0:
 		return Text{}, ErrNotPDF

@@ -48,6 +48,7 @@ func (f *file) recognize(c *content, t *Text, l Limits) bool {
 		}
 	}
 	c.text = strings.Join(text, "\n\n")
+	c.plain = c.text
 	return c.text != ""
 }
 

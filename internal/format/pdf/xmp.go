@@ -39,6 +39,7 @@ func (t *Text) addXMP(packet string) {
 		t.Created = first("xmp:CreateDate", "xap:CreateDate")
 	}
 	t.Authors = xmpValues(packet, "dc:creator", maxCreators)
+	t.Language = first("dc:language")
 	t.Published = first("prism:publicationDate", "prism:coverDate")
 }
 

@@ -15,10 +15,12 @@ func TestXMPMetadata(t *testing.T) {
 	text := extract(t, withXMP(
 		`<dc:title><rdf:Alt><rdf:li xml:lang="x-default">Tom &amp; Jerry</rdf:li></rdf:Alt></dc:title>`+
 			`<dc:creator><rdf:Seq><rdf:li>Ada Lovelace</rdf:li><rdf:li> Alan Turing </rdf:li><rdf:li/></rdf:Seq></dc:creator>`+
-			`<prism:coverDate>2009-04-01</prism:coverDate><xmp:CreateDate>2008-03-02T10:00:00Z</xmp:CreateDate>`,
+			`<prism:coverDate>2009-04-01</prism:coverDate><xmp:CreateDate>2008-03-02T10:00:00Z</xmp:CreateDate>`+
+			`<dc:language><rdf:Bag><rdf:li>de-DE</rdf:li></rdf:Bag></dc:language>`,
 	))
 	if text.Title != "Tom & Jerry" || !slices.Equal(text.Authors, []string{"Ada Lovelace", "Alan Turing"}) ||
-		text.Published != "2009-04-01" || text.Created != "2008-03-02T10:00:00Z" {
+		text.Published != "2009-04-01" || text.Created != "2008-03-02T10:00:00Z" ||
+		text.Language != "de-DE" {
 		t.Errorf("got %+v", text)
 	}
 	text = extract(t, withXMP("</rdf:Description><rdf:Description\n xmp:CreateDate=\"2010-01-01\" dc:title=\"T\">"))
