@@ -23,7 +23,7 @@ import (
 // the last dot is the language: xquad.de.json.
 const answerFiles = "xquad/*.json"
 
-// printAnswers measures the quotes that Carrel selects without a language model, by words and with the built-in ranker.
+// printAnswers measures the quotes that Carrel selects without a language model, by words and with the built-in models.
 // It measures each nth question.
 func printAnswers(ctx context.Context, data string, every int, stdout io.Writer, progress *progress) error {
 	files, err := filepath.Glob(filepath.Join(data, filepath.FromSlash(answerFiles)))
@@ -42,7 +42,7 @@ func printAnswers(ctx context.Context, data string, every int, stdout io.Writer,
 		for _, ranker := range []struct {
 			name string
 			quote.Ranker
-		}{{"words", nil}, {"built-in ranker", quote.Builtin(ctx)}} {
+		}{{"words", nil}, {"built-in models", quote.Builtin(ctx)}} {
 			progress.say("answers of %s by %s", filepath.Base(file), ranker.name)
 			report, err := measureAnswers(ctx, file, every, ranker.Ranker)
 			if err != nil {
@@ -77,6 +77,9 @@ func measureAnswers(ctx context.Context, file string, every int, ranker quote.Ra
 	var report xquad.Report
 	err = inFolder("", func(dir string) (err error) {
 		found := &passageSearch{ctx: ctx, language: code}
+		if ranker != nil {
+			found.encoder = search.BuiltInEncoder
+		}
 		defer func() { err = errors.Join(err, found.close()) }()
 		report, err = xquad.Evaluate(f, xquad.Options{
 			Language: code, Ranker: ranker, Every: every,
@@ -91,6 +94,7 @@ func measureAnswers(ctx context.Context, file string, every int, ranker quote.Ra
 type passageSearch struct {
 	ctx      context.Context // of the one measurement
 	language string
+	encoder  *search.Encoder // nil searches by words alone
 	index    *local.Index
 	passages map[string]quote.Passage
 	sources  []string
@@ -98,7 +102,7 @@ type passageSearch struct {
 }
 
 func (s *passageSearch) open(dir string, passages []quote.Passage) (err error) {
-	if s.index, err = local.Open(dir, local.Options{}); err != nil {
+	if s.index, err = local.Open(dir, local.Options{Encoder: s.encoder}); err != nil {
 		return err
 	}
 	s.passages, s.sources, s.holders = make(map[string]quote.Passage), []string{carrelSource}, make(map[string]int)
@@ -125,6 +129,9 @@ func (s *passageSearch) close() error {
 // Retrieve implements xquad.Retriever.
 func (s *passageSearch) Retrieve(text string, n int) ([]quote.Passage, error) {
 	q := search.Query{Text: text, Language: s.language, Sources: s.sources, Limit: n}
+	if s.encoder != nil {
+		q.VectorWeight = builtInWeight
+	}
 	result, err := s.index.Search(s.ctx, q)
 	if err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ const (
 	carrelSource = "src"
 	// carrelLanguage is the language of documents and queries that name none.
 	carrelLanguage = "en"
-	// spanSize is the number of documents of a new segment, as in a server that rebuilds its index.
-	spanSize = 16_000
+	// spanSize limits the number of documents of a new segment, as in a server that rebuilds its index.
+	spanSize = 20_000
 )
 
 // carrelEngine is Carrel's index, filled like a server without an index: segments are built in parallel and merged
@@ -30,6 +30,7 @@ type carrelEngine struct {
 	endpoint *endpoint // that computes the vectors, or nil
 	through  uint64    // number of the last indexed change
 	waiting  []search.Change
+	span     int // number of documents of a new segment
 }
 
 // builtInWeight is the default weight of the built-in vectors, and endpointWeight that of an endpoint's.
@@ -61,32 +62,43 @@ func openCarrel(dir string, e carrelEngine, encoder *search.Encoder) (engine, er
 	if err != nil {
 		return nil, err
 	}
-	e.index = index
+	e.index, e.span = index, spanSize
 	return &e, nil
 }
+
+// expect implements expecting: a server knows how many documents its new index lacks.
+func (e *carrelEngine) expect(n int) { e.span = local.EvenBatch(n, runtime.GOMAXPROCS(0), spanSize) }
 
 func (e *carrelEngine) add(ctx context.Context, papers []paper) error {
 	vectors, err := e.endpoint.vectors(ctx, papers)
 	if err != nil {
 		return err
 	}
-	for i, p := range papers {
-		e.waiting = append(e.waiting, search.Change{
-			Seq: e.through + uint64(len(e.waiting)) + 1, Op: search.Put, ID: p.ID,
-			Document: search.Document{
-				ID: p.ID, SourceID: carrelSource, Title: p.Title, Text: p.Text, DOI: p.DOI,
-				Language: cmp.Or(p.Language, carrelLanguage), Authors: p.Authors, Year: p.Year,
-				Vectors: vectors[i],
-			},
-		})
-	}
-	if len(e.waiting) < spanSize*runtime.GOMAXPROCS(0) {
+	e.waiting = append(e.waiting, e.changes(papers, vectors)...)
+	if len(e.waiting) < e.span*runtime.GOMAXPROCS(0) {
 		return nil
 	}
 	return e.flush(ctx)
 }
 
-// flush builds segments from all pending documents, one per processor, and merges older ones meanwhile.
+// changes returns the changes that store the papers, after those that are waiting.
+func (e *carrelEngine) changes(papers []paper, vectors []*search.Vectors) []search.Change {
+	out := make([]search.Change, len(papers))
+	for i, p := range papers {
+		out[i] = search.Change{
+			Seq: e.through + uint64(len(e.waiting)+i) + 1, Op: search.Put, ID: p.ID,
+			Document: search.Document{
+				ID: p.ID, SourceID: carrelSource, Title: p.Title, Text: p.Text, DOI: p.DOI,
+				Language: cmp.Or(p.Language, carrelLanguage), Authors: p.Authors, Year: p.Year,
+				Vectors: vectors[i],
+			},
+		}
+	}
+	return out
+}
+
+// flush builds a segment per processor from the waiting documents, and merges older ones meanwhile. The segments get
+// about the same amount of text: in a server, a builder that is done takes the next batch and does not wait for others.
 func (e *carrelEngine) flush(ctx context.Context) error {
 	var work sync.WaitGroup
 	var mu sync.Mutex
@@ -101,16 +113,33 @@ func (e *carrelEngine) flush(ctx context.Context) error {
 		})
 	}
 	do(func() error { return e.merge(ctx) })
-	for len(e.waiting) > 0 {
-		n := min(len(e.waiting), spanSize)
-		changes := e.waiting[:n:n]
-		span := search.Span{After: e.through, Through: e.through + uint64(n)}
+	for _, changes := range divide(e.waiting, runtime.GOMAXPROCS(0)) {
+		span := search.Span{After: e.through, Through: e.through + uint64(len(changes))}
 		do(func() error { return e.index.Apply(ctx, span, changes) })
-		e.waiting, e.through = e.waiting[n:], span.Through
+		e.through = span.Through
 	}
 	work.Wait()
 	e.waiting = nil
 	return errors.Join(failures...)
+}
+
+// divide divides changes into at most n parts with about the same amount of text.
+func divide(changes []search.Change, n int) [][]search.Change {
+	size := func(c search.Change) int { return len(c.Document.Title) + len(c.Document.Text) }
+	total := 0
+	for _, c := range changes {
+		total += size(c)
+	}
+	var parts [][]search.Change
+	first, sum := 0, 0
+	for i, c := range changes {
+		sum += size(c)
+		if last := i == len(changes)-1; last || sum*n >= total*(len(parts)+1) && len(parts) < n-1 {
+			parts = append(parts, changes[first:i+1:i+1])
+			first = i + 1
+		}
+	}
+	return parts
 }
 
 // merge runs until the merge policy has nothing to do.
@@ -130,15 +159,23 @@ func (e *carrelEngine) finish(ctx context.Context) error {
 }
 
 func (e *carrelEngine) search(ctx context.Context, r request) ([]string, error) {
-	q := search.Query{
+	q := e.query(r)
+	if err := e.endpoint.query(ctx, &q); err != nil {
+		return nil, err
+	}
+	return idsOf(e.index.Search(ctx, q))
+}
+
+func (e *carrelEngine) query(r request) search.Query {
+	return search.Query{
 		Text: r.text, Language: cmp.Or(r.language, carrelLanguage), Sources: []string{carrelSource}, Limit: r.limit,
 		FromYear: r.from, ToYear: r.to, Facets: r.counts,
 		VectorWeight: e.weight,
 	}
-	if err := e.endpoint.query(ctx, &q); err != nil {
-		return nil, err
-	}
-	result, err := e.index.Search(ctx, q)
+}
+
+// idsOf returns the ids of the hits.
+func idsOf(result search.Result, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"carrel/internal/search"
 )
 
 // Exit codes distinguish wrong usage and missing data from failures.
@@ -89,6 +91,8 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	url := f.String("endpoint", "", "also judge with the vectors of this endpoint: the base `URL` of an "+
 		"OpenAI-compatible API; "+keyVariable+" holds its key")
 	model := f.String("model", "", "the embedding `model` of the endpoint")
+	cluster := f.String("opensearch", "", "also judge the search on the OpenSearch cluster at this base `URL`; "+
+		"its new indices carrel-bench-* stay in the cluster")
 	if err := parseFlags(f, args); err != nil {
 		return err
 	}
@@ -101,7 +105,7 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if (*url == "") != (*model == "") {
 		return usageError{errors.New("-endpoint and -model need each other")}
 	}
-	engines := judgedKinds(newEndpoint(*url, *model), *peers)
+	engines := judgedKinds(newEndpoint(*url, *model), *cluster, *peers)
 	var q quality
 	err := inFolder("", func(dir string) (err error) {
 		q, err = judge(ctx, *data, dir, allCollections, engines, *depth, &progress{w: stderr})
@@ -122,13 +126,20 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 // judgedKinds returns the engines whose quality is measured, Carrel without vectors first.
-func judgedKinds(e *endpoint, peers bool) []kind {
+func judgedKinds(e *endpoint, cluster string, peers bool) []kind {
 	words, _ := kindOf(wordsOnly)
 	builtIn, _ := kindOf(ours)
 	words.title, builtIn.title = "words", "built-in"
 	out := []kind{words, builtIn}
 	if e != nil {
 		out = append(out, kind{key: "carrel-endpoint", title: "endpoint", make: openEndpoint(e), open: openEndpoint(e)})
+	}
+	if cluster != "" {
+		byWords := openOpenSearch(cluster, 0, nil)
+		fused := openOpenSearch(cluster, builtInWeight, search.BuiltInEncoder)
+		out = append(out,
+			kind{key: "carrel-opensearch-words", title: "OpenSearch, words", make: byWords, open: byWords},
+			kind{key: "carrel-opensearch", title: "OpenSearch", make: fused, open: fused})
 	}
 	if peers {
 		out = append(out, slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool {

@@ -133,12 +133,18 @@ func runChild(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return errors.Join(err, json.NewEncoder(stdout).Encode(result))
 }
 
+// expecting is an engine that divides its work by the number of documents to come.
+type expecting interface{ expect(n int) }
+
 // build creates an index of t.Size documents and closes it.
 func build(ctx context.Context, k kind, t task, p *progress) (b built, err error) {
 	p.say("%s: indexing %s documents…", k.title, count(t.Size))
 	e, err := k.make(t.Dir)
 	if err != nil {
 		return b, err
+	}
+	if x, ok := e.(expecting); ok {
+		x.expect(t.Size)
 	}
 	_, b.Took, err = index(ctx, e, grown(t.Documents, t.Size), p)
 	b.Memory = ownMemory()

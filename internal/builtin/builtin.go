@@ -54,14 +54,15 @@ var (
 	})
 )
 
-// Embed returns the unit vector of a text, or nil if the text has no tokens. It is safe for concurrent use. It panics
-// if the weights in the binary are damaged.
-func Embed(text string) []float32 {
+// Embed returns the unit vectors of texts. The vector of a text without tokens is nil. One call with many texts is
+// faster than many calls, because words that are met for the first time are computed together. Embed is safe for
+// concurrent use. It panics if the weights in the binary are damaged.
+func Embed(texts ...string) [][]float32 {
 	m, err := defaultStatic()
 	if err != nil {
 		panic(err)
 	}
-	return m.embed(text)
+	return m.embed(texts)
 }
 
 // Fast reports whether the processor's vector instructions are used. [Rank] is about twenty times slower without them.

@@ -10,9 +10,9 @@ type kernel struct {
 
 	// addWords adds the vectors of words to sum.
 	addWords func(sum *[Dimensions]int32, words []*word)
-	// dots sets dst to the products of consecutive rows with x. The length of x is a multiple of 128, and
-	// weights are at most 8191.
-	dots func(dst []int64, rows, x []int16)
+	// dots sets dst to the products of all rows with the first of blockWords vectors, then with the second, and so on.
+	// Their length is a multiple of 128, and values of rows are at most 8191.
+	dots func(dst []int64, rows, vectors []int16)
 
 	// widen converts integers. Their number is a multiple of panelWidth.
 	widen func(dst []float32, src []int8)
@@ -72,10 +72,10 @@ func addWordsPlain(sum *[Dimensions]int32, words []*word) {
 	}
 }
 
-func dotsPlain(dst []int64, rows, x []int16) {
-	n := len(x)
+func dotsPlain(dst []int64, rows, vectors []int16) {
+	n, width := len(dst)/blockWords, len(vectors)/blockWords
 	for i := range dst {
-		row := rows[i*n:][:n]
+		x, row := vectors[i/n*width:][:width], rows[i%n*width:][:width]
 		var sum int64
 		for j, v := range x {
 			sum += int64(int32(v) * int32(row[j]))
@@ -121,8 +121,9 @@ func productPlain(p product) {
 }
 
 func geluPlain(x []float32) {
+	cdf := normalCDF()
 	for i, v := range x {
-		x[i] = float32(gelu(float64(v)))
+		x[i] = float32(gelu(cdf, float64(v)))
 	}
 }
 

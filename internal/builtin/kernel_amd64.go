@@ -27,7 +27,7 @@ var avx2Kernel = kernel{
 // avx512Kernel differs from avx2Kernel in the products, which take nearly all the time.
 var avx512Kernel = func() kernel {
 	k := avx2Kernel
-	k.name, k.product = "avx512", productAVX512
+	k.name, k.dots, k.product = "avx512", dotsWide, productAVX512
 	return k
 }()
 
@@ -35,7 +35,7 @@ var avx512Kernel = func() kernel {
 var kernels = func() []*kernel {
 	var list []*kernel
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		if cpu.X86.HasAVX512F {
+		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW {
 			list = append(list, &avx512Kernel)
 		}
 		list = append(list, &avx2Kernel)
@@ -51,9 +51,16 @@ func addWordsSIMD(sum *[Dimensions]int32, words []*word) {
 	}
 }
 
-func dotsSIMD(dst []int64, rows, x []int16) {
-	_ = rows[:len(dst)*len(x)]
-	dotsAVX2(&dst[0], len(dst), &rows[0], &x[0], len(x))
+func dotsSIMD(dst []int64, rows, vectors []int16) {
+	n, width := len(dst)/blockWords, len(vectors)/blockWords
+	_ = rows[:n*width]
+	dotsAVX2(&dst[0], n, &rows[0], &vectors[0], width)
+}
+
+func dotsWide(dst []int64, rows, vectors []int16) {
+	n, width := len(dst)/blockWords, len(vectors)/blockWords
+	_ = rows[:n*width]
+	dotsAVX512(&dst[0], n, &rows[0], &vectors[0], width)
 }
 
 // productAVX2 computes tiles of six rows and sixteen columns, and of four rows where six do not fit.
@@ -101,7 +108,10 @@ func softmaxSIMD(x []float32, n int) {
 func addWordsAVX2(sum *[Dimensions]int32, words **word, n int)
 
 //go:noescape
-func dotsAVX2(dst *int64, n int, rows, x *int16, width int)
+func dotsAVX2(dst *int64, n int, rows, vectors *int16, width int)
+
+//go:noescape
+func dotsAVX512(dst *int64, n int, rows, vectors *int16, width int)
 
 //go:noescape
 func widenAVX2(dst *float32, src *int8, n int)

@@ -10,9 +10,12 @@ var neonKernel = kernel{
 			addWordsNEON(sum, &words[0], len(words))
 		}
 	},
-	dots: func(dst []int64, rows, x []int16) {
-		_ = rows[:len(dst)*len(x)]
-		dotsNEON(&dst[0], len(dst), &rows[0], &x[0], len(x))
+	dots: func(dst []int64, rows, vectors []int16) {
+		n, width := len(dst)/blockWords, len(vectors)/blockWords
+		_ = rows[:n*width]
+		for i := range blockWords {
+			dotsNEON(&dst[i*n], n, &rows[0], &vectors[i*width], width)
+		}
 	},
 	widen: func(dst []float32, src []int8) {
 		_ = dst[:len(src)]

@@ -128,17 +128,17 @@ func TestIntegerFunctionsOfAllKernelsAreEqual(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, k := range kernels {
 		for _, width := range []int{128, 384, 1024} {
-			rows, x := make([]int16, 3*width), make([]int16, width)
+			rows, x := make([]int16, 3*width), make([]int16, blockWords*width)
 			for i := range rows {
 				rows[i] = int16(r.IntN(2*8191+1) - 8191)
 			}
 			for i := range x {
 				x[i] = int16(r.IntN(2*math.MaxInt16+1) - math.MaxInt16)
 			}
-			for i := range width { // the largest sum
-				rows[i], rows[width+i], x[i%(width/2)] = 8191, -8191, math.MaxInt16
+			for i := range width { // the largest sums
+				rows[i], rows[width+i], x[i%(width/2)], x[len(x)-1-i] = 8191, -8191, math.MaxInt16, -math.MaxInt16
 			}
-			got, want := make([]int64, 3), make([]int64, 3)
+			got, want := make([]int64, 3*blockWords), make([]int64, 3*blockWords)
 			k.dots(got, rows, x)
 			dotsPlain(want, rows, x)
 			if !slices.Equal(got, want) {

@@ -62,13 +62,13 @@ func (r *ranker) input(question []uint16, s Sentence) rankInput {
 	ids = append(ids, question[:min(maxQuestion, len(question))]...)
 	ids = append(ids, tokenEnd)
 	start := len(ids)
-	if title := r.tokenizer.append(nil, s.Title); len(title) > 0 {
+	if title := r.tokenizer.append(nil, s.Title, nil); len(title) > 0 {
 		ids = append(ids, title[:min(maxTitle, len(title))]...)
 		ids = append(ids, r.tokenizer.single[':'])
 	}
-	ids = r.tokenizer.append(ids, s.Text)
+	ids = r.tokenizer.append(ids, s.Text, nil)
 	ids = ids[:min(len(ids), start+maxSentence)]
-	if before := r.tokenizer.append(nil, s.Before); len(before) > 0 {
+	if before := r.tokenizer.append(nil, s.Before, nil); len(before) > 0 {
 		ids = append(ids, tokenEnd)
 		ids = append(ids, before[max(0, len(before)-maxBefore):]...)
 	}
@@ -77,7 +77,7 @@ func (r *ranker) input(question []uint16, s Sentence) rankInput {
 }
 
 func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence) ([]float64, error) {
-	questionIDs := r.tokenizer.append(nil, question)
+	questionIDs := r.tokenizer.append(nil, question, nil)
 	inputs := make([]rankInput, len(sentences))
 	order := make([]int, len(sentences))
 	for i, s := range sentences {

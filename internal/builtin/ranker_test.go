@@ -35,7 +35,7 @@ func TestLogitsEqualReferences(t *testing.T) {
 		var worst float64
 		for i, ref := range refs {
 			s := Sentence{ref.Title, ref.Sentence, ref.Previous}
-			in := r.input(r.tokenizer.append(nil, ref.Question), s)
+			in := r.input(r.tokenizer.append(nil, ref.Question, nil), s)
 			if !slices.Equal(in.ids, ref.IDs) {
 				t.Errorf("tokens of %q are %v, want %v", ref.Sentence, in.ids, ref.IDs)
 			}
@@ -145,7 +145,7 @@ func TestCancelledRankReturnsPromptly(t *testing.T) {
 
 func TestModelsAreSafeForConcurrentUse(t *testing.T) {
 	static, ranker := newTestStatic(t, bestKernel), newTestRanker(t, bestKernel)
-	wantVector := newTestStatic(t, bestKernel).embed(abstract)
+	wantVector := newTestStatic(t, bestKernel).embed([]string{abstract})[0]
 	sentences := []Sentence{benchmarkSentence, {Text: "Short."}, {}}
 	wantLogits, err := newTestRanker(t, bestKernel).rank(t.Context(), benchmarkQuestion, sentences)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestModelsAreSafeForConcurrentUse(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if vector := static.embed(abstract); !slices.Equal(vector, wantVector) {
+			if vector := static.embed([]string{abstract})[0]; !slices.Equal(vector, wantVector) {
 				t.Error("vectors differ")
 			}
 			logits, err := ranker.rank(t.Context(), benchmarkQuestion, sentences)
@@ -182,7 +182,7 @@ func BenchmarkPair(b *testing.B) {
 	for _, k := range kernels {
 		b.Run(k.name, func(b *testing.B) {
 			r := newTestRanker(b, k)
-			in := r.input(r.tokenizer.append(nil, benchmarkQuestion), benchmarkSentence)
+			in := r.input(r.tokenizer.append(nil, benchmarkQuestion, nil), benchmarkSentence)
 			if len(in.ids) != 96 {
 				b.Fatalf("%d tokens", len(in.ids))
 			}

@@ -14,6 +14,24 @@ TEXT ·addWordsAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), CX
 	XORQ BX, BX // offset of the pass in a word
 
+	// Most words are not in the first cache. Their lines are requested at once.
+	XORQ AX, AX
+
+prefetch:
+	MOVQ (SI)(AX*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
+	PREFETCHT0 512(R9)
+	INCQ AX
+	CMPQ AX, CX
+	JLT prefetch
+
 pass:
 	VMOVDQU (DI), Y0
 	VMOVDQU 32(DI), Y1
@@ -54,54 +72,66 @@ next:
 	VZEROUPPER
 	RET
 
-// MULADD16 adds products of 16 values, in pairs, to acc.
-#define MULADD16(offset, acc, tmp) \
-	VMOVDQU offset(SI)(AX*2), tmp \
-	VPMADDWD offset(DX)(AX*2), tmp, tmp \
-	VPADDD tmp, acc, acc
+// DOT64 adds the products of the 64 values in Y0 to Y3 with those at base to the four 64-bit lanes of acc. A 32-bit lane
+// adds eight products before it is widened.
+#define DOT64(base, acc) \
+	VPMADDWD (base)(AX*2), Y0, Y4 \
+	VPMADDWD 32(base)(AX*2), Y1, Y5 \
+	VPMADDWD 64(base)(AX*2), Y2, Y6 \
+	VPMADDWD 96(base)(AX*2), Y3, Y7 \
+	VPADDD Y5, Y4, Y4 \
+	VPADDD Y7, Y6, Y6 \
+	VPADDD Y6, Y4, Y4 \
+	VPMOVSXDQ X4, Y5 \
+	VEXTRACTI128 $1, Y4, X4 \
+	VPMOVSXDQ X4, Y4 \
+	VPADDQ Y5, acc, acc \
+	VPADDQ Y4, acc, acc
 
-// WIDEN adds the eight 32-bit lanes of acc (low: its lower half) to the four 64-bit lanes of Y8.
-#define WIDEN(acc, low, tmp) \
-	VPMOVSXDQ low, tmp \
-	VEXTRACTI128 $1, acc, low \
-	VPMOVSXDQ low, acc \
-	VPADDQ tmp, Y8, Y8 \
-	VPADDQ acc, Y8, Y8
+// STORE stores the sum of the lanes of acc (low: its lower half).
+#define STORE(acc, low, address) \
+	VEXTRACTI128 $1, acc, X4 \
+	VPADDQ X4, low, low \
+	VPSRLDQ $8, low, X4 \
+	VPADDQ X4, low, low \
+	VMOVQ low, address
 
-// func dotsAVX2(dst *int64, n int, rows, x *int16, width int)
-// A 32-bit lane adds eight products before it is widened.
+// func dotsAVX2(dst *int64, n int, rows, vectors *int16, width int)
 TEXT ·dotsAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ n+8(FP), CX
 	MOVQ rows+16(FP), SI
-	MOVQ x+24(FP), DX
+	MOVQ vectors+24(FP), DX
 	MOVQ width+32(FP), R8
+	LEAQ (DX)(R8*2), R10
+	LEAQ (R10)(R8*2), R11
+	LEAQ (R11)(R8*2), R12
+	LEAQ (CX*8), R9 // size of the products with one vector
+	LEAQ (R9)(R9*2), BX
 
 row:
 	VPXOR Y8, Y8, Y8
+	VPXOR Y9, Y9, Y9
+	VPXOR Y10, Y10, Y10
+	VPXOR Y11, Y11, Y11
 	XORQ AX, AX
 
 step:
 	VMOVDQU (SI)(AX*2), Y0
-	VPMADDWD (DX)(AX*2), Y0, Y0
 	VMOVDQU 32(SI)(AX*2), Y1
-	VPMADDWD 32(DX)(AX*2), Y1, Y1
-	MULADD16(64, Y0, Y4)
-	MULADD16(96, Y1, Y5)
-	MULADD16(128, Y0, Y6)
-	MULADD16(160, Y1, Y7)
-	MULADD16(192, Y0, Y4)
-	MULADD16(224, Y1, Y5)
-	WIDEN(Y0, X0, Y6)
-	WIDEN(Y1, X1, Y7)
-	ADDQ $128, AX
+	VMOVDQU 64(SI)(AX*2), Y2
+	VMOVDQU 96(SI)(AX*2), Y3
+	DOT64(DX, Y8)
+	DOT64(R10, Y9)
+	DOT64(R11, Y10)
+	DOT64(R12, Y11)
+	ADDQ $64, AX
 	CMPQ AX, R8
 	JLT step
-	VEXTRACTI128 $1, Y8, X0
-	VPADDQ X0, X8, X8
-	VPSRLDQ $8, X8, X0
-	VPADDQ X0, X8, X8
-	VMOVQ X8, (DI)
+	STORE(Y8, X8, (DI))
+	STORE(Y9, X9, (DI)(R9*1))
+	STORE(Y10, X10, (DI)(R9*2))
+	STORE(Y11, X11, (DI)(BX*1))
 	ADDQ $8, DI
 	LEAQ (SI)(R8*2), SI
 	DECQ CX

@@ -65,9 +65,8 @@ var asciiClasses = func() (classes [utf8.RuneSelf]asciiClass) {
 	return classes
 }()
 
-// append appends the tokens of text to ids.
-func (t *tokenizer) append(ids []uint16, text string) []uint16 {
-	var word [maxWord]byte
+// append appends the tokens of text to ids. Known may be nil.
+func (t *tokenizer) append(ids []uint16, text string, known *knownWords) []uint16 {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf && asciiClasses[c] != asciiLetter {
@@ -77,31 +76,102 @@ func (t *tokenizer) append(ids []uint16, text string) []uint16 {
 			i++
 			continue
 		}
-		start := i
-		for i < len(text) && text[i] < utf8.RuneSelf && asciiClasses[text[i]] == asciiLetter {
-			if n := i - start; n < maxWord {
-				word[n] = lowerASCII(text[i])
-			}
-			i++
-		}
+		key, n := wordAt(text[i:])
+		word := text[i : i+n]
 		switch {
-		case i < len(text) && text[i] >= utf8.RuneSelf:
-			i = start + chunkLength(text[start:])
-			ids = t.appendUnicode(ids, text[start:i])
-		case i-start > maxWord:
+		case i+n < len(text) && text[i+n] >= utf8.RuneSelf:
+			word = text[i : i+chunkLength(text[i:])]
+			ids = t.appendUnicode(ids, word)
+		case n > maxWord:
 			ids = append(ids, tokenUnknown)
+		case known == nil || n > knownLength:
+			ids = t.appendASCII(ids, word)
 		default:
-			ids = t.appendWord(ids, word[:i-start])
+			ids = known.append(t, ids, key, word)
 		}
+		i += len(word)
 	}
 	return ids
 }
 
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
+// wordAt returns the length of the word of ASCII letters and digits that text starts with, and its first bytes in lower
+// case.
+func wordAt(text string) (key wordKey, n int) {
+	for shift := 0; shift < 64; shift += 8 {
+		if n == len(text) || lowerLetters[text[n]] == 0 {
+			return key, n
+		}
+		key[0] |= uint64(lowerLetters[text[n]]) << shift
+		n++
 	}
-	return c
+	for shift := 0; shift < 64; shift += 8 {
+		if n == len(text) || lowerLetters[text[n]] == 0 {
+			return key, n
+		}
+		key[1] |= uint64(lowerLetters[text[n]]) << shift
+		n++
+	}
+	for n < len(text) && lowerLetters[text[n]] != 0 {
+		n++
+	}
+	return key, n
+}
+
+// lowerLetters holds the lower case of ASCII letters and digits, and 0 for other bytes.
+var lowerLetters = func() (lower [256]byte) {
+	for c, class := range asciiClasses {
+		if class == asciiLetter {
+			lower[c] = byte(unicode.ToLower(rune(c)))
+		}
+	}
+	return lower
+}()
+
+// appendASCII appends the tokens of a word of ASCII letters and digits.
+func (t *tokenizer) appendASCII(ids []uint16, word string) []uint16 {
+	var lower [maxWord]byte
+	for i := range len(word) {
+		lower[i] = lowerLetters[word[i]]
+	}
+	return t.appendWord(ids, lower[:len(word)])
+}
+
+const (
+	knownBits   = 13
+	knownLength = 16 // longest word in bytes
+	knownTokens = 3  // most tokens of a word
+)
+
+// wordKey holds the bytes of a word of at most knownLength, the first byte lowest.
+type wordKey [2]uint64
+
+// knownWords keeps the tokens of words met last. The vocabulary is larger than the first caches of a processor, the
+// most frequent words are not.
+type knownWords [1 << knownBits]knownWord
+
+// knownWord is a word of ASCII letters and digits. Free entries have the key of no word.
+type knownWord struct {
+	key    wordKey
+	tokens [knownTokens]uint16
+	n      uint16
+}
+
+// append appends the tokens of a word.
+func (k *knownWords) append(t *tokenizer, ids []uint16, key wordKey, word string) []uint16 {
+	entry := &k[(key[0]*0x9e3779b97f4a7c15^key[1]*0xc2b2ae3d27d4eb4f)>>(64-knownBits)]
+	if entry.key == key {
+		if entry.n == 1 {
+			return append(ids, entry.tokens[0])
+		}
+		return append(ids, entry.tokens[:entry.n]...)
+	}
+	before := len(ids)
+	ids = t.appendASCII(ids, word)
+	if tokens := ids[before:]; len(tokens) <= knownTokens {
+		entry.key, entry.n = key, uint16(len(tokens))
+		copy(entry.tokens[:], tokens)
+	}
+	return ids
 }
 
 // chunkLength returns the number of bytes before the next ASCII character that separates words.

@@ -91,10 +91,16 @@ func FuzzTokenizer(f *testing.F) {
 		f.Fatal(err)
 	}
 	slow := newSlowTokenizer(f)
+	known := new(knownWords)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, want := tok.append(nil, text), slow.tokens(text)
+		got, want := tok.append(nil, text, nil), slow.tokens(text)
 		if !slices.Equal(got, want) {
 			t.Errorf("tokens of %q are %v, want %v", text, got, want)
+		}
+		for range 2 { // the second time, words are known
+			if got := tok.append(nil, text, known); !slices.Equal(got, want) {
+				t.Errorf("tokens of %q with known words are %v, want %v", text, got, want)
+			}
 		}
 		if i := slices.IndexFunc(got, func(id uint16) bool { return id < 999 && id != tokenUnknown }); i >= 0 {
 			t.Errorf("text %q gives special token %d", text, got[i])

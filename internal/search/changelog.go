@@ -1,6 +1,10 @@
 package search
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+)
 
 // Document is the searchable part of a document. Year 0 means undated.
 type Document struct {
@@ -73,3 +77,10 @@ func (s Span) Contains(seq uint64) bool { return s.After < seq && seq <= s.Throu
 
 // Len returns how many numbers the span includes.
 func (s Span) Len() uint64 { return s.Through - s.After }
+
+// Identity names a database in its indexes, so that an index of another database is not used. It is derived from the
+// database's secret without revealing it.
+func Identity(secret []byte) string {
+	sum := sha256.Sum256(append([]byte("carrel search index\x00"), secret...))
+	return hex.EncodeToString(sum[:16])
+}

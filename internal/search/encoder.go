@@ -13,9 +13,19 @@ var BuiltInEncoder = &Encoder{
 	Model: builtin.VectorModel, Dims: builtin.Dimensions, Language: "en", LeastCosine: 0.38, Embed: embedEnglish,
 }
 
-// embedEnglish returns the vector of a text, or nil if most of its letters are not Latin: the model knows hardly any
-// words in other scripts, so that all such texts would be alike.
-func embedEnglish(text string) []float32 {
+// embedEnglish returns the vectors of texts, with nil for those whose letters are mostly not Latin: the model knows
+// hardly any words in other scripts, so that all such texts would be alike.
+func embedEnglish(texts []string) [][]float32 {
+	vectors := builtin.Embed(texts...)
+	for i, text := range texts {
+		if !mostlyLatin(text) {
+			vectors[i] = nil
+		}
+	}
+	return vectors
+}
+
+func mostlyLatin(text string) bool {
 	latin, letters := 0, 0
 	for _, r := range text {
 		switch {
@@ -29,10 +39,7 @@ func embedEnglish(text string) []float32 {
 			letters++
 		}
 	}
-	if 2*latin <= letters {
-		return nil
-	}
-	return builtin.Embed(text)
+	return 2*latin > letters
 }
 
 // HasMeaning reports whether a query is more than names of things: every word of "rfc9110" or "A-104 B7" holds a digit.
@@ -47,8 +54,8 @@ func HasMeaning(text string) bool {
 }
 
 // Encoder is an embedding model that runs in the process, for one language. An engine with an encoder computes the
-// embeddings of passages when it indexes them, and those of queries. They are not stored in the database, because they
-// can be computed again.
+// embeddings of passages when it indexes them, and the embedding of each query. The database does not store them,
+// because they can be computed again.
 type Encoder struct {
 	// Model names the model. An index of another model's vectors is rebuilt.
 	Model string
@@ -59,8 +66,8 @@ type Encoder struct {
 	// LeastCosine is the least similarity of a passage to a query whose words it does not hold. Less similar passages are
 	// rarely related to the query.
 	LeastCosine float64
-	// Embed returns the vector of a text, of length 1, or nil if the text has no words. It may be called concurrently.
-	Embed func(text string) []float32
+	// Embed returns the vectors of texts, of length 1, or nil for a text without words. It may be called concurrently.
+	Embed func(texts []string) [][]float32
 }
 
 // Covers reports whether the encoder embeds texts in a language. A nil encoder covers none.
@@ -74,10 +81,10 @@ func (e *Encoder) nearest(query string, texts []string) int {
 	if e == nil {
 		return -1
 	}
-	q := e.Embed(query)
+	vectors := e.Embed(append([]string{query}, texts...))
+	q := vectors[0]
 	best, highest := -1, 0.0
-	for i, text := range texts {
-		v := e.Embed(text)
+	for i, v := range vectors[1:] {
 		if v == nil || q == nil {
 			continue
 		}

@@ -16,8 +16,9 @@ type Engine interface {
 	Status() Status
 	// Missing returns the first span up to head that the engine does not hold, and whether there is one.
 	Missing(head uint64) (Span, bool)
-	// Apply adds the changes of a missing span. They are durable and searchable when it returns; if it fails, none of
-	// them is. A span that is not missing is ErrCovered.
+	// Apply adds the changes of a missing span. They are durable and searchable when it returns. If it fails, the span is
+	// still missing; an engine in the process then holds none of the changes, and a remote one may hold some of them. A
+	// span that is not missing is ErrCovered.
 	//
 	// Spans may be applied concurrently and in any order: of two changes to a document the one with the higher number
 	// wins. The changes must have been read from the log while the span was missing.
@@ -33,6 +34,8 @@ type Engine interface {
 var (
 	// ErrClosed is returned by an engine after Close.
 	ErrClosed = errors.New("search index is closed")
+	// ErrUnavailable is returned by an engine whose service does not answer or cannot answer now.
+	ErrUnavailable = errors.New("the search service is not available")
 	// ErrCovered is returned by Apply for a span that the engine already holds, in whole or in part.
 	ErrCovered = errors.New("search index already holds this span")
 )

@@ -5,8 +5,8 @@
 // and fails as unavailable while no engine is open.
 //
 // Documents live in the database, and an engine holds a copy derived from their change log (Log): Missing returns a
-// span of the log that the engine does not hold yet, and Apply adds it. The engine of this repository is search/local,
-// an index in the data folder. Package searchtest is the acceptance suite for engines.
+// span of the log that the engine does not hold yet, and Apply adds it. The engines are search/local, an index in the
+// data folder, and search/opensearch, a cluster that all nodes share. Package searchtest is their acceptance suite.
 package search
 
 import (
@@ -88,6 +88,9 @@ type Result struct {
 	Parsed query.Parsed
 	// EmbeddingFailed is set when the query should have had an embedding but was ranked by words alone.
 	EmbeddingFailed bool
+	// WordsOnly is set if documents that hold no word of the query may be missing, because the engine does not find
+	// documents by their embeddings alone.
+	WordsOnly bool
 }
 
 // Statistics hold the frequencies of terms in the searched sources.

@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -57,6 +58,31 @@ func TestServiceIsUnavailableWithoutAnEngine(t *testing.T) {
 	}
 	s.Shut()
 	check()
+}
+
+// brokenEngine is an engine whose service does not answer.
+type brokenEngine struct{ search.Engine }
+
+func (brokenEngine) Search(context.Context, search.Query) (search.Result, error) {
+	return search.Result{}, fmt.Errorf("search: %w", search.ErrUnavailable)
+}
+
+func (brokenEngine) Statistics(context.Context, []string, []string) (search.Statistics, error) {
+	return search.Statistics{}, fmt.Errorf("count: %w", search.ErrUnavailable)
+}
+
+func TestServiceIsUnavailableWhileTheEngineIs(t *testing.T) {
+	t.Parallel()
+	s := search.NewService(nil, 0.3, slog.New(slog.DiscardHandler))
+	s.Open(brokenEngine{})
+	_, searchErr := s.Search(t.Context(), search.Query{})
+	_, statisticsErr := s.Statistics(t.Context(), nil, nil)
+	for _, err := range []error{searchErr, statisticsErr} {
+		e := core.AsError(err)
+		if e.Kind != core.KindUnavailable || e.Code != "search_unavailable" || e.RetryAfter == 0 {
+			t.Errorf("the error is %v", err)
+		}
+	}
 }
 
 func TestServiceAddsTheEmbeddingOfTheQuery(t *testing.T) {
@@ -124,9 +150,13 @@ func TestSnippetOfAnUnrankedDocumentIsItsBestPassage(t *testing.T) {
 func TestSnippetByMeaningHighlightsTheNearestSentence(t *testing.T) {
 	t.Parallel()
 	// The vector of a text is its share of the letter x.
-	encoder := &search.Encoder{Model: "m", Dims: 2, Language: "en", Embed: func(text string) []float32 {
-		x := float32(strings.Count(text, "x")) / float32(len(text))
-		return []float32{x, 1 - x}
+	encoder := &search.Encoder{Model: "m", Dims: 2, Language: "en", Embed: func(texts []string) [][]float32 {
+		var vectors [][]float32
+		for _, text := range texts {
+			x := float32(strings.Count(text, "x")) / float32(len(text))
+			vectors = append(vectors, []float32{x, 1 - x})
+		}
+		return vectors
 	}}
 	h := search.NewHighlighter("en", search.Parse(search.Query{Text: "xxx", Language: "en"}))
 	text := "Nothing of interest is here. A fox in a box mixes six waxes. Nothing is here either."

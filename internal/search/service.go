@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -50,7 +51,7 @@ func (s *Service) Search(ctx context.Context, q Query) (Result, error) {
 	embedded := s.embedder == nil || q.Plain || s.embed(ctx, &q)
 	result, err := engine.Search(ctx, q)
 	result.EmbeddingFailed = !embedded
-	return result, err
+	return result, unavailable(err)
 }
 
 // embed adds the embedding of the query and reports whether it could.
@@ -72,7 +73,8 @@ func (s *Service) Statistics(ctx context.Context, sources, terms []string) (Stat
 	if err != nil {
 		return Statistics{}, err
 	}
-	return engine.Statistics(ctx, sources, terms)
+	statistics, err := engine.Statistics(ctx, sources, terms)
+	return statistics, unavailable(err)
 }
 
 // Status describes the engine, and reports false while none is open.
@@ -88,6 +90,20 @@ func (s *Service) Status() (Status, bool) {
 func (s *Service) Indexed(sourceID string) (int, bool) {
 	status, ok := s.Status()
 	return status.Sources[sourceID], ok
+}
+
+// unavailableRetry is when a client should try again after the service of an engine did not answer.
+const unavailableRetry = 5 * time.Second
+
+// unavailable returns the error for clients if the service of the engine is not available, and other errors unchanged.
+func unavailable(err error) error {
+	if !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return (&core.Error{
+		Kind: core.KindUnavailable, Code: "search_unavailable", RetryAfter: unavailableRetry,
+		Detail: "The search service is not available; try again in a moment. Other requests work.",
+	}).Because(err)
 }
 
 func (s *Service) current() (Engine, error) {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/blevesearch/snowballstem"
 
@@ -27,20 +28,15 @@ type Analyser struct {
 	code     string
 	latin    *reader // for words in Latin letters
 	splitter splitter
-	known    map[string]entry
+	known    knownWords
 	surfaces map[string]string // shortest word of each term
+	marked   map[string]string // maps stop words to their indexed terms
 	pair     []byte            // the last unspaced character, and then the next one, which form a bigram
-}
-
-// entry is the cached result for a word.
-type entry struct {
-	term, plain string
-	stop        bool
 }
 
 // Limits of the cache. Longer words are data rather than language: they are neither stemmed nor cached.
 const (
-	maxKnown     = 1 << 17
+	maxKnown     = 3 << 15 // a table of 8 MB
 	maxKnownWord = 64
 )
 
@@ -48,7 +44,7 @@ const (
 func New(code string) *Analyser {
 	l := language.LookupOrDefault(code)
 	a := &Analyser{
-		code: l.Code, latin: readers[l.Code], known: make(map[string]entry), surfaces: make(map[string]string),
+		code: l.Code, latin: readers[l.Code], surfaces: make(map[string]string), marked: make(map[string]string),
 	}
 	a.splitter.dotless = l.DotlessI
 	if !l.Latin() {
@@ -107,21 +103,29 @@ func (a *Analyser) look(folded, accented []byte) entry {
 	if accented != nil {
 		word = accented
 	}
-	if e, ok := a.known[string(word)]; ok {
-		return e
+	if e := a.known.find(word); e != nil {
+		return *e
 	}
 	if len(word) > maxKnownWord {
 		return entry{term: string(folded)}
 	}
-	if len(a.known) == maxKnown {
-		clear(a.known)
+	if a.known.len() == maxKnown {
+		a.known.clear()
 		clear(a.surfaces)
 	}
-	e := a.read(string(folded), string(word))
-	a.known[string(word)] = e
-	if e.plain == "" && e.term != string(folded) {
-		if known := a.surfaces[e.term]; known == "" || len(folded) < len(known) {
-			a.surfaces[e.term] = string(folded)
+	key := string(word)
+	plain := key
+	if accented != nil {
+		plain = string(folded)
+	}
+	e := a.read(plain, key)
+	if strings.HasPrefix(key, e.term) {
+		e.term = key[:len(e.term)] // the bytes are in the processor's cache after a look at the key
+	}
+	a.known.add(key, e)
+	if e.plain == "" && e.term != plain {
+		if known := a.surfaces[e.term]; known == "" || len(plain) < len(known) {
+			a.surfaces[e.term] = plain
 		}
 	}
 	return e
@@ -130,10 +134,14 @@ func (a *Analyser) look(folded, accented []byte) entry {
 // Surface returns a readable word for a term, such as "retrieval" for "retriev": the shortest cached word with that
 // term, in folded form, or else the term.
 func (a *Analyser) Surface(term string) string {
-	if word := a.surfaces[term]; word != "" && a.known[term].term != term {
-		return word
+	word := a.surfaces[term]
+	if word == "" {
+		return term
 	}
-	return term
+	if known := a.known.find([]byte(term)); known != nil && known.term == term {
+		return term
+	}
+	return word
 }
 
 // read computes the entry of a word.

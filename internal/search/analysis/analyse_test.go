@@ -96,8 +96,8 @@ func TestAnalyserForgetsRatherThanGrowsWithoutBound(t *testing.T) {
 	for i := range maxKnown + 10 {
 		a.look([]byte("w"+strconv.Itoa(i)), nil)
 	}
-	if len(a.known) > maxKnown {
-		t.Errorf("analyser keeps %d words, want at most %d", len(a.known), maxKnown)
+	if a.known.len() > maxKnown {
+		t.Errorf("analyser keeps %d words, want at most %d", a.known.len(), maxKnown)
 	}
 	if got := terms(a, "w1 running"); !slices.Equal(got, []string{"w1", "run"}) {
 		t.Errorf("terms after forgetting = %q", got)
@@ -108,8 +108,8 @@ func TestWordsTooLongForLanguageAreNeitherStemmedNorKept(t *testing.T) {
 	t.Parallel()
 	a := New("")
 	long := strings.Repeat("x", maxKnownWord) + "ing"
-	if got := terms(a, long); !slices.Equal(got, []string{long}) || len(a.known) != 0 {
-		t.Errorf("terms %q, %d words kept, want the word itself and none", got, len(a.known))
+	if got := terms(a, long); !slices.Equal(got, []string{long}) || a.known.len() != 0 {
+		t.Errorf("terms %q, %d words kept, want the word itself and none", got, a.known.len())
 	}
 }
 

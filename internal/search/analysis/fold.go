@@ -19,7 +19,8 @@ type Word struct {
 }
 
 // splitter splits a text into words. It folds (NFKD, lower case, accents dropped) one code point at a time, so that the
-// offsets of words refer to the original text.
+// offsets of words refer to the original text. The function that receives the words is passed on rather than stored, so
+// that it needs no memory of its own.
 type splitter struct {
 	Word
 	open     bool // a word is being read
@@ -29,7 +30,6 @@ type splitter struct {
 	dotless  bool // the lower case of I is ı, as in Turkish
 	buffer   []byte
 	composed [2][]byte
-	yield    func(*Word) bool
 }
 
 // words yields the words of the text in order. A splitter reads one text at a time.
@@ -41,23 +41,23 @@ func (s *splitter) words(text string) iter.Seq[Word] {
 
 func (s *splitter) split(text string, yield func(*Word) bool) {
 	s.Word = Word{Folded: s.Folded[:0]}
-	s.open, s.stopped, s.yield = false, false, yield
+	s.open, s.stopped = false, false
 	for i, at := 0, 0; i < len(text) && !s.stopped; at++ {
 		c := text[i]
 		switch {
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(text[i:])
-			s.beyondASCII(text[i:i+size], r, at)
+			s.beyondASCII(text[i:i+size], r, at, yield)
 			i += size
 			continue
 		case lower[c] == 0:
 			if s.open {
-				s.flush()
+				s.flush(yield)
 			}
 		case s.dotless && c == 'I':
-			s.letter('ı', 'ı', at)
+			s.letter('ı', 'ı', at, yield)
 		case s.open:
-			s.letter(rune(lower[c]), rune(lower[c]), at)
+			s.letter(rune(lower[c]), rune(lower[c]), at, yield)
 		default:
 			// Most words are pure ASCII, and are read in one step.
 			n := s.run(text[i:], at)
@@ -66,7 +66,7 @@ func (s *splitter) split(text string, yield func(*Word) bool) {
 		}
 		i++
 	}
-	s.flush()
+	s.flush(yield)
 }
 
 // run begins a word with the ASCII letters and digits at the start of the text, and returns their number.
@@ -93,41 +93,41 @@ var lower = func() (table [256]byte) {
 }()
 
 // beyondASCII reads the code point r, encoded as given.
-func (s *splitter) beyondASCII(encoded string, r rune, at int) {
+func (s *splitter) beyondASCII(encoded string, r rune, at int, yield func(*Word) bool) {
 	switch {
 	// Frequent letters without a decomposition need no table lookup.
 	case 'а' <= r && r <= 'я' && r != 'й', isHanOrHangul(r):
-		s.letter(r, r, at)
+		s.letter(r, r, at, yield)
 		return
 	case 'А' <= r && r <= 'Я' && r != 'Й':
-		s.letter(r+'а'-'А', r+'а'-'А', at)
+		s.letter(r+'а'-'А', r+'а'-'А', at, yield)
 		return
 	case r == utf8.RuneError:
-		s.flush()
+		s.flush(yield)
 		return
 	}
 	parts := norm.NFKD.PropertiesString(encoded).Decomposition()
 	if parts == nil {
-		s.fold(r, at)
+		s.fold(r, at, yield)
 		return
 	}
 	if base, ok := accentedLetter(parts); ok {
-		s.letter(unicode.ToLower(base), unicode.ToLower(r), at)
+		s.letter(unicode.ToLower(base), unicode.ToLower(r), at, yield)
 		return
 	}
 	// A symbol or number that decomposes to letters or digits is a separate word: "Smith²" holds "smith" and "Carrel™"
 	// holds "carrel". Subscripts are part of a formula: "CO₂" is found by "co2".
 	apart := !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !isSubscript(r)
 	if apart {
-		s.flush()
+		s.flush(yield)
 	}
 	for len(parts) > 0 {
 		part, size := utf8.DecodeRune(parts)
-		s.fold(part, at)
+		s.fold(part, at, yield)
 		parts = parts[size:]
 	}
 	if apart {
-		s.flush()
+		s.flush(yield)
 	}
 }
 
@@ -148,7 +148,7 @@ func accentedLetter(parts []byte) (rune, bool) {
 }
 
 // fold reads one decomposed code point.
-func (s *splitter) fold(r rune, at int) {
+func (s *splitter) fold(r rune, at int, yield func(*Word) bool) {
 	switch {
 	case unicode.IsMark(r):
 		s.mark(r, at)
@@ -156,15 +156,15 @@ func (s *splitter) fold(r rune, at int) {
 		// Neither part of a word nor its end.
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.Han, r):
 		r = unicode.ToLower(r)
-		s.letter(r, r, at)
+		s.letter(r, r, at, yield)
 	default:
-		s.flush()
+		s.flush(yield)
 	}
 }
 
 // letter adds a lower-case letter or digit to the current word, or begins a word. Accented is the letter with its
 // accents.
-func (s *splitter) letter(r, accented rune, at int) {
+func (s *splitter) letter(r, accented rune, at int, yield func(*Word) bool) {
 	unspaced := IsUnspaced(r)
 	switch {
 	case unspaced && s.open && s.Unspaced && isTrailingJamo(r):
@@ -172,10 +172,10 @@ func (s *splitter) letter(r, accented rune, at int) {
 		s.loose = true
 	case unspaced:
 		follows := s.open && s.Unspaced
-		s.flush()
+		s.flush(yield)
 		s.begin(at, true, follows)
 	case !s.open || s.Unspaced:
-		s.flush()
+		s.flush(yield)
 		s.begin(at, false, false)
 	}
 	switch plain := plainLetter(r); {
@@ -233,7 +233,7 @@ func (s *splitter) begin(at int, unspaced, follows bool) {
 
 // flush yields the open word, if there is one, in composed form, because its marks may have been written separately or
 // in another order.
-func (s *splitter) flush() {
+func (s *splitter) flush(yield func(*Word) bool) {
 	if !s.open {
 		return
 	}
@@ -251,7 +251,7 @@ func (s *splitter) flush() {
 			s.accented = s.compose(1, s.buffer)
 		}
 	}
-	s.stopped = !s.yield(&s.Word)
+	s.stopped = !yield(&s.Word)
 	s.Folded = plain // reused for the next word
 }
 

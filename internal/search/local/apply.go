@@ -99,11 +99,11 @@ func (ix *Index) build(ctx context.Context, puts []*search.Change) (*file, error
 	in := ix.indexers.take()
 	defer ix.indexers.give(in)
 	b := in.begin(puts)
-	for i, c := range puts {
-		if i%64 == 0 && ctx.Err() != nil {
+	for rest := puts; len(rest) > 0; {
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		in.add(b, c)
+		rest = rest[in.add(b, rest):]
 	}
 	return ix.writeSegment(func(path string) error { return b.Write(ix.fs, path) })
 }

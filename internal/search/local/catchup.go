@@ -35,7 +35,7 @@ func (f *Follower) fill(ctx context.Context, head uint64, gaps []search.Span) er
 	group, work := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(batches)
-		return f.read(work, gaps, batches)
+		return f.read(work, gaps, f.evenBatch(p.missing), batches)
 	})
 	for range f.o.Builders {
 		group.Go(func() error { return p.build(work, batches) })
@@ -88,18 +88,36 @@ func (p *catchUpRun) build(ctx context.Context, batches <-chan changeBatch) erro
 	return nil
 }
 
-// read splits the changes of the spans into batches.
-func (f *Follower) read(ctx context.Context, spans []search.Span, batches chan<- changeBatch) error {
+// evenBatch returns the size of a batch. The batches of a long run are equal, so that all builders end together.
+func (f *Follower) evenBatch(missing uint64) int {
+	if missing < longRun {
+		return f.o.BatchDocuments
+	}
+	return EvenBatch(int(missing), f.o.Builders, f.o.BatchDocuments)
+}
+
+// EvenBatch returns the size of the batches in which several builders index n documents with as few batches as possible
+// and the same number for each builder.
+func EvenBatch(n, builders, limit int) int {
+	rounds := (n-1)/(builders*limit) + 1
+	return (n-1)/(builders*rounds) + 1
+}
+
+// read splits the changes of the spans into batches of so many documents.
+func (f *Follower) read(
+	ctx context.Context, spans []search.Span, documents int, batches chan<- changeBatch,
+) error {
 	pages := pager{limit: firstPage}
 	for _, span := range spans {
 		b := changeBatch{span: span}
 		for at, done := span.After, false; !done; {
-			page, err := f.changes.Changes(ctx, at, span.Through, pages.limit)
+			limit := min(pages.limit, documents-len(b.changes))
+			page, err := f.changes.Changes(ctx, at, span.Through, limit)
 			if err != nil {
 				return fmt.Errorf("read the change log: %w", err)
 			}
 			b.add(page)
-			done = len(page) < pages.limit
+			done = len(page) < limit
 			if !done {
 				last := page[len(page)-1].Seq
 				if last <= at {
@@ -109,7 +127,7 @@ func (f *Follower) read(ctx context.Context, spans []search.Span, batches chan<-
 				done = at == span.Through
 			}
 			pages.adapt(page)
-			if !done && len(b.changes) < f.o.BatchDocuments && b.bytes < f.o.BatchBytes {
+			if !done && len(b.changes) < documents && b.bytes < f.o.BatchBytes {
 				continue
 			}
 			b.span.Through = at

@@ -45,7 +45,14 @@ func testEncoder(model string) *search.Encoder {
 		}
 		return sum
 	}
-	return &search.Encoder{Model: model, Dims: dims, Language: "en", Embed: embed}
+	all := func(texts []string) [][]float32 {
+		vectors := make([][]float32, len(texts))
+		for i, text := range texts {
+			vectors[i] = embed(text)
+		}
+		return vectors
+	}
+	return &search.Encoder{Model: model, Dims: dims, Language: "en", Embed: all}
 }
 
 func english(id, source, title, text string) search.Document {

@@ -34,7 +34,7 @@ type FollowerOptions struct {
 // Batches of this size take a second or two to build, which is how long searches wait for the first results of a
 // rebuild, and keep the memory of a rebuild far below the memory of the server.
 const (
-	batchDocuments = 16 << 10
+	batchDocuments = 20_000
 	batchBytes     = 16 << 20
 )
 
@@ -82,12 +82,14 @@ type Follower struct {
 
 	mu       sync.Mutex
 	progress Progress
+	// completeAt is the last time at which the index held every change, or the time of the start.
+	completeAt time.Time
 }
 
 // NewFollower returns a follower for the index, which starts with Run.
 func NewFollower(index *Index, changes search.Log, o FollowerOptions) *Follower {
 	return &Follower{
-		index: index, changes: changes, o: o.withDefaults(),
+		index: index, changes: changes, o: o.withDefaults(), completeAt: time.Now(),
 		polls: make(chan struct{}, 1), merges: make(chan struct{}, 1),
 	}
 }

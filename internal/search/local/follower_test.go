@@ -398,3 +398,37 @@ func TestBigDocumentsAreReadFewAtATime(t *testing.T) {
 		t.Errorf("limit for big documents is %d, want 1", p.limit)
 	}
 }
+
+func TestBatchesOfALongRunAreEqual(t *testing.T) {
+	t.Parallel()
+	w := newMemoryLog()
+	many(w, longRun+1)
+	for _, c := range []struct {
+		builders, limit int
+		want            []int
+	}{
+		{1, 4000, []int{2501, 2500}},
+		{2, 4000, []int{2501, 2500}},
+		{2, 2000, []int{1251, 1251, 1251, 1248}},
+		{3, 9000, []int{1667, 1667, 1667}},
+	} {
+		f := NewFollower(nil, w, FollowerOptions{Builders: c.builders, BatchDocuments: c.limit, Log: quiet})
+		batches := make(chan changeBatch, 10)
+		spans := []search.Span{{Through: longRun + 1}}
+		if err := f.read(t.Context(), spans, f.evenBatch(longRun+1), batches); err != nil {
+			t.Fatal(err)
+		}
+		close(batches)
+		var got []int
+		for b := range batches {
+			got = append(got, len(b.changes))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%d builders, at most %d documents: batches of %v, want %v", c.builders, c.limit, got, c.want)
+		}
+	}
+	f := NewFollower(nil, w, FollowerOptions{Builders: 2, BatchDocuments: 4000, Log: quiet})
+	if got := f.evenBatch(longRun - 1); got != 4000 {
+		t.Errorf("a short run has batches of %d documents, want 4000", got)
+	}
+}

@@ -18,17 +18,26 @@ import (
 // is not safe for concurrent use.
 type indexer struct {
 	analysers map[string]*analysis.Analyser
-	marked    map[string]string // maps stop words to their indexed terms
-	encoder   *search.Encoder   // computes embeddings, or nil
+	encoder   *search.Encoder // computes embeddings, or nil
 	model     string
 	dims      int
 	document  segment.Document
 	texts     [][]string // terms of the units, reused
+	fields    []string   // terms of the title and the authors of a document, reused
+	passages  []passage  // of the documents that are being added, reused
+}
+
+// passage is a part of a document that becomes a unit of the segment.
+type passage struct {
+	text     string
+	embedded string // text that the encoder embeds, or ""
+	vector   []float32
+	cell     string // term of the vector's cell, or ""
 }
 
 func newIndexer(encoder *search.Encoder) *indexer {
 	return &indexer{
-		analysers: make(map[string]*analysis.Analyser), marked: make(map[string]string), encoder: encoder,
+		analysers: make(map[string]*analysis.Analyser), encoder: encoder,
 	}
 }
 
@@ -50,7 +59,7 @@ func (in *indexer) begin(puts []*search.Change) *segment.Builder {
 	if in.encoder != nil {
 		in.model, in.dims = in.encoder.Model, in.encoder.Dims
 		return segment.NewBuilder(segment.Options{
-			Model: in.model, Dims: in.dims, Bits: segment.FourBits, Surface: in.surface,
+			Model: in.model, Dims: in.dims, Bits: segment.FourBits, Surface: in.surface, Words: expectedWords(puts),
 		})
 	}
 	in.model, in.dims = "", 0
@@ -60,7 +69,19 @@ func (in *indexer) begin(puts []*search.Change) *segment.Builder {
 			break
 		}
 	}
-	return segment.NewBuilder(segment.Options{Model: in.model, Dims: in.dims, Surface: in.surface})
+	return segment.NewBuilder(segment.Options{
+		Model: in.model, Dims: in.dims, Surface: in.surface, Words: expectedWords(puts),
+	})
+}
+
+// expectedWords estimates the number of words in the documents.
+func expectedWords(puts []*search.Change) int {
+	const perWord = 6 // bytes, with the space
+	size := 0
+	for _, c := range puts {
+		size += len(c.Document.Title) + len(c.Document.Text)
+	}
+	return size / perWord
 }
 
 // surface returns a readable word for a term, or "" if the term is readable itself. With several languages it returns
@@ -76,8 +97,65 @@ func (in *indexer) surface(term string) string {
 	return best
 }
 
-// add adds a document to the builder.
-func (in *indexer) add(b *segment.Builder, c *search.Change) {
+// add adds the first of the documents to the builder and returns their number. The vectors of many passages are
+// computed at once, before any terms: the tables of both would displace each other in the processor's cache.
+func (in *indexer) add(b *segment.Builder, puts []*search.Change) int {
+	const enough = 128
+	clear(in.passages)
+	in.passages = in.passages[:0]
+	var ends []int
+	for len(ends) < len(puts) && len(in.passages) < enough {
+		in.split(&puts[len(ends)].Document)
+		ends = append(ends, len(in.passages))
+	}
+	in.embed()
+	first := 0
+	for i, end := range ends {
+		in.addDocument(b, puts[i], in.passages[first:end])
+		first = end
+	}
+	return len(ends)
+}
+
+// split appends the passages of a document.
+func (in *indexer) split(doc *search.Document) {
+	for i, text := range analysis.PassageTexts(doc.Text) {
+		p := passage{text: text}
+		switch v := doc.Vectors; {
+		case in.encoder.Covers(doc.Language):
+			p.embedded = search.Passage(doc.Title, text)
+		case in.encoder == nil && v != nil && v.Model == in.model && i < len(v.Passages) && len(v.Passages[i]) == in.dims:
+			p.vector = v.Passages[i]
+		}
+		in.passages = append(in.passages, p)
+	}
+}
+
+// embed computes the vectors of the passages.
+func (in *indexer) embed() {
+	if in.encoder == nil {
+		return
+	}
+	var texts []string
+	for _, p := range in.passages {
+		if p.embedded != "" {
+			texts = append(texts, p.embedded)
+		}
+	}
+	vectors := in.encoder.Embed(texts)
+	for i := range in.passages {
+		p := &in.passages[i]
+		if p.embedded == "" {
+			continue
+		}
+		p.vector, vectors = vectors[0], vectors[1:]
+		if len(p.vector) == rank.CellDims {
+			p.cell = rank.CellTerm(p.vector)
+		}
+	}
+}
+
+func (in *indexer) addDocument(b *segment.Builder, c *search.Change, passages []passage) {
 	doc := &c.Document
 	a := in.analyser(doc.Language)
 	out := &in.document
@@ -85,84 +163,30 @@ func (in *indexer) add(b *segment.Builder, c *search.Change) {
 		ID: doc.ID, SourceID: doc.SourceID, Seq: c.Seq, Year: doc.Year, Units: out.Units[:0],
 		TitleKey: query.TitleKey(a, doc.Title), DOIKey: query.DOIKey(doc.DOI),
 	}
-	title := in.names(nil, a, doc.Title)
-	var authors []string
+	in.fields = a.AppendNameTerms(in.fields[:0], doc.Title)
+	title := in.fields
 	for i, author := range doc.Authors {
 		if i > 0 {
-			authors = append(authors, "") // keeps phrases from spanning two names
+			in.fields = append(in.fields, "") // keeps phrases from spanning two names
 		}
-		authors = in.names(authors, a, author)
+		in.fields = a.AppendNameTerms(in.fields, author)
 	}
-	for i, text := range analysis.PassageTexts(doc.Text) {
+	authors := in.fields[len(title):]
+	for i, p := range passages {
 		if i == len(in.texts) {
 			in.texts = append(in.texts, nil)
 		}
-		in.texts[i] = terms(in.texts[i][:0], a, text)
-		unit := segment.Unit{Title: title, Authors: authors, Text: in.texts[i], Vector: in.vector(doc, text, i)}
-		if in.encoder != nil && len(unit.Vector) == rank.CellDims {
+		in.texts[i] = a.AppendTextTerms(in.texts[i][:0], p.text)
+		unit := segment.Unit{Title: title, Authors: authors, Text: in.texts[i], Vector: p.vector}
+		if p.cell != "" {
 			// The names of authors do not count towards the length of a unit, and have no proximity scores.
-			unit.Authors = append(slices.Clip(authors), "", rank.CellTerm(unit.Vector))
+			first := len(in.fields)
+			in.fields = append(append(in.fields, authors...), "", p.cell)
+			unit.Authors = in.fields[first:]
 		}
 		out.Units = append(out.Units, unit)
 	}
 	b.Add(out)
-}
-
-// names appends the terms of a title or of an author's name. Stop words are indexed there under marked terms, so that
-// "The Who" can be found.
-func (in *indexer) names(out []string, a *analysis.Analyser, text string) []string {
-	var extra analysis.Extra
-	for token := range a.Tokens(text) {
-		extra.Add(token)
-		term := token.Term
-		if token.Stop {
-			mark, ok := in.marked[term]
-			if !ok {
-				mark = analysis.StopMark + term
-				in.marked[term] = mark
-			}
-			term = mark
-		}
-		out = append(out, term)
-	}
-	return appendExtra(out, extra)
-}
-
-// terms appends the terms of a text. Stop words are not indexed but keep their position.
-func terms(out []string, a *analysis.Analyser, text string) []string {
-	var extra analysis.Extra
-	for token := range a.Tokens(text) {
-		extra.Add(token)
-		if token.Stop {
-			out = append(out, "")
-		} else {
-			out = append(out, token.Term)
-		}
-	}
-	return appendExtra(out, extra)
-}
-
-// appendExtra appends the extra terms after a gap, which keeps phrases from spanning both.
-func appendExtra(out []string, extra analysis.Extra) []string {
-	if len(extra.Terms) == 0 {
-		return out
-	}
-	return append(append(out, ""), extra.Terms...)
-}
-
-// vector returns the embedding of a unit, or nil if there is none of the segment's model and size.
-func (in *indexer) vector(doc *search.Document, text string, unit int) []float32 {
-	if in.encoder != nil {
-		if !in.encoder.Covers(doc.Language) {
-			return nil
-		}
-		return in.encoder.Embed(search.Passage(doc.Title, text))
-	}
-	v := doc.Vectors
-	if v == nil || v.Model != in.model || unit >= len(v.Passages) || len(v.Passages[unit]) != in.dims {
-		return nil
-	}
-	return v.Passages[unit]
 }
 
 // indexers is a pool of indexers, one per core at most.

@@ -2,13 +2,12 @@ package local
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"carrel/internal/core"
@@ -40,7 +39,7 @@ type Positions interface {
 type Folder struct {
 	// Path may be deleted at any time. The process that opens the index holds the lock of the data folder.
 	Path string
-	// Identity names the database, as returned by Identity.
+	// Identity names the database, as returned by search.Identity.
 	Identity  string
 	Changes   search.Log
 	Positions Positions
@@ -48,13 +47,6 @@ type Folder struct {
 	SingleNode bool
 	// Encoder computes embeddings, or is nil; see Options.
 	Encoder *search.Encoder
-}
-
-// Identity names a database in its indexes, so that an index of another database is not used. It is derived from the
-// database's secret without revealing it.
-func Identity(secret []byte) string {
-	sum := sha256.Sum256(append([]byte("carrel search index\x00"), secret...))
-	return hex.EncodeToString(sum[:16])
 }
 
 // Node keeps the index of a running server in step with the change log, and reports its position to other processes.
@@ -65,6 +57,9 @@ type Node struct {
 	index    *Index
 	follower *Follower
 	advanced chan uint64
+	// startHead is the head of the change log when the server started, and covered is set once the index has reached it.
+	startHead atomic.Uint64
+	covered   atomic.Bool
 }
 
 // OpenNode opens the index of a server. It follows the change log from Run on.
@@ -83,8 +78,8 @@ func OpenNode(f Folder, log *slog.Logger) (*Node, error) {
 	return n, nil
 }
 
-// Index returns the engine.
-func (n *Node) Index() *Index { return n.index }
+// Engine returns the engine.
+func (n *Node) Engine() search.Engine { return n.index }
 
 // Progress returns how far the index is.
 func (n *Node) Progress() Progress { return n.follower.Progress() }
@@ -93,12 +88,17 @@ func (n *Node) Progress() Progress { return n.follower.Progress() }
 // a small library. A longer rebuild continues while the server answers requests.
 const startupTimeout = 2 * time.Second
 
-// WaitReady waits until the index holds every stored change, for startupTimeout at most.
+// WaitReady waits until the index holds every stored change, for startupTimeout at most. It is called once.
 func (n *Node) WaitReady(ctx context.Context) error {
+	head, err := n.folder.Changes.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the change log's head: %w", err)
+	}
+	n.startHead.Store(head)
 	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
 	defer cancel()
 	n.follower.Poll()
-	err := n.folder.wait(ctx, func(head uint64) (uint64, error) {
+	err = n.folder.wait(ctx, func(head uint64) (uint64, error) {
 		if !n.follower.caughtUpWith(head) {
 			return 0, nil
 		}
@@ -108,6 +108,15 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// CoversStart reports whether the index has held everything that the change log held at WaitReady. Later changes, and a
+// later repair of the index, do not make it false again.
+func (n *Node) CoversStart() bool {
+	if !n.covered.Load() && n.follower.caughtUpWith(n.startHead.Load()) {
+		n.covered.Store(true)
+	}
+	return n.covered.Load()
 }
 
 // advance passes the newest position to Run, replacing an unreported one.

@@ -49,12 +49,53 @@ func newFolder(t *testing.T, log search.Log, single bool) (Folder, *positions) {
 	t.Helper()
 	p := &positions{}
 	return Folder{
-		Path: filepath.Join(t.TempDir(), "index"), Identity: Identity([]byte("secret")), Changes: log, Positions: p,
+		Path: filepath.Join(t.TempDir(), "index"), Identity: search.Identity([]byte("secret")), Changes: log, Positions: p,
 		SingleNode: single,
 	}, p
 }
 
 func noProgress(uint64, uint64) {}
+
+func TestNodeCoversWhatTheLogHeldAtItsStart(t *testing.T) {
+	t.Parallel()
+	log := &gatedLog{memoryLog: newMemoryLog()}
+	many(log.memoryLog, 20)
+	log.shut()
+	folder, _ := newFolder(t, log, true)
+	node, err := OpenNode(folder, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- node.Run(ctx) }()
+	if err := node.WaitReady(ctx); err != nil { // gives up, so that the server can start
+		t.Fatal(err)
+	}
+	if node.CoversStart() {
+		t.Error("an empty index covers 20 documents")
+	}
+	if p := node.Progress(); p.Missing == 0 || p.Behind <= 0 {
+		t.Errorf("the progress is %+v", p)
+	}
+	log.open()
+	eventually(t, "the index covers the log", node.CoversStart)
+	eventually(t, "the index is complete", func() bool { return node.Progress().Missing == 0 })
+	if p := node.Progress(); p.Behind != 0 {
+		t.Errorf("a complete index is %v behind", p.Behind)
+	}
+	log.shut()
+	many(log.memoryLog, 40)
+	eventually(t, "the log grows", func() bool { return node.Progress().Behind > 0 })
+	if !node.CoversStart() {
+		t.Error("a later change makes the node not ready")
+	}
+	log.open()
+	stop()
+	if err := errors.Join(<-ended, node.Close()); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestNodeIndexesReportsItsPositionAndWithdrawsIt(t *testing.T) {
 	t.Parallel()
@@ -87,7 +128,7 @@ func TestNodeIndexesReportsItsPositionAndWithdrawsIt(t *testing.T) {
 			if p := node.Progress(); p.Missing != 0 || p.Through != w.head {
 				t.Errorf("the progress is %+v", p)
 			}
-			checkComplete(t, node.Index(), w)
+			checkComplete(t, node.index, w)
 			stop()
 			if err := <-ended; err != nil {
 				t.Error(err)
@@ -143,7 +184,7 @@ func TestWaitingForAnIndexEndsIfNoServerRuns(t *testing.T) {
 
 func TestIdentityDependsOnTheSecret(t *testing.T) {
 	t.Parallel()
-	one, again, other := Identity([]byte("a")), Identity([]byte("a")), Identity([]byte("b"))
+	one, again, other := search.Identity([]byte("a")), search.Identity([]byte("a")), search.Identity([]byte("b"))
 	if one != again || one == other || len(one) != 32 {
 		t.Errorf("the identities are %s, %s and %s", one, again, other)
 	}

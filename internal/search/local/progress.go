@@ -1,41 +1,26 @@
 package local
 
-import "time"
+import (
+	"time"
+
+	"carrel/internal/search"
+)
 
 // Progress is the state of an index relative to the change log.
-type Progress struct {
-	// Head is the latest known head of the change log, and Through the number up to which the index holds everything.
-	Head, Through uint64
-	// Missing is how many numbers up to Head the index does not hold.
-	Missing uint64
-	// Documents is how many changes have been applied since the index last fell behind, and PerSecond their rate.
-	Documents int
-	PerSecond float64
-	// Remaining estimates the time until the index has caught up; 0 if unknown.
-	Remaining time.Duration
-	// Rebuilding means that searches read old content while the index is rebuilt.
-	Rebuilding bool
-	// Error is the error of the last attempt, or nil.
-	Error error
-}
-
-// Percent returns the share of the log that the index holds.
-func (p Progress) Percent() float64 {
-	if p.Head == 0 {
-		return 100
-	}
-	return 100 * float64(p.Head-min(p.Head, p.Missing)) / float64(p.Head)
-}
+type Progress = search.Progress
 
 // Progress returns the present state of the index.
 func (f *Follower) Progress() Progress {
 	f.mu.Lock()
-	p := f.progress
+	p, complete := f.progress, f.completeAt
 	f.mu.Unlock()
 	// These change between observations and are cheap to compute.
 	p.Through, _ = f.index.coveredThrough()
 	p.Missing = totalLen(f.index.gaps(p.Head))
 	p.Rebuilding = f.index.rebuilding()
+	if p.Missing > 0 || p.Error != nil {
+		p.Behind = time.Since(complete)
+	}
 	return p
 }
 
@@ -54,6 +39,9 @@ func (f *Follower) observe(head uint64, p *catchUpRun) Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.progress = now
+	if now.Missing == 0 {
+		f.completeAt = time.Now()
+	}
 	return now
 }
 

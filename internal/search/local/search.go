@@ -16,6 +16,7 @@ import (
 	"carrel/internal/search/local/rank"
 	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
+	"carrel/internal/search/spelling"
 )
 
 // Search returns the documents that match a query.
@@ -67,7 +68,8 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q search.Query) (searc
 	if q.Plain || len(answer.Hits) > 0 && !answer.Weak {
 		return newResult(parts, answer, parsed)
 	}
-	corrected, err := newSpeller(views, q).correct(ctx, q.Text, parsed, answer.Unknown)
+	corrected, err := spelling.Correct(ctx, vocabulary{views, q.Sources}, analysis.New(q.Language), q.Text, parsed,
+		answer.Unknown)
 	if err != nil {
 		return search.Result{}, err
 	}
@@ -101,7 +103,7 @@ func (ix *Index) request(q search.Query, parsed query.Parsed) rank.Request {
 	r := rank.Request{Query: q, Parsed: parsed}
 	byMeaning := q.VectorWeight > 0 && !q.Plain && !parsed.Exact() && search.HasMeaning(q.Text)
 	if e := ix.encoder; byMeaning && e.Covers(q.Language) {
-		r.Vector, r.Model, r.LeastCosine = e.Embed(q.Text), e.Model, e.LeastCosine
+		r.Vector, r.Model, r.LeastCosine = e.Embed([]string{q.Text})[0], e.Model, e.LeastCosine
 		r.CellsFrom = ix.cellsFrom
 	}
 	return r

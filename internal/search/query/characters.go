@@ -6,8 +6,8 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// WithCharacters returns the query with the Han characters of its pairs as further terms, as they are indexed. The
-// sequence leaves out pairs of Han characters: they overlap, and thus hold the order of the characters already.
+// WithCharacters adds the single Han characters of the query's pairs as terms, because documents are indexed by both.
+// Pairs of Han characters are removed from the sequence: they overlap, and so keep the order of the characters already.
 func (q Parsed) WithCharacters() Parsed {
 	hasPair := func(t Term) bool {
 		_, _, ok := analysis.Pair(t.Text)

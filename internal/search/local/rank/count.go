@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"carrel/internal/search"
+	"carrel/internal/search/scoring"
 )
 
 // strong reports whether a document is counted: it holds at least half of the query's weight. A document that holds
@@ -84,7 +85,7 @@ func (p *plan) isWeak(found []candidate) bool {
 	}
 	all := uint64(p.mass)
 	for _, i := range unknown {
-		all += uint64(mass(p.request.Parsed.Terms[i].Count, idf(p.units, 0)))
+		all += uint64(scoring.Mass(p.request.Parsed.Terms[i].Count, scoring.IDF(p.units, 0)))
 	}
 	const look = 10
 	for _, c := range found[:min(look, len(found))] {

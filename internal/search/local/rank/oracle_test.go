@@ -9,6 +9,7 @@ import (
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
+	"carrel/internal/search/scoring"
 )
 
 // oracle computes the answer by brute force: it scores every unit of every document, with maps and without segments,
@@ -18,7 +19,7 @@ type oracle struct {
 	documents []segment.Document        // live documents, by source and seq
 	request   Request
 	units     int
-	satur     saturation
+	satur     scoring.Saturation
 	holders   map[string]int
 	mass      uint32
 }
@@ -74,10 +75,10 @@ func newOracle(documents []segment.Document, read map[*segment.Unit]reading, r R
 	if o.units > 0 {
 		average = float64(length) / float64(o.units)
 	}
-	o.satur = newSaturation(average)
+	o.satur = scoring.NewSaturation(average)
 	for _, t := range r.Parsed.Terms {
 		if n := o.holders[t.Text]; n > 0 {
-			o.mass += mass(t.Count, idf(o.units, n))
+			o.mass += scoring.Mass(t.Count, scoring.IDF(o.units, n))
 		}
 	}
 	return o
@@ -116,7 +117,7 @@ func frequencies(u *segment.Unit) map[string]int {
 }
 
 func (o *oracle) gain(t query.Term) float64 {
-	return float64(t.Count) * idf(o.units, o.holders[t.Text]) * (segment.K1 + 1) * float64(one)
+	return float64(t.Count) * scoring.IDF(o.units, o.holders[t.Text]) * (scoring.K1 + 1) * float64(one)
 }
 
 // find scores all documents and returns those that match, in their order.
@@ -138,7 +139,7 @@ func (o *oracle) find() []finding {
 			for _, t := range q.Terms {
 				if has[t.Text] > 0 {
 					terms[t.Text] = true
-					sum += score(o.gain(t), uint8(has[t.Text]), o.satur.norm(unit.length))
+					sum += scoring.Score(o.gain(t), uint8(has[t.Text]), o.satur.Norm(unit.length))
 				}
 			}
 			if sum > f.score {
@@ -147,7 +148,7 @@ func (o *oracle) find() []finding {
 		}
 		for _, t := range q.Terms {
 			if terms[t.Text] {
-				f.held += mass(t.Count, idf(o.units, o.holders[t.Text]))
+				f.held += scoring.Mass(t.Count, scoring.IDF(o.units, o.holders[t.Text]))
 			}
 		}
 		if f.score > 0 || f.named {
@@ -220,7 +221,7 @@ func (o *oracle) answer() answer {
 	words := slices.Clone(found)
 	words = slices.DeleteFunc(words, func(f finding) bool { return f.score <= 0 || !within(f.doc.Year) })
 	slices.SortStableFunc(words, func(x, y finding) int { return cmp.Compare(y.score, x.score) })
-	words = words[:min(len(words), max(rerankDepth, o.request.Limit))]
+	words = words[:min(len(words), max(scoring.RerankDepth, o.request.Limit))]
 	for i := range words {
 		words[i].score += o.nearness(&words[i].doc.Units[words[i].unit])
 		words[i].listed = true
@@ -252,7 +253,7 @@ func (o *oracle) answer() answer {
 	for _, f := range listed {
 		out.IDs = append(out.IDs, f.doc.ID)
 		out.Units = append(out.Units, f.unit)
-		out.Scores = append(out.Scores, f.score.float())
+		out.Scores = append(out.Scores, f.score.Float())
 	}
 	o.count(&out, found, listed, within)
 	return out
@@ -296,7 +297,7 @@ func (o *oracle) nearness(u *segment.Unit) points {
 		}
 	}
 	q := &o.request.Parsed
-	norm := o.satur.norm(o.reading(u).length)
+	norm := o.satur.Norm(o.reading(u).length)
 	sum := points(0)
 	for i := 1; i < len(q.Sequence); i++ {
 		first, second := q.Terms[q.Sequence[i-1]].Text, q.Terms[q.Sequence[i]].Text
@@ -316,10 +317,10 @@ func (o *oracle) nearness(u *segment.Unit) points {
 				}
 			}
 		}
-		weight := (idf(o.units, o.holders[first]) + idf(o.units, o.holders[second])) / 2
-		worth := nearWeight * weight * (segment.K1 + 1) * float64(one)
-		sum += score(worth*nearAdjacent, uint8(min(adjacent, 255)), norm)
-		sum += score(worth*nearWithin, uint8(min(within, 255)), norm)
+		weight := (scoring.IDF(o.units, o.holders[first]) + scoring.IDF(o.units, o.holders[second])) / 2
+		worth := 0.4 * weight * (scoring.K1 + 1) * float64(one)
+		sum += scoring.Score(worth*0.67, uint8(min(adjacent, 255)), norm)
+		sum += scoring.Score(worth*0.33, uint8(min(within, 255)), norm)
 	}
 	return sum
 }

@@ -147,62 +147,6 @@ func TestCandidatesAreOrdered(t *testing.T) {
 	}
 }
 
-func TestNearnessEqualsComparingAllPositions(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string) []int {
-			out := rapid.SliceOfNDistinct(rapid.IntRange(1, 120), 0, 40, rapid.ID).Draw(t, label)
-			slices.Sort(out)
-			return out
-		}
-		n := nearness{positions: [][]int{draw("first"), draw("second")}}
-		adjacent, within := 0, 0
-		for _, x := range n.positions[0] {
-			for _, y := range n.positions[1] {
-				if y == x+1 {
-					adjacent++
-				}
-				if y-x <= nearDistance && x-y <= nearDistance {
-					within++
-				}
-			}
-		}
-		gotAdjacent, gotWithin := n.count(0, 1)
-		if int(gotAdjacent) != min(adjacent, 255) || int(gotWithin) != min(within, 255) {
-			t.Fatalf("%d adjacent and %d near, want %d and %d", gotAdjacent, gotWithin, adjacent, within)
-		}
-	})
-}
-
-// Each further occurrence counts, but less; a longer unit counts less; a rarer term counts more.
-func TestScoresGrowWithFrequencyAndRarity(t *testing.T) {
-	t.Parallel()
-	s := newSaturation(100)
-	gain := 5 * float64(one)
-	last, step := points(0), points(1<<62)
-	for f := uint8(1); f < 255; f++ {
-		now := score(gain, f, s.norm(100))
-		if now <= last || now-last > step {
-			t.Fatalf("frequency %d scores %d after %d", f, now, last)
-		}
-		last, step = now, now-last
-	}
-	if limit := points(gain); last >= limit {
-		t.Errorf("the score %d is above its limit %d", last, limit)
-	}
-	if short, long := score(gain, 3, s.norm(10)), score(gain, 3, s.norm(1000)); short <= long {
-		t.Errorf("a short unit scores %d, a long one %d", short, long)
-	}
-	for holders := 1; holders < 1000; holders++ {
-		if idf(1000, holders) <= idf(1000, holders+1) || idf(1000, holders+1) <= 0 {
-			t.Fatalf("%d holders weigh %f, one more %f", holders, idf(1000, holders), idf(1000, holders+1))
-		}
-	}
-	if got := newSaturation(0).norm(0); got != segment.K1 {
-		t.Errorf("units without length have the norm %f", got)
-	}
-}
-
 func TestPhrasesMatchPositions(t *testing.T) {
 	t.Parallel()
 	// Terms are numbered from 1; 0 is a position without a term.
@@ -292,15 +236,6 @@ func TestMergedSegmentsGiveTheSameAnswers(t *testing.T) {
 			if fmt.Sprint(before) != fmt.Sprint(after) {
 				t.Fatalf("seed %d: %+v\nbefore %+v\nafter  %+v", seed, r, before, after)
 			}
-		}
-	}
-}
-
-func TestLettersBoundTheNumberOfSlips(t *testing.T) {
-	t.Parallel()
-	for letters, want := range map[int]int{0: 0, 3: 0, 4: 1, 7: 1, 8: 2, 40: 2} {
-		if got := slips(letters); got != want {
-			t.Errorf("a word of %d letters may differ in %d, want %d", letters, got, want)
 		}
 	}
 }

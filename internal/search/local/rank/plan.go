@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/internal/search/local/segment"
+	"carrel/internal/search/scoring"
 )
 
 // plan is a prepared request: the postings of its terms in the searched sources, and the statistics of those sources.
@@ -16,7 +17,7 @@ type plan struct {
 	parts   []part
 	terms   []term
 	units   int // live units of all parts
-	satur   saturation
+	satur   scoring.Saturation
 	mass    uint32 // of all terms that some document holds
 	narrow  bool   // the query has required clauses; see part.chosen
 	bounded bool   // the query limits the years
@@ -144,7 +145,7 @@ func (p *plan) newPart(view int, within segment.Range, found []segment.Postings,
 
 // weigh computes the values that depend on the statistics of all parts.
 func (p *plan) weigh(average float64) {
-	p.satur = newSaturation(average)
+	p.satur = scoring.NewSaturation(average)
 	for i := range p.terms {
 		t := &p.terms[i]
 		// A term that no document holds, such as a typo, does not lower the weight of the others.
@@ -152,9 +153,9 @@ func (p *plan) weigh(average float64) {
 			continue
 		}
 		count := p.request.Parsed.Terms[i].Count
-		t.idf = idf(p.units, t.holders)
-		t.gain = float64(count) * t.idf * (segment.K1 + 1) * float64(one)
-		t.mass = mass(count, t.idf)
+		t.idf = scoring.IDF(p.units, t.holders)
+		t.gain = scoring.Gain(count, t.idf)
+		t.mass = scoring.Mass(count, t.idf)
 		p.mass += t.mass
 	}
 	for i := range p.parts {

@@ -8,15 +8,7 @@ import (
 
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/local/segment"
-)
-
-// Weights of proximity relative to the words themselves: a pair of consecutive query words is adjacent in a unit, or
-// within nearDistance words.
-const (
-	nearWeight   = 0.4
-	nearAdjacent = 0.67
-	nearWithin   = 0.33
-	nearDistance = 8
+	"carrel/internal/search/scoring"
 )
 
 // rerank adds proximity scores to the best documents, which are sorted. It stops at the first document that no
@@ -41,10 +33,10 @@ func (p *plan) rerank(found []candidate, least int) error {
 			return fmt.Errorf("read the positions of words: %w", err)
 		}
 		n.place(at)
-		norm := p.satur.norm(at.s.Lengths()[c.unit])
+		norm := p.satur.Norm(at.s.Lengths()[c.unit])
 		for _, pair := range pairs {
-			adjacent, within := n.count(pair.first, pair.second)
-			c.score += score(pair.adjacent, adjacent, norm) + score(pair.within, within, norm)
+			adjacent, within := scoring.Near(n.positions[pair.first], n.positions[pair.second])
+			c.score += scoring.Score(pair.adjacent, adjacent, norm) + scoring.Score(pair.within, within, norm)
 		}
 		listed.add(*c, false)
 	}
@@ -89,9 +81,9 @@ func (p *plan) pairs() (out []pair, most points) {
 		if first == second || x.holders == 0 || y.holders == 0 {
 			continue
 		}
-		gain := nearWeight * (x.idf + y.idf) / 2 * (segment.K1 + 1) * float64(one)
-		out = append(out, pair{first: first, second: second, adjacent: gain * nearAdjacent, within: gain * nearWithin})
-		most += points(gain) + 1
+		adjacent, within := scoring.PairGains(x.idf, y.idf)
+		out = append(out, pair{first: first, second: second, adjacent: adjacent, within: within})
+		most += scoring.MaxPair(x.idf, y.idf)
 	}
 	return out, most
 }
@@ -130,27 +122,4 @@ func (n *nearness) place(at *part) {
 			}
 		}
 	}
-}
-
-// count returns how often the second term directly follows the first, and how often the two are near.
-func (n *nearness) count(first, second int) (adjacent, within uint8) {
-	const most = 255 // as for frequencies
-	a, w := 0, 0
-	from := 0
-	others := n.positions[second]
-	for _, at := range n.positions[first] {
-		for from < len(others) && others[from] < at-nearDistance {
-			from++
-		}
-		for _, other := range others[from:] {
-			if other > at+nearDistance {
-				break
-			}
-			w++
-			if other == at+1 {
-				a++
-			}
-		}
-	}
-	return uint8(min(a, most)), uint8(min(w, most))
 }

@@ -13,6 +13,7 @@ import (
 	"carrel/internal/search"
 	"carrel/internal/search/local/segment"
 	"carrel/internal/search/query"
+	"carrel/internal/search/scoring"
 )
 
 // View is a segment with its deletions. The views of a search are in the order of the change log, so that of
@@ -57,9 +58,6 @@ type Answer struct {
 	Unknown []int
 	Weak    bool
 }
-
-// rerankDepth is how many of the best documents are reranked by the proximity of the query's words.
-const rerankDepth = 200
 
 // Search ranks the documents of the views. An error comes from reading a segment or from the context.
 func Search(ctx context.Context, views []View, r Request) (Answer, error) {
@@ -118,7 +116,7 @@ func (p *plan) rank() (found []candidate, weak bool, err error) {
 
 // rankByWords ranks the best documents, and computes the proximity of the query's words for at least so many of them.
 func (p *plan) rankByWords(least int) ([]candidate, error) {
-	found, err := p.best(max(rerankDepth, p.request.Limit))
+	found, err := p.best(max(scoring.RerankDepth, p.request.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +131,7 @@ func (p *plan) hits(found []candidate) []Hit {
 	for i, c := range slices.Backward(found[:len(hits)]) {
 		least = max(least, c.score)
 		hits[i] = Hit{
-			View: p.parts[c.part].view, Doc: c.doc, Unit: c.unit, Score: least.float(), ByMeaning: c.wordless,
+			View: p.parts[c.part].view, Doc: c.doc, Unit: c.unit, Score: least.Float(), ByMeaning: c.wordless,
 		}
 	}
 	return hits

@@ -242,34 +242,6 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-func TestDistancesCountEdits(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		x, y string
-		want int
-	}{
-		{"", "", 0},
-		{"a", "", 1},
-		{"abc", "abc", 0},
-		{"abc", "abd", 1},
-		{"abc", "acb", 1},
-		{"abc", "abcd", 1},
-		{"abcdef", "badcfe", 3},
-		{"größe", "grosse", 3},
-		{"поиск", "посик", 1},
-		{"kitten", "sitting", 3},
-	} {
-		for _, pair := range [][2]string{{test.x, test.y}, {test.y, test.x}} {
-			if got := newMeasure(pair[0]).to(pair[1], 10); got != test.want {
-				t.Errorf("distance of %q and %q is %d, want %d", pair[0], pair[1], got, test.want)
-			}
-			if got := newMeasure(pair[0]).to(pair[1], 1); (got <= 1) != (test.want <= 1) {
-				t.Errorf("distance of %q and %q within one is %d, want %d", pair[0], pair[1], got, test.want)
-			}
-		}
-	}
-}
-
 func TestEmbeddingsRaiseNearDocumentsWithinTheFilters(t *testing.T) {
 	t.Parallel()
 	const dims = 64
@@ -371,20 +343,6 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	if _, err := Search(ctx, views, asking("word")); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-}
-
-func FuzzMeasure(f *testing.F) {
-	f.Add("retrieval", "retreival")
-	f.Add("", "ß")
-	f.Fuzz(func(t *testing.T, x, y string) {
-		if len(x) > 100 || len(y) > 100 {
-			return
-		}
-		forth, back := newMeasure(x).to(y, 1000), newMeasure(y).to(x, 1000)
-		if forth != back || (forth == 0) != slices.Equal([]rune(x), []rune(y)) {
-			t.Errorf("distance of %q and %q is %d, back %d", x, y, forth, back)
-		}
-	})
 }
 
 // A memory fault of the goroutine that compares vectors must reach the caller, who drops the damaged segment.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/search/local/segment"
+	"carrel/internal/search/spelling"
 )
 
 // suggestion is a possible correction.
@@ -23,12 +24,12 @@ type suggestion struct {
 // Only terms with the same first letter are considered, because typos there are rare. It reports false if there is
 // none.
 func Suggest(ctx context.Context, views []View, sources []string, term string) (string, bool, error) {
-	reach := slips(utf8.RuneCountInString(term))
+	reach := spelling.Slips(utf8.RuneCountInString(term))
 	if reach == 0 {
 		return "", false, nil
 	}
 	found := make(map[string]*suggestion)
-	m := newMeasure(term)
+	m := spelling.NewMeasure(term)
 	for _, v := range views {
 		if err := ctx.Err(); err != nil {
 			return "", false, err
@@ -49,26 +50,14 @@ func Suggest(ctx context.Context, views []View, sources []string, term string) (
 	return best.surface, true, nil
 }
 
-// slips returns the largest edit distance for a word of this many letters. Short words have too many neighbours.
-func slips(letters int) int {
-	switch {
-	case letters < 4:
-		return 0
-	case letters < 8:
-		return 1
-	default:
-		return 2
-	}
-}
-
 func compareSuggestions(x, y *suggestion) int {
 	return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(y.holders, x.holders), cmp.Compare(x.term, y.term))
 }
 
 // suggestFrom adds the terms of one segment within the edit distance.
-func suggestFrom(v View, sources []string, m *measure, reach int, found map[string]*suggestion) error {
+func suggestFrom(v View, sources []string, m *spelling.Measure, reach int, found map[string]*suggestion) error {
 	s := v.Segment
-	initial := string(m.word[:1])
+	initial := m.Initial()
 	var failed error
 	first := sort.Search(s.Terms(), func(ord int) bool {
 		text, _, err := s.Term(uint32(ord))
@@ -85,7 +74,7 @@ func suggestFrom(v View, sources []string, m *measure, reach int, found map[stri
 		if !strings.HasPrefix(text, initial) {
 			break
 		}
-		distance := m.to(text, reach)
+		distance := m.To(text, reach)
 		if distance == 0 || distance > reach {
 			continue
 		}
@@ -158,53 +147,4 @@ func note(v View, sources []string, t segment.Term, s suggestion, found map[stri
 		known.surface = s.surface
 	}
 	return nil
-}
-
-// measure computes the restricted Damerau-Levenshtein distance of a word to others: insertions, deletions,
-// substitutions and swaps of neighbours.
-type measure struct {
-	word  []rune
-	other []rune
-	rows  [3][]int
-}
-
-func newMeasure(word string) *measure { return &measure{word: []rune(word)} }
-
-// to returns the distance to another word, or reach+1 if it is greater than reach.
-func (m *measure) to(text string, reach int) int {
-	m.other = m.other[:0]
-	for _, r := range text {
-		m.other = append(m.other, r)
-	}
-	n := len(m.other)
-	if n-len(m.word) > reach || len(m.word)-n > reach {
-		return reach + 1
-	}
-	for i := range m.rows {
-		m.rows[i] = slices.Grow(m.rows[i][:0], n+1)[:n+1]
-	}
-	before, last, row := m.rows[0], m.rows[1], m.rows[2]
-	for j := range last {
-		last[j] = j
-	}
-	for i, x := range m.word {
-		row[0] = i + 1
-		least := row[0]
-		for j, y := range m.other {
-			d := last[j]
-			if x != y {
-				d = 1 + min(last[j], last[j+1], row[j])
-			}
-			if i > 0 && j > 0 && x == m.other[j-1] && m.word[i-1] == y {
-				d = min(d, before[j-1]+1)
-			}
-			row[j+1] = d
-			least = min(least, d)
-		}
-		if least > reach {
-			return reach + 1
-		}
-		before, last, row = last, row, before
-	}
-	return last[n]
 }

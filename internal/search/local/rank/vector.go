@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"carrel/internal/search/local/segment"
+	"carrel/internal/search/scoring"
 )
 
 // denseRescan is how many of the nearest units by sign bits, a rough measure, are compared in full, and denseDepth how
@@ -93,41 +94,13 @@ func (p *plan) fuse(found []candidate, near *neighbours) ([]candidate, error) {
 	}
 	words := make([]float64, len(all))
 	for i, c := range all {
-		words[i] = c.score.float()
+		words[i] = c.score.Float()
 	}
-	scale := float64(one)
-	if best := slices.Max(words); best > 0 {
-		scale *= best
-	}
-	spread(words)
-	spread(dense)
-	weight := p.request.VectorWeight
-	for i := range all {
-		// The conversions keep the compiler from fusing the operations, which would round differently.
-		all[i].score = points((float64((1-weight)*words[i]) + float64(weight*dense[i])) * scale)
+	for i, fused := range scoring.Fuse(words, dense, p.request.VectorWeight) {
+		all[i].score = fused
 	}
 	slices.SortFunc(all, compare)
 	return all, nil
-}
-
-// spread scales numbers to 0..1. NaN, an unknown value, becomes 0.
-func spread(x []float64) {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		if !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	for i, v := range x {
-		switch {
-		case math.IsNaN(v):
-			x[i] = 0
-		case high > low:
-			x[i] = (v - low) / (high - low)
-		default:
-			x[i] = 1
-		}
-	}
 }
 
 // vectors returns the embeddings of each part that are of the query's model, and whether there are any.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/internal/search/local/segment"
+	"carrel/internal/search/scoring"
 )
 
 // windowUnits is the number of units in a window. Small windows have sharper bounds, large ones less overhead.
@@ -167,7 +168,7 @@ func (s *scorer) visit(w *window) {
 	}
 	lengths := at.s.Lengths()[w.first:min(w.first+windowUnits, at.r.EndUnit)]
 	for i, length := range lengths {
-		s.norms[i] = s.satur.norm(length)
+		s.norms[i] = s.satur.Norm(length)
 	}
 	for i := optional; i < len(s.order); i++ {
 		s.sumUp(&at.lists[s.order[i].term], &s.order[i], w.first)
@@ -182,7 +183,7 @@ func (s *scorer) sumUp(l *list, in *share, first uint32) {
 	freqs := l.freqs[in.from:in.end][:len(units)]
 	for i, unit := range units {
 		place := (unit - first) % windowUnits
-		s.sums[place] += score(gain, freqs[i], s.norms[place])
+		s.sums[place] += scoring.Score(gain, freqs[i], s.norms[place])
 		s.seen[place/64] |= 1 << (place % 64)
 	}
 }
@@ -227,7 +228,7 @@ func (s *scorer) complete(at *part, sum points, unit uint32, norm float64, optio
 		l := &at.lists[in.term]
 		in.from = seek(l.units[:in.end], in.from, unit)
 		if in.from < in.end && l.units[in.from] == unit {
-			sum += score(s.terms[in.term].gain, l.freqs[in.from], norm)
+			sum += scoring.Score(s.terms[in.term].gain, l.freqs[in.from], norm)
 		}
 	}
 	return sum
@@ -242,13 +243,13 @@ func several(s *segment.Segment, doc uint32) bool {
 // unitScore returns the score of a unit over all terms. From holds the seek positions of the lists, so units must be
 // passed in ascending order.
 func (p *plan) unitScore(at *part, unit uint32, from []int) points {
-	norm := p.satur.norm(at.s.Lengths()[unit])
+	norm := p.satur.Norm(at.s.Lengths()[unit])
 	sum := points(0)
 	for t := range at.lists {
 		l := &at.lists[t]
 		from[t] = seek(l.units, from[t], unit)
 		if from[t] < len(l.units) && l.units[from[t]] == unit {
-			sum += score(p.terms[t].gain, l.freqs[from[t]], norm)
+			sum += scoring.Score(p.terms[t].gain, l.freqs[from[t]], norm)
 		}
 	}
 	return sum

@@ -209,3 +209,17 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	perDocument(b, s.Documents())
 }
+
+func BenchmarkQuantise(b *testing.B) {
+	vector := make([]float32, 256)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range vector {
+		vector[i] = float32(r.NormFloat64())
+	}
+	var codes [4]uint64
+	var bytes [128]byte
+	b.ReportAllocs()
+	for b.Loop() {
+		Quantise(vector, FourBits, codes[:0], bytes[:0])
+	}
+}

@@ -1,12 +1,16 @@
 package segment
 
-import "math"
+import (
+	"math"
+
+	"carrel/internal/search/scoring"
+)
 
 // The BM25 parameters that bounds are computed with, and the weight of a word in the title.
 const (
-	K1          = 1.2
-	B           = 0.75
-	TitleWeight = 3
+	K1          = scoring.K1
+	B           = scoring.B
+	TitleWeight = scoring.TitleWeight
 )
 
 // BlockSize is the number of postings that share a bound.

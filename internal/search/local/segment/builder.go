@@ -17,6 +17,8 @@ type Options struct {
 	// Surface returns a readable form of a term for spelling correction, or "" for the term itself. It may be nil. If
 	// it depends only on the term, all nodes write the same file.
 	Surface func(term string) string
+	// Words is the expected number of words, or 0.
+	Words int
 }
 
 // Builder collects documents in memory and writes them as a segment. It stores the words of units as term numbers, four
@@ -58,7 +60,9 @@ type builtUnit struct {
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
 	o.Bits = cmp.Or(o.Bits, EightBits)
-	return &Builder{options: o, dictionary: newDictionary(), sources: map[string]uint32{}}
+	return &Builder{
+		options: o, dictionary: newDictionary(), sources: map[string]uint32{}, words: make([]uint32, 0, o.Words),
+	}
 }
 
 // Add adds a document, in any order. It keeps no reference to d. IDs must be distinct. Invalid documents are reported

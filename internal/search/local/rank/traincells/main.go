@@ -75,7 +75,7 @@ func readVectors(in io.Reader) ([][]float32, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
-		if v := builtin.Embed(lines.Text()); v != nil {
+		if v := builtin.Embed(lines.Text())[0]; v != nil {
 			vectors = append(vectors, v)
 		}
 	}
