@@ -55,6 +55,11 @@ type Store interface {
 	AuditFrom(ctx context.Context, seq int64, limit int) ([]Entry, error)
 	// AuditHead returns the stored head.
 	AuditHead(ctx context.Context) (Head, error)
+	// AuditAnchor returns the last entry that was pruned; the zero Head if none was.
+	AuditAnchor(ctx context.Context) (Head, error)
+	// PruneAudit deletes up to n of the oldest entries that are older than before, and appends the entry that next
+	// returns for the head and the last deleted entry. It reports whether there were any.
+	PruneAudit(ctx context.Context, before time.Time, n int, next func(head, pruned Head) Entry) (bool, error)
 }
 
 // Record is an event to append.

@@ -52,8 +52,16 @@ type tamperedRows struct {
 	*store.DB
 	// change edits the rows; nil leaves them unchanged.
 	change func([]audit.Entry) []audit.Entry
-	// head replaces the stored head.
-	head *audit.Head
+	// head replaces the stored head, and anchor the stored anchor.
+	head, anchor *audit.Head
+}
+
+// AuditAnchor reads the tampered anchor.
+func (r *tamperedRows) AuditAnchor(ctx context.Context) (audit.Head, error) {
+	if r.anchor != nil {
+		return *r.anchor, nil
+	}
+	return r.DB.AuditAnchor(ctx)
 }
 
 // AuditFrom reads the tampered rows.

@@ -20,6 +20,7 @@ const (
 	SessionEnded    Event = "session_ended"
 	AccountExported Event = "account_exported"
 	AccountDeleted  Event = "account_deleted"
+	LogPruned       Event = "audit_pruned"
 )
 
 // Passwords, second factors and other proofs of identity.
@@ -67,4 +68,10 @@ const (
 	CapChanged          Event = "spend_cap_changed"
 	AgentShared         Event = "agent_shared"
 	AgentUnshared       Event = "agent_unshared"
+)
+
+// Backups of the installation.
+const (
+	BackupCreated Event = "backup_created"
+	BackupFailed  Event = "backup_failed"
 )

@@ -12,12 +12,30 @@ const verifyPage = 500
 // database, or nil: an attacker with write access to the database can recompute the whole chain, which only a hash
 // stored elsewhere reveals.
 func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
+	for {
+		anchor, kept, err := l.anchor(ctx, noted)
+		if err != nil {
+			return Head{}, err
+		}
+		head, err := l.verifyFrom(ctx, anchor, kept)
+		if err == nil {
+			return head, nil
+		}
+		// Entries that are pruned during the check are missing for it.
+		if now, again := l.store.AuditAnchor(ctx); again != nil || now.Seq == anchor.Seq {
+			return Head{}, err
+		}
+	}
+}
+
+// verifyFrom is Verify for the entries after the last pruned one.
+func (l *Log) verifyFrom(ctx context.Context, anchor Head, noted *Head) (Head, error) {
 	// The head is read first; entries appended during the check are behind it.
 	end, err := l.store.AuditHead(ctx)
 	if err != nil {
 		return Head{}, err
 	}
-	var at Head
+	at, anchored := anchor, anchor.Seq == 0
 	redacted := redactions{}
 	for at.Seq < end.Seq {
 		entries, err := l.store.AuditFrom(ctx, at.Seq, verifyPage)
@@ -29,8 +47,9 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 		}
 		for _, e := range entries {
 			if at, err = next(at, e); err == nil {
-				err = redacted.check(e)
+				err = redacted.check(e, anchor.Seq > 0)
 			}
+			anchored = anchored || e.Event == LogPruned && e.RedactedBy == 0 && e.Detail == anchor.detail()
 			if err != nil {
 				return Head{}, err
 			}
@@ -45,10 +64,26 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 			}
 		}
 	}
+	if !anchored {
+		return Head{}, &BrokenError{anchor.Seq, "and all earlier ones are missing, and no entry records a deletion"}
+	}
 	if noted != nil && noted.Seq > end.Seq {
 		return Head{}, &BrokenError{noted.Seq, "was noted and is missing"}
 	}
 	return l.checkDeletions(ctx, end, noted, redacted)
+}
+
+// anchor returns the last pruned entry, after which the log starts and which an entry of the log must record. A noted
+// head of an earlier entry cannot be compared and is dropped.
+func (l *Log) anchor(ctx context.Context, noted *Head) (Head, *Head, error) {
+	at, err := l.store.AuditAnchor(ctx)
+	if err != nil {
+		return Head{}, nil, err
+	}
+	if noted != nil && noted.Seq < at.Seq {
+		return at, nil, nil
+	}
+	return at, noted, compare(at, noted, "does not match the noted hash")
 }
 
 // checkDeletions returns end if every redacted entry had its deletion. If an account was deleted during the check, its

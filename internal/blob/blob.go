@@ -101,6 +101,9 @@ func (s *Service) KeepFile(ctx context.Context, path string, hash [32]byte) (key
 	if errors.Is(err, errChanged) {
 		return "", 0, nil
 	}
+	if core.IsDiskFull(err) {
+		return "", 0, core.DiskFull(err)
+	}
 	if err != nil {
 		return "", 0, fmt.Errorf("store an original file: %w", err)
 	}

@@ -7,16 +7,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"carrel/internal/blob"
 	"carrel/internal/s3"
+	"carrel/internal/testkit"
 	"carrel/internal/testkit/s3fake"
 )
 
@@ -37,7 +36,11 @@ func TestStorages(t *testing.T) {
 			t.Helper()
 			return bucketAt(t, s3fake.New(t, 10).URL, s3fake.Bucket, s3fake.Region, s3fake.KeyID, s3fake.Secret)
 		},
-		"versitygw": versity,
+		"versitygw": func(t *testing.T) blob.Storage {
+			t.Helper()
+			server := testkit.S3(t)
+			return bucketAt(t, server.URL, server.Bucket, server.Region, server.KeyID, server.Secret)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,49 +113,4 @@ func bucketAt(t *testing.T, endpoint, bucket, region, keyID, secret string) blob
 		t.Fatal(err)
 	}
 	return blob.NewBucket(b, "originals/")
-}
-
-// versity starts a real S3 server. The command is named by CARREL_TEST_VERSITYGW, or found in the path; it is installed
-// by go install github.com/versity/versitygw/cmd/versitygw@v1.8.0.
-func versity(t *testing.T) blob.Storage {
-	t.Helper()
-	command := os.Getenv("CARREL_TEST_VERSITYGW")
-	if command == "" {
-		found, err := exec.LookPath("versitygw")
-		if err != nil {
-			t.Skip("versitygw is not installed: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
-		}
-		command = found
-	}
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "carrel"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), command, "--port", address, "--access", "key", "--secret", "secret", "posix",
-		"--nometa", dir)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // the context of the test ends before its cleanup
-	for until := time.Now().Add(30 * time.Second); ; {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			return bucketAt(t, "http://"+address, "carrel", "us-east-1", "key", "secret")
-		}
-		if time.Now().After(until) {
-			t.Fatalf("versitygw did not start: %v", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }

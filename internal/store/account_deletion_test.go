@@ -88,6 +88,7 @@ var rowsOfUsers = []rowOf{
 		VALUES ('try_NAME', 'usr_NAME', 'cli_NAME', 'NAME', 'token', 'x', '', '', '', 1, 1, 1)`},
 	{"source_file", `(id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at)
 		VALUES ('fil_NAME', 'src_NAME', 'NAME', 1, '', $1, 1, 0, '', 1, 1)`},
+	{"zotero_item", `(source_id, library, card_id, item_key) VALUES ('src_NAME', 'users/1', 'NAME', 'ABCD2345')`},
 	{"upload", `(id, source_id, name, size, received, ready, created_at, updated_at)
 		VALUES ('upl_NAME', 'src_NAME', 'NAME', 1, 1, 1, 1, 1)`},
 	{"upload_chunk", `(upload_id, start, data) VALUES ('upl_NAME', 0, $1)`},
@@ -116,11 +117,13 @@ var rowsOfUsers = []rowOf{
 var otherTables = map[string]string{
 	"blob":         "hashes and sizes of files; Sweep deletes a file without a document with its row",
 	"installation": "of all", "node": "of servers", "document_change_counter": "a number", "search_index": "of servers",
+	"lease":              "of servers",
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all",
 	"billing_event":  "ids of events, which expire",
 	"schema_version": "of the schema", "goose_db_version": "of the schema", "sqlite_sequence": "of SQLite",
 	"live_answer": "cached replies of catalogues, by hash", "audit": "filled by the log itself",
 	"audit_head":   "of the log",
+	"write_check":  "of servers",
 	"signin_limit": "counts by keyed hash, which expire",
 	"setup":        "has one row, which a test inserts itself",
 }
@@ -142,13 +145,7 @@ func fill(t *testing.T, db *DB, name string) {
 // tables lists the tables of the schema.
 func tables(t *testing.T, db *DB) []string {
 	t.Helper()
-	query := `SELECT name FROM sqlite_schema WHERE type = 'table'`
-	if db.onPostgres() {
-		query = `
-			SELECT CAST(table_name AS TEXT) FROM information_schema.tables
-			WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
-	}
-	names, err := readIDs(t.Context(), db.read, query, nil)
+	names, err := db.Tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
 	published_at, citation_count, open_access_url, file, coalesce(original, ''), original_name, original_size, tags,
-	edits, completed, hash, expires_at, created_at, updated_at`
+	edits, completed, coalesce(language, ''), hash, expires_at, created_at, updated_at`
 
 // scanPage is the number of documents ScanDocuments reads at once.
 const scanPage = 64
@@ -34,7 +34,7 @@ func (r *documentRow) dest() []any {
 	return []any{
 		&d.ID, &d.SourceID, &d.ExternalID, &d.Title, &r.authors, &d.Text, &d.Year, &d.URL, &d.DOI, &d.Venue, &d.Type,
 		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Original.Hash, &d.Original.Name, &d.Original.Size,
-		&r.tags, &r.edits, &r.completed, &d.Hash, &r.expires, &r.created, &r.updated,
+		&r.tags, &r.edits, &r.completed, &d.Language, &d.Hash, &r.expires, &r.created, &r.updated,
 	}
 }
 
@@ -195,14 +195,14 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 	added, err := tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
 			published_at, citation_count, open_access_url, hash, created_at, updated_at, file,
-			original, original_name, original_size, tags, completed)
+			original, original_name, original_size, tags, completed, language)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-			$23)
+			$23, $24)
 		ON CONFLICT (source_id, external_id) DO NOTHING`,
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
 		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt),
 		d.File, optText(d.Original.Hash), d.Original.Name, d.Original.Size, encodeList(d.Tags),
-		completed)
+		completed, d.Language)
 	if err != nil || added == 1 {
 		return putResult{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
 	}
@@ -226,11 +226,11 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
 			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $14,
 			original = $15, original_name = $16, original_size = $17,
-			tags = $18, completed = $19
-		WHERE id = $20`,
+			tags = $18, completed = $19, language = $20
+		WHERE id = $21`,
 		d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
 		d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), d.File, optText(d.Original.Hash), d.Original.Name, d.Original.Size,
-		encodeList(d.Tags), completed, p.id)
+		encodeList(d.Tags), completed, d.Language, p.id)
 	p.bytes = sizeOf(d) - before
 	return p, err
 }

@@ -100,6 +100,9 @@ func documentFilter(f source.DocumentFilter) (conditions string, a args) {
 	if f.Type != "" {
 		add(`type = $N`, f.Type)
 	}
+	if f.Language != "" {
+		add(`language = $N`, f.Language)
+	}
 	if f.FileID != "" {
 		add(`file = $N AND file <> ''`, f.FileID)
 	}
@@ -158,6 +161,35 @@ func (db *DB) CountUndated(ctx context.Context, sourceID string) (n int, err err
 	return n, fail("count documents without a year", "source", err)
 }
 
+// UndetectedDocuments returns up to n documents whose language has not been detected yet, with the beginnings of their
+// texts. Results that expire are left out.
+func (db *DB) UndetectedDocuments(ctx context.Context, n int) ([]source.Document, error) {
+	docs := make([]source.Document, 0, capacityFor(n))
+	var d source.Document
+	err := db.read.each(ctx, `
+		SELECT id, title, substr(text, 1, $1 + 0) FROM document
+		WHERE language IS NULL AND expires_at IS NULL LIMIT $2 + 0`,
+		args{source.HeadLength, n}, []any{&d.ID, &d.Title, &d.Text}, func() error {
+			docs = append(docs, d)
+			return nil
+		})
+	return docs, fail("read documents", "document", err)
+}
+
+// SetDetectedLanguages stores the languages of documents whose language has not been detected yet.
+func (db *DB) SetDetectedLanguages(ctx context.Context, docs []source.Document) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
+		for _, d := range docs {
+			if _, err := tx.exec(ctx, `UPDATE document SET language = $1 WHERE id = $2 AND language IS NULL`,
+				d.Language, d.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("store the languages of documents", "document", err)
+}
+
 // EditDocument merges fields that a person has set into those set before, and returns the document.
 func (db *DB) EditDocument(
 	ctx context.Context, sourceID, id string, e source.Edits, now time.Time,
@@ -184,10 +216,10 @@ func (db *DB) EditDocument(
 		}
 		_, err = tx.exec(ctx, `
 			UPDATE document SET title = $1, authors = $2, year = $3, venue = $4, doi = $5, url = $6, tags = $7, edits = $8,
-				updated_at = $9
-			WHERE id = $10`,
+				updated_at = $9, language = $10
+			WHERE id = $11`,
 			d.Title, encodeList(d.Authors), optNumber(d.Year), d.Venue, d.DOI, d.URL, encodeList(d.Tags), string(edits),
-			millis(now), id)
+			millis(now), d.Language, id)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ var documentTests = []test{
 	{"DocumentsAreListedWithFilters", func(w *fixture) {
 		one, two, three := w.doc("1-list", "text"), w.doc("2-list", ""), w.doc("3-list", "text")
 		one.Year, one.Type, one.Authors, one.Title = 1970, "article", []string{"E. F. Codd"}, "100% Relational"
-		two.Title, three.Title, three.File = "Nothing", "Über alles", "fil_1"
+		two.Title, three.Title, three.File, three.Language = "Nothing", "Über alles", "fil_1", "de"
 		w.put(w.ada.source, 3, 0, one, two, three)
 		title := "Edited"
 		_, err := w.db.EditDocument(w.ctx, w.ada.source, two.ID, source.Edits{Title: &title}, w.now)
@@ -119,6 +119,8 @@ var documentTests = []test{
 		} {
 			w.same(want, list(f, "", 10), want)
 		}
+		w.same("a language", list(source.DocumentFilter{Language: "de"}, "", 10), "3")
+		w.same("another language", list(source.DocumentFilter{Language: "en"}, "", 10), "")
 		w.same("an author", list(source.DocumentFilter{Query: "codd"}, "", 10), "1")
 		w.same("a wildcard", list(source.DocumentFilter{Query: "0%_R"}, "", 10), "")
 		w.same("a percent sign", list(source.DocumentFilter{Query: "100% r"}, "", 10), "1")
@@ -128,6 +130,41 @@ var documentTests = []test{
 		n, err := w.db.DeleteDocumentsByID(w.ctx, w.ada.source, ids, w.now)
 		w.must(err)
 		w.same("deleted", n, 3)
+	}},
+	{"LanguagesOfOlderDocumentsAreDetectedOnce", func(w *fixture) {
+		old, set := w.doc("old-l", strings.Repeat("ü", source.HeadLength+1)), w.doc("set-l", "text")
+		known := w.doc("known-l", "")
+		known.Language = "en"
+		w.put(w.ada.source, 3, 0, old, set, known)
+		w.must(w.db.ForgetLanguages(w.ctx, old.ID, set.ID))
+		docs, err := w.db.UndetectedDocuments(w.ctx, 10)
+		w.must(err)
+		w.same("undetected", len(docs), 2)
+		first, err := w.db.UndetectedDocuments(w.ctx, 1)
+		w.must(err)
+		w.same("limited", len(first), 1)
+		language := "fr"
+		_, err = w.db.EditDocument(w.ctx, w.ada.source, set.ID, source.Edits{Language: &language}, w.now)
+		w.must(err)
+		for i := range docs {
+			if docs[i].ID == old.ID {
+				w.same("text", docs[i].Text, strings.Repeat("ü", source.HeadLength))
+			}
+			docs[i].Language = "de"
+		}
+		w.must(w.db.SetDetectedLanguages(w.ctx, docs))
+		got := map[string]string{}
+		for _, d := range []source.Document{old, set, known} {
+			d, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, d.ID)
+			w.must(err)
+			got[d.ExternalID] = d.Language
+		}
+		w.same("languages", got, map[string]string{"old-l": "de", "set-l": "fr", "known-l": "en"})
+		docs, err = w.db.UndetectedDocuments(w.ctx, 10)
+		w.must(err)
+		w.same("left", len(docs), 0)
+		_, err = w.db.DeleteDocumentsByID(w.ctx, w.ada.source, []string{old.ID, set.ID, known.ID}, w.now)
+		w.must(err)
 	}},
 	{"UndatedDocumentsAreCountedAndListedWithTheStartOfTheirText", func(w *fixture) {
 		before, err := w.db.CountUndated(w.ctx, w.ada.source)

@@ -23,6 +23,9 @@ var errClosed = errors.New("the store is closed")
 // errContended is returned if a row kept changing between the statements of an operation.
 var errContended = errors.New("the row keeps changing")
 
+// errStatementTimeout is returned if a statement outside of a transaction took too long; see sessionLimits.
+var errStatementTimeout = errors.New("the statement took too long")
+
 // class is the meaning of a driver error.
 type class int
 
@@ -33,15 +36,20 @@ const (
 	classInvalidText       // text that the engine cannot store
 	classRetry             // conflict with another transaction; a retry may succeed
 	classUnavailable       // busy or unreachable; nothing was done
+	classDiskFull          // no space for the write; nothing was done
 )
 
 func classify(err error) class {
+	var lite *sqlite.Error
+	isLite := errors.As(err, &lite)
+	if isLite && classifySQLite(lite.Code()) == classDiskFull || core.IsDiskFull(err) {
+		return classDiskFull
+	}
 	var lost *lostError
 	if errors.As(err, &lost) {
 		return classUnavailable
 	}
-	var lite *sqlite.Error
-	if errors.As(err, &lite) {
+	if isLite {
 		return classifySQLite(lite.Code())
 	}
 	var pg *pgconn.PgError
@@ -53,7 +61,7 @@ func classify(err error) class {
 	switch {
 	case errors.As(err, &network), errors.As(err, &connect),
 		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, errClosed), errors.Is(err, errContended), pgconn.SafeToRetry(err):
+		errors.Is(err, errClosed), errors.Is(err, errContended), errors.Is(err, errStatementTimeout), pgconn.SafeToRetry(err):
 		return classUnavailable
 	}
 	return classOther
@@ -69,6 +77,8 @@ func classifySQLite(code int) class {
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return classUnavailable
+	case sqlite3.SQLITE_FULL: // also for ENOSPC of the operating system
+		return classDiskFull
 	}
 	return classOther
 }
@@ -84,8 +94,10 @@ func classifyPostgres(code string) class {
 		return classInvalidText
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return classRetry
-	// too_many_connections, shutdown, crash, starting up, idle in transaction
-	case "53300", "57P01", "57P02", "57P03", "25P03":
+	case "53100": // disk_full
+		return classDiskFull
+	// too_many_connections, statement timeout, shutdown, crash, starting up, idle in transaction
+	case "53300", "57014", "57P01", "57P02", "57P03", "25P03":
 		return classUnavailable
 	}
 	if len(code) == 5 && code[:2] == "08" { // connection exceptions
@@ -135,6 +147,8 @@ func fail(operation, what string, err error) error {
 			Kind: core.KindInvalid, Code: "invalid_request",
 			Detail: "Texts must be valid UTF-8 without NUL characters.",
 		}).Because(cause)
+	case classDiskFull:
+		return core.DiskFull(cause)
 	case classUnavailable, classRetry:
 		return (&core.Error{
 			Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: time.Second,

@@ -5,8 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,50 +103,117 @@ func (db *DB) ImportFavourites(
 	return out, fail("import favourites", "agent", err)
 }
 
-// Favourites returns up to n favourites, newest first. A negative n means all.
+// newestFirst is the order of all lists of favourites. An index has it for a user, another for a user and an agent.
+const newestFirst = ` ORDER BY created_at DESC, card_id DESC, agent_id DESC`
+
+// selectFavourites returns the condition of a selection and its parameters.
+func (db *DB) selectFavourites(s favourite.Selection) (where string, a args) {
+	param := func(v any) string {
+		a = append(a, v)
+		return "$" + strconv.Itoa(len(a))
+	}
+	user := param(s.UserID)
+	where = ` WHERE user_id = ` + user + ` AND ` + agentAccessible("favourite.agent_id", user)
+	switch len(s.Agents) {
+	case 0:
+	case 1: // as an equation, which keeps the order of the index
+		where += ` AND agent_id = ` + param(s.Agents[0])
+	default:
+		where += ` AND agent_id IN ` + db.dialect.in(param(encodeList(s.Agents)))
+	}
+	if len(s.Cards) > 0 {
+		where += ` AND card_id IN ` + db.dialect.in(param(encodeList(s.Cards)))
+	}
+	if len(s.Tags) > 0 {
+		where += ` AND EXISTS (SELECT 1 FROM ` + db.dialect.rows("favourite.tags") + ` AS tag WHERE tag.value IN ` +
+			db.dialect.in(param(encodeList(s.Tags))) + `)`
+	}
+	if s.Collection != "" {
+		where += ` AND EXISTS (SELECT 1 FROM collection_favourite c WHERE c.user_id = favourite.user_id
+			AND c.agent_id = favourite.agent_id AND c.card_id = favourite.card_id AND c.collection_id = ` +
+			param(s.Collection) + `)`
+	}
+	return where, a
+}
+
+// Favourites returns up to n favourites of a selection, newest first.
 func (db *DB) Favourites(
-	ctx context.Context, userID, agentID string, after *favourite.Key, n int,
+	ctx context.Context, s favourite.Selection, after *favourite.Key, n int,
 ) ([]favourite.Favourite, error) {
-	created, cardID := int64(lastTime), ""
+	where, a := db.selectFavourites(s)
 	if after != nil {
-		created, cardID = millis(after.CreatedAt), after.CardID
+		k := len(a)
+		where += fmt.Sprintf(` AND (created_at, card_id, agent_id) < ($%d, $%d, $%d)`, k+1, k+2, k+3)
+		a = append(a, millis(after.CreatedAt), after.CardID, after.AgentID)
 	}
-	if n < 0 {
-		n = math.MaxInt32
-	}
-	return db.favourites(ctx, make([]favourite.Favourite, 0, capacityFor(n)), `
-		SELECT `+favouriteColumns+` FROM favourite
-		WHERE user_id = $1 AND agent_id = $2 AND (created_at, card_id) < ($3, $4)
-		ORDER BY created_at DESC, card_id DESC LIMIT $5 + 0`,
-		args{userID, agentID, created, cardID, n})
-}
-
-// AllFavourites returns the favourites of a user with all agents that the user can access, limited to the ids in only
-// unless that is empty.
-func (db *DB) AllFavourites(ctx context.Context, userID string, only []string) ([]favourite.Favourite, error) {
-	query := `SELECT ` + favouriteColumns + ` FROM favourite WHERE user_id = $1 AND ` +
-		agentAccessible("favourite.agent_id", "$1")
-	a := args{userID}
-	if len(only) > 0 {
-		query += ` AND agent_id IN ` + db.dialect.in("$2")
-		a = append(a, encodeList(only))
-	}
-	return db.favourites(ctx, []favourite.Favourite{}, query, a)
-}
-
-func (db *DB) favourites(
-	ctx context.Context, list []favourite.Favourite, query string, a args,
-) ([]favourite.Favourite, error) {
-	var r favouriteRow
-	err := db.read.each(ctx, query, a, r.dest(), func() error {
-		f, err := r.value()
-		list = append(list, f)
-		return err
-	})
+	a = append(a, n)
+	list := make([]favourite.Favourite, 0, capacityFor(n))
+	err := db.eachFavourite(ctx, where+newestFirst+fmt.Sprintf(` LIMIT $%d + 0`, len(a)), a,
+		func(f favourite.Favourite) error {
+			list = append(list, f)
+			return nil
+		})
 	if err != nil {
-		return nil, fail("list favourites", "agent", err)
+		return nil, err
 	}
 	return list, nil
+}
+
+// EachFavourite calls yield for each favourite of a selection, newest first, until it returns an error.
+func (db *DB) EachFavourite(
+	ctx context.Context, s favourite.Selection, yield func(favourite.Favourite) error,
+) error {
+	where, a := db.selectFavourites(s)
+	return db.eachFavourite(ctx, where+newestFirst, a, yield)
+}
+
+func (db *DB) eachFavourite(
+	ctx context.Context, rest string, a args, yield func(favourite.Favourite) error,
+) error {
+	var r favouriteRow
+	err := db.read.each(ctx, `SELECT `+favouriteColumns+` FROM favourite`+rest, a, r.dest(), func() error {
+		f, err := r.value()
+		if err != nil {
+			return err
+		}
+		return yield(f)
+	})
+	return fail("list favourites", "agent", err)
+}
+
+// SavedCards returns those of the card ids that are ids of favourites with an agent.
+func (db *DB) SavedCards(ctx context.Context, userID, agentID string, cardIDs []string) ([]string, error) {
+	var id string
+	saved := make([]string, 0, len(cardIDs))
+	err := db.read.each(ctx, `
+		SELECT card_id FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id IN `+db.dialect.in("$3"),
+		args{userID, agentID, encodeList(cardIDs)}, []any{&id}, func() error {
+			saved = append(saved, id)
+			return nil
+		})
+	return saved, fail("look up favourites", "agent", err)
+}
+
+// FavouriteTags returns the spellings of tags with the number of their favourites. Those of the newest favourites come
+// first.
+func (db *DB) FavouriteTags(ctx context.Context, userID string, agents []string) ([]favourite.Tag, error) {
+	where, a := db.selectFavourites(favourite.Selection{UserID: userID, Agents: agents})
+	var encoded string
+	tags, places := []favourite.Tag{}, map[string]int{}
+	err := db.read.each(ctx, `SELECT tags FROM favourite`+where+` AND tags <> '[]'`+newestFirst, a, []any{&encoded},
+		func() error {
+			names, err := decodeList[string](encoded)
+			for _, name := range names {
+				at, known := places[name]
+				if !known {
+					at = len(tags)
+					places[name], tags = at, append(tags, favourite.Tag{Name: name})
+				}
+				tags[at].Count++
+			}
+			return err
+		})
+	return tags, fail("list tags", "agent", err)
 }
 
 // ChangeFavourite sets the given fields of a favourite. Unknown collections are left out.

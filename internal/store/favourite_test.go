@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"carrel/internal/core"
 	"carrel/internal/favourite"
@@ -27,15 +30,21 @@ func (w *fixture) save(p person, f favourite.Favourite) favourite.Favourite {
 // cardIDs pages through the favourites of the person's first agent and calls between before each further page.
 func (w *fixture) cardIDs(p person, size int, between func()) []string {
 	w.t.Helper()
+	return w.pages(favourite.Selection{UserID: p.id, Agents: []string{p.agent}}, size, between)
+}
+
+// pages returns the card ids of a selection, read by pages, and calls between before each further page.
+func (w *fixture) pages(s favourite.Selection, size int, between func()) []string {
+	w.t.Helper()
 	ids := []string{}
 	for after := (*favourite.Key)(nil); ; {
-		page, err := w.db.Favourites(w.ctx, p.id, p.agent, after, size)
+		page, err := w.db.Favourites(w.ctx, s, after, size)
 		w.must(err)
 		for _, f := range page {
 			ids = append(ids, f.CardID)
-			after = &favourite.Key{CreatedAt: f.CreatedAt, CardID: f.CardID}
+			after = &favourite.Key{CreatedAt: f.CreatedAt, CardID: f.CardID, AgentID: f.AgentID}
 		}
-		if size < 0 || len(page) < size {
+		if len(page) < size {
 			return ids
 		}
 		if between != nil {
@@ -44,18 +53,32 @@ func (w *fixture) cardIDs(p person, size int, between func()) []string {
 	}
 }
 
+// favourites returns the favourites of a user with an agent, or with all if the agent is empty.
+func (w *fixture) favourites(userID, agentID string) ([]favourite.Favourite, error) {
+	s := favourite.Selection{UserID: userID}
+	if agentID != "" {
+		s.Agents = []string{agentID}
+	}
+	list := []favourite.Favourite{}
+	err := w.db.EachFavourite(w.ctx, s, func(f favourite.Favourite) error {
+		list = append(list, f)
+		return nil
+	})
+	return list, err
+}
+
 var favouriteTests = []test{
 	{"CardRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		f := w.card("a/b c", 0)
 		f.Card, f.ThreadID = json.RawMessage(`{"b": 1.50,  "a":"é\u00e9"}`), th.ID
 		w.same("saved", w.save(w.ada, f), f)
-		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		list, err := w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("listed", list, []favourite.Favourite{f})
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
 		f.ThreadID = ""
-		list, err = w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		list, err = w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("after its thread has gone", list, []favourite.Favourite{f})
 	}},
@@ -69,7 +92,7 @@ var favouriteTests = []test{
 		got := w.save(w.ada, second)
 		second.CreatedAt, second.ThreadID = first.CreatedAt, th.ID
 		w.same("saved", got, second)
-		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		list, err := w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("listed", list, []favourite.Favourite{second})
 	}},
@@ -88,7 +111,7 @@ var favouriteTests = []test{
 				}
 			})
 		}
-		w.same("favourites", len(w.cardIDs(w.ada, -1, nil)), 10)
+		w.same("favourites", len(w.cardIDs(w.ada, 1000, nil)), 10)
 	}},
 	{"FavouritesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
 		// Pairs have the same time, so that the card id decides the order.
@@ -96,7 +119,7 @@ var favouriteTests = []test{
 			w.save(w.ada, w.card(id, int(id[len(id)-1])))
 		}
 		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in byte order
-		w.same("all", w.cardIDs(w.ada, -1, nil), want)
+		w.same("all", w.cardIDs(w.ada, 1000, nil), want)
 		n := 100
 		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(strconv.Itoa(n), n)) }), want)
 	}},
@@ -104,7 +127,7 @@ var favouriteTests = []test{
 		w.save(w.ada, w.card("x", 0))
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			w.wantMissing(w.db.DeleteFavourite(w.ctx, who[0], who[1], "x"), "favourite")
-			list, err := w.db.Favourites(w.ctx, who[0], who[1], nil, -1)
+			list, err := w.favourites(who[0], who[1])
 			w.must(err)
 			w.same("listed", list, []favourite.Favourite{})
 		}
@@ -135,7 +158,7 @@ var favouriteTests = []test{
 		w.same("saved again", w.save(w.ada, w.card("x", 0)), want)
 		w.must(w.db.DeleteCollection(w.ctx, w.ada.id, one.ID))
 		want.Collections = []string{two.ID}
-		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		list, err := w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("without the deleted collection", list, []favourite.Favourite{want})
 		for _, who := range [][2]string{{w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
@@ -153,10 +176,10 @@ var favouriteTests = []test{
 			w.must(err)
 		}
 		w.same("counts", w.collectionCounts(), []string{"another 0", "Both 2"})
-		all, err := w.db.AllFavourites(w.ctx, w.ada.id, nil)
+		all, err := w.favourites(w.ada.id, "")
 		w.must(err)
 		w.same("all", len(all), 2)
-		all, err = w.db.AllFavourites(w.ctx, w.ada.id, []string{w.ada.second})
+		all, err = w.favourites(w.ada.id, w.ada.second)
 		w.must(err)
 		w.same("of one agent", []string{all[0].AgentID}, []string{w.ada.second})
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.second))
@@ -173,7 +196,7 @@ var favouriteTests = []test{
 		w.same("shared", w.collectionCounts(), []string{"Shared 1"})
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.bert.agent))
 		w.same("not shared", w.collectionCounts(), []string{"Shared 0"})
-		all, err := w.db.AllFavourites(w.ctx, w.ada.id, nil)
+		all, err := w.favourites(w.ada.id, "")
 		w.must(err)
 		w.same("all", all, []favourite.Favourite{})
 	}},
@@ -189,11 +212,80 @@ var favouriteTests = []test{
 		w.must(err)
 		w.same("again", out, []favourite.Outcome{favourite.OutcomeUnchanged, favourite.OutcomeUpdated})
 		again.CreatedAt, again.Tags = two.CreatedAt, nil
-		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		list, err := w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("listed", list, []favourite.Favourite{again, one})
 		_, err = w.db.ImportFavourites(w.ctx, w.bert.id, w.ada.agent, []favourite.Favourite{one})
 		w.wantMissing(err, "agent")
+	}},
+	{"SelectionsArePagedAcrossAgents", func(w *fixture) {
+		c := w.collection(w.ada, "Some")
+		for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			for _, agentID := range []string{w.ada.agent, w.ada.second} {
+				_, err := w.db.SaveFavourite(w.ctx, w.ada.id, agentID, w.card(id, i/2)) // pairs have the same time
+				w.must(err)
+			}
+		}
+		tag := func(agentID, id string, change favourite.Change) {
+			_, err := w.db.ChangeFavourite(w.ctx, w.ada.id, agentID, id, change, w.now)
+			w.must(err)
+		}
+		tag(w.ada.agent, "a", favourite.Change{Tags: &[]string{"x"}})
+		tag(w.ada.second, "c", favourite.Change{Tags: &[]string{"X", "y"}, Collections: &[]string{c.ID}})
+		tag(w.ada.second, "f", favourite.Change{Tags: &[]string{"xy"}, Collections: &[]string{c.ID}})
+		both, one := []string{w.ada.agent, w.ada.second}, []string{w.ada.second}
+		for name, k := range map[string]struct {
+			s    favourite.Selection
+			want string
+		}{
+			"all":             {favourite.Selection{}, "ffeeddccbbaa"},
+			"two agents":      {favourite.Selection{Agents: both}, "ffeeddccbbaa"},
+			"one agent":       {favourite.Selection{Agents: one}, "fedcba"},
+			"cards":           {favourite.Selection{Cards: []string{"b", "e", "none"}}, "eebb"},
+			"a tag":           {favourite.Selection{Tags: []string{"x"}}, "a"},
+			"two spellings":   {favourite.Selection{Tags: []string{"x", "X"}}, "ca"},
+			"no such tag":     {favourite.Selection{Tags: []string{"none"}}, ""},
+			"a collection":    {favourite.Selection{Collection: c.ID}, "fc"},
+			"everything":      {favourite.Selection{Agents: both, Tags: []string{"y"}, Collection: c.ID}, "c"},
+			"another's":       {favourite.Selection{UserID: w.bert.id}, ""},
+			"another's agent": {favourite.Selection{Agents: []string{w.bert.agent}}, ""},
+		} {
+			k.s.UserID = cmp.Or(k.s.UserID, w.ada.id)
+			for _, size := range []int{1, 2, 5, 100} {
+				w.same(fmt.Sprint(name, " by ", size), strings.Join(w.pages(k.s, size, nil), ""), k.want)
+			}
+		}
+		tags, err := w.db.FavouriteTags(w.ctx, w.ada.id, nil)
+		w.must(err)
+		w.same("tags", tags, []favourite.Tag{
+			{Name: "xy", Count: 1}, {Name: "X", Count: 1}, {Name: "y", Count: 1}, {Name: "x", Count: 1},
+		})
+		tags, err = w.db.FavouriteTags(w.ctx, w.ada.id, []string{w.ada.agent})
+		w.must(err)
+		w.same("tags of an agent", tags, []favourite.Tag{{Name: "x", Count: 1}})
+	}},
+	{"SavedCardsAreThoseOfTheUserAndTheAgent", func(w *fixture) {
+		w.save(w.ada, w.card("x", 0))
+		w.save(w.ada, w.card("é, \"y\"", 0))
+		for who, want := range map[[2]string]int{
+			{w.ada.id, w.ada.agent}: 2, {w.ada.id, w.ada.second}: 0, {w.bert.id, w.ada.agent}: 0,
+		} {
+			saved, err := w.db.SavedCards(w.ctx, who[0], who[1], []string{"x", "z", "é, \"y\""})
+			w.must(err)
+			w.same(fmt.Sprint("saved ", saved), len(saved), want)
+		}
+	}},
+	{"EachFavouriteStopsAtAnError", func(w *fixture) {
+		w.save(w.ada, w.card("a", 0))
+		w.save(w.ada, w.card("b", 1))
+		stop, n := errors.New("stop"), 0
+		err := w.db.EachFavourite(w.ctx, favourite.Selection{UserID: w.ada.id}, func(favourite.Favourite) error {
+			n++
+			return stop
+		})
+		if n != 1 || !errors.Is(err, stop) {
+			w.t.Errorf("%d calls, %v", n, err)
+		}
 	}},
 	{"CollectionNamesAreUniquePerUser", func(w *fixture) {
 		c := w.collection(w.ada, "Name")

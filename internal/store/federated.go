@@ -95,17 +95,17 @@ func (db *DB) writeFederatedDocuments(ctx context.Context, sourceID string, docs
 		for _, d := range docs {
 			_, err := tx.exec(ctx, `
 				INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
-					published_at, citation_count, open_access_url, hash, created_at, updated_at, expires_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+					published_at, citation_count, open_access_url, hash, created_at, updated_at, expires_at, language)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 				ON CONFLICT (source_id, external_id) DO UPDATE SET title = excluded.title, authors = excluded.authors,
 					text = excluded.text, year = excluded.year, url = excluded.url, doi = excluded.doi, venue = excluded.venue,
 					type = excluded.type, published_at = excluded.published_at, citation_count = excluded.citation_count,
 					open_access_url = excluded.open_access_url, hash = excluded.hash, updated_at = excluded.updated_at,
-					expires_at = excluded.expires_at
+					expires_at = excluded.expires_at, language = excluded.language
 				WHERE document.expires_at IS NOT NULL`,
 				d.ID, sourceID, d.ExternalID, d.Title, encodeList(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI,
 				d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash,
-				millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt))
+				millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt), d.Language)
 			if err != nil {
 				return err
 			}

@@ -27,4 +27,19 @@ var indexTests = []test{
 		w.must(w.db.DeleteNodeIndex(w.ctx, "never there"))
 		w.same("left", w.indexes(time.Hour), []search.NodeIndex{{Node: "b", Through: 3}})
 	}},
+	{"OneOwnerHasALeaseAtATime", func(w *fixture) {
+		take := func(what, owner string, d time.Duration, want bool) {
+			got, err := w.db.TakeLease(w.ctx, "index", owner, d)
+			w.must(err)
+			w.same(what, got, want)
+		}
+		take("the first", "a", time.Hour, true)
+		take("another while it is held", "b", time.Hour, false)
+		take("renewed", "a", time.Hour, true)
+		w.must(w.db.ReleaseLease(w.ctx, "index", "b")) // has no effect
+		take("after the release by another", "b", time.Hour, false)
+		w.must(w.db.ReleaseLease(w.ctx, "index", "a"))
+		take("after the release", "b", -time.Second, true)
+		take("after the end", "a", time.Hour, true)
+	}},
 }

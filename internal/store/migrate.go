@@ -113,7 +113,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 	if _, pending, err := m.pending(ctx); err != nil || !pending {
 		return err
 	}
-	unlock, err := lockMigration(ctx, path)
+	unlock, err := lockBeside(ctx, path+".migrate-lock", true)
 	if err != nil {
 		return err
 	}
@@ -130,11 +130,10 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 	return m.up(ctx, from)
 }
 
-// lockMigration prevents other processes from migrating the same file. goose cannot hold a transaction on the file
-// itself around its own, so the lock is a transaction on an empty database next to it. It works on every system and
-// ends with its process.
-func lockMigration(ctx context.Context, path string) (unlock func() error, err error) {
-	path += ".migrate-lock"
+// lockBeside holds a lock that is named by a path, until unlock is called or the process ends. goose cannot hold a
+// transaction on the database itself around its own, so the lock is a transaction on an empty database next to it,
+// which works on every system. Without wait it returns errBackupRunning if another process holds the lock.
+func lockBeside(ctx context.Context, path string, wait bool) (unlock func() error, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
@@ -144,12 +143,14 @@ func lockMigration(ctx context.Context, path string) (unlock func() error, err e
 	}
 	// Retried until the context ends, because the other process may need long.
 	for {
-		tx, err := db.BeginTx(ctx, nil)
-		if err == nil {
+		tx, err := db.BeginTx(context.WithoutCancel(ctx), nil) // the lock is held until unlock
+		switch {
+		case err == nil:
 			return func() error { return errors.Join(tx.Rollback(), db.Close()) }, nil
-		}
-		if classify(err) != classUnavailable || ctx.Err() != nil {
+		case classify(err) != classUnavailable || ctx.Err() != nil:
 			return nil, errors.Join(err, db.Close())
+		case !wait:
+			return nil, errors.Join(errBackupRunning, db.Close())
 		}
 	}
 }

@@ -41,6 +41,9 @@ func (b backend) migrate(t *testing.T, files fs.FS) error {
 	if b.options.URL != "" {
 		return migratePostgres(t.Context(), raw, files, log)
 	}
+	if err := createPrivate(b.options.Path); err != nil {
+		return err
+	}
 	return migrateSQLite(t.Context(), raw, b.options.Path, files, log)
 }
 

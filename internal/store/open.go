@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver
 )
 
@@ -25,6 +23,13 @@ type Options struct {
 	Path string
 	// URL is the address of PostgreSQL, postgres://user:password@host/database. It takes precedence over Path.
 	URL string
+	// DirectURL is set if URL is a connection pooler in transaction mode. It is the address of PostgreSQL itself, for the
+	// migrations and the notifications, which need a session.
+	DirectURL string
+	// Connections is the size of the PostgreSQL pool; 0 means DefaultConnections.
+	Connections int
+	// StatementTimeout limits each statement on PostgreSQL, except migrations and bulk transactions; 0 means no limit.
+	StatementTimeout time.Duration
 	// Log receives messages about migrations; nil discards them.
 	Log *slog.Logger
 }
@@ -37,9 +42,13 @@ type DB struct {
 	// file identifies the SQLite file opened; nil on PostgreSQL.
 	file os.FileInfo
 	path string
+	// url is the address of PostgreSQL, for its programs; empty on SQLite.
+	url string
 	// wal reports changes of a SQLite database; nil on PostgreSQL.
 	wal   *walIndex
 	cache rowCache
+	// writes are the outcomes of the latest writes.
+	writes writeHealth
 }
 
 // writer executes all writes, so that on SQLite several writes can share one sync to disk.
@@ -60,12 +69,16 @@ type writeFunc func(ctx context.Context, tx querier) error
 // Stats counts writes and commits. On SQLite many writes share one commit.
 type Stats struct {
 	Writes, Commits int64
+	// Failed counts the writes that the database did not accept; see writeHealth.
+	Failed int64
 }
+
+// DefaultConnections is the default size of a PostgreSQL pool. Four nodes fit into PostgreSQL's default limit of 100.
+const DefaultConnections = 20
 
 const (
 	busyTimeout    = 5 * time.Second
 	connectTimeout = 5 * time.Second
-	postgresConns  = 20
 	// idleInTransaction is the time after which PostgreSQL ends a transaction that waits for its client. Otherwise a
 	// node that is suspended or disconnected would keep its locks, and no other node could take over. It is shorter
 	// than a lease and far longer than any pause between two statements.
@@ -98,8 +111,14 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	info, err := os.Stat(path)
+	if err == nil {
+		err = checkMode(path, info)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if !writable(filepath.Dir(path)) || !writable(path) {
+		return openReadOnly(ctx, o, path, info)
 	}
 	owner, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)",
@@ -115,13 +134,10 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), owner.Close())
 	}
-	pool, err := sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(1)"))
+	pool, err := openReaders(sqliteDSN(path, "_pragma=query_only(1)"))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), owner.Close())
 	}
-	readers := max(4, runtime.NumCPU())
-	pool.SetMaxOpenConns(readers)
-	pool.SetMaxIdleConns(readers)
 	db := &DB{
 		dialect: sqliteDialect, path: path, file: info,
 		read: newSQLiteReader(pool), write: newBatchWriter(owner),
@@ -132,6 +148,18 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	}
 	db.wal = openWALIndex(path)
 	return db, nil
+}
+
+// openReaders opens a pool of connections for queries.
+func openReaders(dsn string) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	readers := max(4, runtime.NumCPU())
+	pool.SetMaxOpenConns(readers)
+	pool.SetMaxIdleConns(readers)
+	return pool, nil
 }
 
 // createPrivate creates an empty file with mode 0600 unless it exists; SQLite gives its -wal and -shm files the same
@@ -158,55 +186,6 @@ func sqliteDSN(path string, params ...string) string {
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + strings.Join(params, "&")
 }
 
-func openPostgres(ctx context.Context, o Options) (*DB, error) {
-	config, err := pgx.ParseConfig(o.URL)
-	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err) // pgx redacts the password
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
-	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "carrel"
-	}
-	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(prepareSession))
-	pool.SetMaxOpenConns(postgresConns)
-	pool.SetMaxIdleConns(postgresConns)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
-	files, err := postgresDialect.migrations()
-	if err == nil {
-		err = checkPostgres(ctx, pool)
-	}
-	if err == nil {
-		err = migratePostgres(ctx, pool, files, o.Log)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database: %w", err), pool.Close())
-	}
-	p := &postgres{pool: pool}
-	return &DB{dialect: postgresDialect, read: p, write: p}, nil
-}
-
-// prepareSession configures a new connection, unless the URL sets the parameter itself. It uses SET instead of a
-// startup parameter because connection poolers reject startup parameters they do not know.
-func prepareSession(ctx context.Context, c *pgx.Conn) error {
-	const setting = "idle_in_transaction_session_timeout"
-	if _, set := c.Config().RuntimeParams[setting]; set {
-		return nil
-	}
-	_, err := c.Exec(ctx, fmt.Sprintf("SET %s = %d", setting, idleInTransaction.Milliseconds()))
-	return err
-}
-
-// checkPostgres rejects an unsupported server before anything is changed in it.
-func checkPostgres(ctx context.Context, pool *sql.DB) error {
-	var number int
-	if err := pool.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
-		return err
-	}
-	return checkVersion(number)
-}
-
 // checkVersion takes a server_version_num, such as 150004 for 15.4.
 func checkVersion(number int) error {
 	if major := number / 10000; major < oldestPostgres {
@@ -220,8 +199,18 @@ func (db *DB) Close() error {
 	return errors.Join(db.write.close(), db.read.close(), db.wal.close())
 }
 
+// ReadOnly reports whether writes fail because the folder of a SQLite database is read-only.
+func (db *DB) ReadOnly() bool {
+	_, readOnly := db.write.(readOnlyWriter)
+	return readOnly
+}
+
 // Stats returns the counters since Open.
-func (db *DB) Stats() Stats { return db.write.stats() }
+func (db *DB) Stats() Stats {
+	s := db.write.stats()
+	s.Failed = db.writes.failed.Load()
+	return s
+}
 
 // Ping checks that the database can be read. On SQLite it also checks that the path still names the open file: after
 // the file was deleted or replaced, writes would be lost silently.
@@ -242,21 +231,22 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // exec runs one write statement and returns the number of rows changed.
 func (db *DB) exec(ctx context.Context, query string, a ...any) (int64, error) {
-	return db.write.statement(ctx, query, a, nil)
+	n, err := db.write.statement(ctx, query, a, nil)
+	return n, db.writes.record(err)
 }
 
 // execReturning runs one write statement and scans the row that it returns; without one, the error is sql.ErrNoRows.
 func (db *DB) execReturning(ctx context.Context, query string, a args, dest []any) error {
 	_, err := db.write.statement(ctx, query, a, dest)
-	return err
+	return db.writes.record(err)
 }
 
 // inTx runs fn in a transaction; see writer.
 func (db *DB) inTx(ctx context.Context, fn writeFunc) error {
-	return db.write.transaction(ctx, false, fn)
+	return db.writes.record(db.write.transaction(ctx, false, fn))
 }
 
 // inBulkTx runs fn in a transaction that may take long, such as an import of many documents.
 func (db *DB) inBulkTx(ctx context.Context, fn writeFunc) error {
-	return db.write.transaction(ctx, true, fn)
+	return db.writes.record(db.write.transaction(ctx, true, fn))
 }

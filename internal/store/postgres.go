@@ -7,28 +7,47 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // postgres reads and writes through one pool. The driver caches prepared statements per connection.
 type postgres struct {
-	pool   *sql.DB
+	pool     *sql.DB
+	sessions sessionLimits
+	// direct is the configuration of connections that need a session: migrations and notifications.
+	direct *pgx.ConnConfig
 	writes atomic.Int64
+}
+
+// sessionLimits are the timeouts that the server enforces.
+type sessionLimits struct {
+	statement time.Duration
+	// pooled is set behind a pooler in transaction mode, where settings of a session do not last. They are set in every
+	// transaction instead, and single statements are limited by their context.
+	pooled bool
 }
 
 // maxAttempts limits how often a conflicting transaction is tried.
 const maxAttempts = 4
 
 func (p *postgres) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
-	rows, err := p.pool.QueryContext(ctx, query, a...)
-	if err != nil {
+	return p.sessions.run(ctx, func(ctx context.Context) error {
+		rows, err := p.pool.QueryContext(ctx, query, a...)
+		if err != nil {
+			return err
+		}
+		_, err = scanRows(rows, dest, row)
 		return err
-	}
-	_, err = scanRows(rows, dest, row)
-	return err
+	})
 }
 
-func (p *postgres) exec(ctx context.Context, query string, a ...any) (int64, error) {
-	return execOn(ctx, p.pool, query, a)
+func (p *postgres) exec(ctx context.Context, query string, a ...any) (n int64, err error) {
+	err = p.sessions.run(ctx, func(ctx context.Context) (err error) {
+		n, err = execOn(ctx, p.pool, query, a)
+		return err
+	})
+	return n, err
 }
 
 func (p *postgres) statement(ctx context.Context, query string, a args, dest []any) (n int64, err error) {
@@ -48,12 +67,12 @@ func (p *postgres) statement(ctx context.Context, query string, a args, dest []a
 	return n, err
 }
 
-func (p *postgres) transaction(ctx context.Context, _ bool, fn writeFunc) (err error) {
+func (p *postgres) transaction(ctx context.Context, bulk bool, fn writeFunc) (err error) {
 	mustNotNest(ctx)
 	p.writes.Add(1)
 	for try := range maxAttempts {
 		backoff(ctx, try)
-		if err = p.try(ctx, fn); classify(err) != classRetry {
+		if err = p.try(ctx, bulk, fn); classify(err) != classRetry {
 			break
 		}
 	}
@@ -78,10 +97,15 @@ func backoff(ctx context.Context, try int) {
 	}
 }
 
-func (p *postgres) try(ctx context.Context, fn writeFunc) error {
+func (p *postgres) try(ctx context.Context, bulk bool, fn writeFunc) error {
 	tx, err := p.pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
+	}
+	if settings := p.sessions.local(bulk); settings != "" {
+		if _, err := tx.ExecContext(ctx, settings); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
 	}
 	if err := recoverPanic(context.WithValue(ctx, inWrite{}, true), postgresTx{tx}, fn); err != nil {
 		if ctx.Err() != nil { // the driver has rolled back and reports only that

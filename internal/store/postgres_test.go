@@ -3,15 +3,18 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"carrel/internal/core"
+	"carrel/internal/task"
 	"carrel/internal/testkit"
 )
 
@@ -76,7 +79,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 func TestPanicRollsBack(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	for range postgresConns + 1 { // more than the pool has: no connection may leak
+	for range DefaultConnections + 1 { // more than the pool has: no connection may leak
 		err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			if _, err := tx.exec(ctx,
 				"INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
@@ -168,4 +171,108 @@ func TestUnresponsiveServerIsUnavailable(t *testing.T) {
 	if err := fail("connect", "database", err); !core.IsKind(err, core.KindUnavailable) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// limitedBy opens a database with a statement timeout, directly and through pgbouncer.
+func limitedBy(t *testing.T, timeout time.Duration, test func(*testing.T, *DB)) {
+	t.Helper()
+	for _, pooled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pooled=%t", pooled), func(t *testing.T) {
+			t.Parallel()
+			o := Options{URL: testkit.Postgres(t), StatementTimeout: timeout}
+			if pooled {
+				o.URL, o.DirectURL = testkit.Pgbouncer(t, o.URL), o.URL
+			}
+			test(t, open(t, o))
+		})
+	}
+}
+
+func TestSlowStatementIsUnavailable(t *testing.T) {
+	t.Parallel()
+	limitedBy(t, 200*time.Millisecond, func(t *testing.T, db *DB) {
+		t.Helper()
+		_, err := db.exec(t.Context(), "SELECT pg_sleep(60)")
+		if err := fail("sleep", "row", err); !core.IsKind(err, core.KindUnavailable) {
+			t.Errorf("a statement: %v", err)
+		}
+		err = get(t.Context(), db.read, "SELECT 1 FROM pg_sleep(60)", nil, new(int))
+		if err := fail("sleep", "row", err); !core.IsKind(err, core.KindUnavailable) {
+			t.Errorf("a query: %v", err)
+		}
+		err = db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
+			_, err := tx.exec(ctx, "SELECT pg_sleep(60)")
+			return err
+		})
+		if err := fail("sleep", "row", err); !core.IsKind(err, core.KindUnavailable) {
+			t.Errorf("a transaction: %v", err)
+		}
+		err = db.inBulkTx(t.Context(), func(ctx context.Context, tx querier) error {
+			_, err := tx.exec(ctx, "SELECT pg_sleep(0.5)")
+			return err
+		})
+		if err != nil {
+			t.Errorf("a bulk transaction: %v", err)
+		}
+	})
+}
+
+func TestEveryTransactionEndsIdleOnes(t *testing.T) {
+	t.Parallel()
+	limitedBy(t, 0, func(t *testing.T, db *DB) {
+		t.Helper()
+		for _, in := range []func(context.Context, writeFunc) error{db.inTx, db.inBulkTx} {
+			var idle string
+			err := in(t.Context(), func(ctx context.Context, tx querier) error {
+				return get(ctx, tx, "SHOW idle_in_transaction_session_timeout", nil, &idle)
+			})
+			if err != nil || idle != "5s" {
+				t.Errorf("the timeout is %q (%v), want 5s", idle, err)
+			}
+		}
+	})
+}
+
+func TestPoolHasTheConfiguredSize(t *testing.T) {
+	t.Parallel()
+	db := open(t, Options{URL: testkit.Postgres(t), Connections: 3})
+	testkit.Concurrently(12, func(int) {
+		if _, err := db.exec(t.Context(), "SELECT pg_sleep(0.05)"); err != nil {
+			t.Error(err)
+		}
+	})
+	var n int
+	err := get(t.Context(), db.read,
+		"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'", nil, &n)
+	if size := db.read.(*postgres).pool.Stats().MaxOpenConnections; err != nil || n > 3 || size != 3 {
+		t.Errorf("%d connections of %d (%v), want up to 3", n, size, err)
+	}
+}
+
+func TestNotificationsPassBesideAPooler(t *testing.T) {
+	t.Parallel()
+	direct := testkit.Postgres(t)
+	o := Options{URL: testkit.Pgbouncer(t, direct), DirectURL: direct}
+	sender, receiver := open(t, o), open(t, o)
+	ctx, stop := context.WithCancel(t.Context())
+	heard := make(chan task.Hint, 100)
+	ended := make(chan error)
+	go func() { ended <- receiver.ListenTasks(ctx, "receiver", func(h task.Hint) { heard <- h }) }()
+	want := task.Hint{Task: "t", Key: "k", Seq: 7}
+	for received := false; !received; { // until LISTEN has been executed
+		if err := sender.NotifyTasks(ctx, "sender", []task.Hint{want}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-heard:
+			if received = true; got != want {
+				t.Errorf("got %+v", got)
+			}
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal("no notification")
+		}
+	}
+	stop()
+	<-ended
 }

@@ -10,6 +10,7 @@ import (
 // reader is a closable querier outside of transactions.
 type reader interface {
 	querier
+	poolStats() sql.DBStats
 	close() error
 }
 

@@ -12,8 +12,8 @@ import (
 
 var _ importer.Store = (*DB)(nil)
 
-const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, outcome, created_at,
-	updated_at`
+const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, outcome, parts,
+	created_at, updated_at`
 
 type fileRow struct {
 	file             importer.File
@@ -24,7 +24,7 @@ func (r *fileRow) dest() []any {
 	f := &r.file
 	return []any{
 		&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error, &f.Outcome,
-		&r.created, &r.updated,
+		&f.Parts, &r.created, &r.updated,
 	}
 }
 
@@ -38,14 +38,14 @@ func (r *fileRow) value() importer.File {
 func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
-			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 			ON CONFLICT (source_id, name) DO UPDATE SET size = excluded.size, version = excluded.version, hash = excluded.hash,
 				documents = excluded.documents, skipped = excluded.skipped, error = excluded.error, outcome = excluded.outcome,
-				updated_at = excluded.updated_at
+				parts = excluded.parts, updated_at = excluded.updated_at
 			RETURNING id`,
 			args{
 				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error, f.Outcome,
-				millis(f.CreatedAt), millis(f.UpdatedAt),
+				f.Parts, millis(f.CreatedAt), millis(f.UpdatedAt),
 			}, &id)
 	})
 	return id, fail("store file", "source", err)
@@ -62,13 +62,16 @@ func (db *DB) FileByName(ctx context.Context, sourceID, name string) (importer.F
 	return r.value(), nil
 }
 
-// SourceFiles returns up to n files of a source, newest first.
+// SourceFiles returns up to n files of a source with the titles of single documents, newest first.
 func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) ([]importer.File, error) {
 	var r fileRow
 	out := make([]importer.File, 0, capacityFor(n))
 	err := db.read.each(ctx, `
-		SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`,
-		args{sourceID, beforeOrLast(before), n}, r.dest(), func() error {
+		SELECT `+fileColumns+`, CASE WHEN documents = 1 THEN coalesce((
+			SELECT title FROM document
+			WHERE document.source_id = source_file.source_id AND file = source_file.id AND file <> '' LIMIT 1), '') ELSE '' END
+		FROM source_file WHERE source_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`,
+		args{sourceID, beforeOrLast(before), n}, append(r.dest(), &r.file.Title), func() error {
 			out = append(out, r.value())
 			return nil
 		})
@@ -76,6 +79,14 @@ func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) (
 		return nil, fail("list files", "source", err)
 	}
 	return out, nil
+}
+
+// FileText returns the text of the first document of a file.
+func (db *DB) FileText(ctx context.Context, sourceID, fileID string) (text string, err error) {
+	err = get(ctx, db.read, `
+		SELECT text FROM document WHERE source_id = $1 AND file = $2 AND file <> '' ORDER BY external_id LIMIT 1`,
+		args{sourceID, fileID}, &text)
+	return text, fail("read the text of a file", "file", err)
 }
 
 // DeleteFile deletes a file with its documents and returns their number.

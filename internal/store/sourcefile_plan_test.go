@@ -72,3 +72,34 @@ func TestUndatedDocumentsUseAnIndex(t *testing.T) {
 		t.Errorf("%d statements were checked", checked)
 	}
 }
+
+func TestDocumentLanguagesUseAnIndex(t *testing.T) {
+	t.Parallel()
+	db, seen := recordStatements(t)
+	if _, err := db.ListDocuments(t.Context(), "s", source.DocumentFilter{Language: "de"}, "", 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.UndetectedDocuments(t.Context(), 10); err != nil {
+		t.Fatal(err)
+	}
+	if len(*seen) != 2 {
+		t.Fatalf("statements: %q", *seen)
+	}
+	for i, want := range []string{
+		"document_language (language=? AND source_id=? AND id<?", "document_language (language=?",
+	} {
+		var id, parent, unused int
+		var step string
+		query := (*seen)[i]
+		err := db.read.each(t.Context(), "EXPLAIN QUERY PLAN "+query, parameters(query),
+			[]any{&id, &parent, &unused, &step}, func() error {
+				if !strings.Contains(step, want) {
+					t.Errorf("%s: %s", step, query)
+				}
+				return nil
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -294,35 +294,27 @@ func (db *DB) SpendOf(ctx context.Context, userID, month string) (spendCap *int6
 	return spendCap, used, nil
 }
 
-// spendDifferences compares the sums with the ledger rows in both directions. A missing sum equals a sum of zero.
+// spendDifferences compares the sums with the ledger rows from the month $1 on, in both directions. A missing sum
+// equals a sum of zero.
 const spendDifferences = `
 	SELECT kind, id, month, sum(reserved), sum(spent), sum(rows_reserved), sum(rows_spent) FROM (
 		SELECT 'user' AS kind, user_id AS id, period AS month, reserved, spent, 0 AS rows_reserved, 0 AS rows_spent
-		FROM budget
+		FROM budget WHERE period >= $1
 		UNION ALL
 		SELECT 'credential', credential_id, period, reserved, spent, 0, 0 FROM credential_budget
+		WHERE period >= $1
 		UNION ALL
 		SELECT 'user', user_id, substr(day, 1, 7), 0, 0, CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros
-		FROM spend_row
+		FROM spend_row WHERE day >= $1
 		UNION ALL
 		SELECT 'credential', credential_id, substr(day, 1, 7), 0, 0,
 			CASE WHEN state = 'reserved' THEN reserved ELSE 0 END, micros
-		FROM spend_row WHERE credential_id <> ''
+		FROM spend_row WHERE credential_id <> '' AND day >= $1
 	) sums GROUP BY kind, id, month
 	HAVING sum(reserved) <> sum(rows_reserved) OR sum(spent) <> sum(rows_spent)
 	ORDER BY kind, id, month`
 
 // SpendDifferences returns the sums that differ from their ledger rows.
 func (db *DB) SpendDifferences(ctx context.Context) ([]billing.SpendDifference, error) {
-	var d billing.SpendDifference
-	differences := []billing.SpendDifference{}
-	err := db.read.each(ctx, spendDifferences, nil,
-		[]any{&d.Of, &d.ID, &d.Month, &d.Reserved, &d.Spent, &d.RowsReserved, &d.RowsSpent}, func() error {
-			differences = append(differences, d)
-			return nil
-		})
-	if err != nil {
-		return nil, fail("check spend", "user", err)
-	}
-	return differences, nil
+	return db.SpendDifferencesSince(ctx, "")
 }

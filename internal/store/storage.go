@@ -18,10 +18,11 @@ const documentBytes = `
 	(SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM source s JOIN agent a ON a.id = s.agent_id
 		WHERE a.user_id = app_user.id)`
 
-// uploadBytes is the size of a user's unfinished uploads: the announced size, or else the bytes received.
+// uploadBytes is the size of a user's uploads that are not imported: the announced size, or else the bytes received.
 const uploadBytes = `
 	(SELECT CAST(coalesce(sum(CASE WHEN u.size >= 0 THEN u.size ELSE u.received END), 0) AS BIGINT)
-	FROM upload u JOIN source s ON s.id = u.source_id JOIN agent a ON a.id = s.agent_id WHERE a.user_id = app_user.id)`
+	FROM upload u JOIN source s ON s.id = u.source_id JOIN agent a ON a.id = s.agent_id
+	WHERE a.user_id = app_user.id AND u.outcome = '')`
 
 // ownerOf is the owner of the agent of source $1.
 const ownerOf = `(SELECT a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1)`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"carrel/internal/store"
 	"carrel/internal/testkit"
@@ -29,14 +30,28 @@ func openSQLite(t testing.TB) *store.DB {
 
 func openPostgres(t testing.TB) *store.DB {
 	t.Helper()
-	url := testkit.PostgresTemplate(t, "store", func(url string) error {
+	return openWith(t, store.Options{URL: postgresURL(t)})
+}
+
+// postgresURL returns the URL of a new, migrated database.
+func postgresURL(t testing.TB) string {
+	t.Helper()
+	return testkit.PostgresTemplate(t, "store", func(url string) error {
 		db, err := store.Open(context.Background(), store.Options{URL: url})
 		if err != nil {
 			return err
 		}
 		return db.Close()
 	})
-	return openWith(t, store.Options{URL: url})
+}
+
+// openPooled opens a database through pgbouncer in transaction mode.
+func openPooled(t testing.TB) *store.DB {
+	t.Helper()
+	direct := postgresURL(t)
+	return openWith(t, store.Options{
+		URL: testkit.Pgbouncer(t, direct), DirectURL: direct, StatementTimeout: time.Minute,
+	})
 }
 
 func openWith(t testing.TB, o store.Options) *store.DB {
@@ -61,4 +76,13 @@ func TestStore(t *testing.T) {
 			runSuite(t, e.open)
 		})
 	}
+}
+
+func TestStoreBehindPgbouncer(t *testing.T) {
+	t.Parallel()
+	runSuite(t, openPooled, "Documents", "Changes", "Turns", "SpendLedger", "Favourites", "Idempotency")
+	t.Run("Tasks", func(t *testing.T) {
+		t.Parallel()
+		runTaskSuite(t, openPooled)
+	})
 }

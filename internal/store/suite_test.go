@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,9 +34,9 @@ func (w *fixture) exactlyOne(what string, call func() error) {
 	}
 }
 
-// runSuite runs the acceptance suite of the store. open returns a new, empty database, which is closed at the end of
-// the test.
-func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
+// runSuite runs the acceptance suite of the store, or only the named groups of it. open returns a new, empty database,
+// which is closed at the end of the test.
+func runSuite(t *testing.T, open func(testing.TB) *store.DB, only ...string) {
 	t.Helper()
 	for _, g := range []group{
 		{"Users", userTests},
@@ -56,6 +57,7 @@ func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 		{"OAuthAttempts", oauthAttemptTests},
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
+		{"Zotero", zoteroTests},
 		{"Federated", federatedTests},
 		{"Documents", documentTests},
 		{"Blobs", blobTests},
@@ -81,7 +83,11 @@ func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Embeddings", embeddingTests},
 		{"Idempotency", idempotencyTests},
 		{"Texts", textTests},
+		{"Retention", retentionTests},
 	} {
+		if len(only) > 0 && !slices.Contains(only, g.name) {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
 			// One database per group. Each test creates its own users and sees no others.
@@ -90,6 +96,9 @@ func runSuite(t *testing.T, open func(testing.TB) *store.DB) {
 				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, db)) })
 			}
 		})
+	}
+	if len(only) > 0 {
+		return
 	}
 	t.Run("Setup/ConcurrentFirstUsersSucceedOnce", func(t *testing.T) {
 		t.Parallel()

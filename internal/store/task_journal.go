@@ -26,6 +26,11 @@ func (db *DB) RecordTask(ctx context.Context, f task.Fence, e task.Entry) error 
 		n, err := db.exec(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)
 		return failTask("record events", requireFence(n, err))
 	}
+	if db.onPostgres() && !e.Progress {
+		var fenced int64
+		err := db.execReturning(ctx, recordEntry, entryArgs(f, e), []any{&fenced})
+		return failTask("record steps", requireFence(fenced, err))
+	}
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error { return db.recordTask(ctx, tx, f, e) })
 	return failTask("record steps", err)
 }

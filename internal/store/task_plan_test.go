@@ -64,7 +64,7 @@ func callTasks(t *testing.T, db *DB) {
 		func() error { _, err := db.NodeTasks(ctx, "n"); return err },
 		func() error { _, err := db.CountTasks(ctx, now); return err },
 		func() error { _, err := db.SweepNodes(ctx); return err },
-		func() error { _, err := db.PruneTasks(ctx, now.Add(48*time.Hour), 10); return err },
+		func() error { _, err := db.PruneTasks(ctx, now.Add(48*time.Hour), 30*24*time.Hour, 10); return err },
 		func() error { return db.LeaveNode(ctx, "n") },
 		func() error {
 			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1},

@@ -191,40 +191,30 @@ func (db *DB) DueTasks(ctx context.Context, now time.Time, n int) ([]task.Task, 
 	return append(wanted, late...), fail("list due tasks", "task", err)
 }
 
-// PruneTasks deletes the deltas of tasks that ended a day ago. The other events stay, so that a stream keeps its steps
-// and its end.
-func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error) {
-	var ids []string
-	var id string
-	err := db.read.each(ctx,
-		`SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
-		args{millis(now), n}, []any{&id}, func() error {
-			ids = append(ids, id)
-			return nil
-		})
-	if err != nil || len(ids) == 0 {
-		return 0, fail("prune tasks", "task", err)
-	}
-	list := db.dialect.in("$1")
-	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`,
-			encodeList(ids))
-		if err == nil {
-			_, err = tx.exec(ctx, `UPDATE task SET prune_at = NULL WHERE id IN `+list, encodeList(ids))
-		}
-		return err
-	})
-	return len(ids), fail("prune tasks", "task", err)
-}
-
 // CountTasks counts queued and running tasks.
 func (db *DB) CountTasks(ctx context.Context, now time.Time) (task.Counts, error) {
-	var c task.Counts
-	var oldest int64
-	err := get(ctx, db.read, `
-		SELECT (SELECT count(*) FROM task WHERE state = 'queued'), (SELECT count(*) FROM task WHERE state = 'running'),
-			coalesce((SELECT min(run_at) FROM task WHERE state = 'queued'), $1)`,
-		args{millis(now)}, &c.Queued, &c.Running, &oldest)
-	c.Oldest = max(0, now.Sub(at(oldest)))
+	c := task.Counts{Kinds: map[string]task.KindCounts{}}
+	var kind string
+	var n, since int64
+	age := func() time.Duration { return max(0, now.Sub(at(since))) }
+	err := db.read.each(ctx, `SELECT kind, count(*), min(run_at) FROM task WHERE state = 'queued' GROUP BY kind`, nil,
+		[]any{&kind, &n, &since}, func() error {
+			c.Kinds[kind] = task.KindCounts{Queued: n, OldestQueued: age()}
+			c.Queued += n
+			c.Oldest = max(c.Oldest, age())
+			return nil
+		})
+	if err != nil {
+		return c, fail("count tasks", "task", err)
+	}
+	err = db.read.each(ctx, `
+		SELECT kind, count(*), coalesce(min(started_at), $1) FROM task WHERE state = 'running' GROUP BY kind`,
+		args{millis(now)}, []any{&kind, &n, &since}, func() error {
+			k := c.Kinds[kind]
+			k.Running, k.OldestRunning = n, age()
+			c.Kinds[kind] = k
+			c.Running += n
+			return nil
+		})
 	return c, fail("count tasks", "task", err)
 }

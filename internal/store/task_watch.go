@@ -2,14 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"carrel/internal/task"
 )
@@ -91,24 +87,12 @@ func (db *DB) ListenTasks(ctx context.Context, self string, fn func(task.Hint)) 
 	if !ok {
 		return nil
 	}
-	conn, err := p.pool.Conn(ctx)
+	conn, err := pgx.ConnectConfig(ctx, p.direct)
 	if err != nil {
 		return fail("listen", "node", err)
 	}
-	var heard error
-	err = conn.Raw(func(raw any) error {
-		c, ok := raw.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("listen on a %T", raw)
-		}
-		heard = listen(ctx, c.Conn(), self, fn)
-		return driver.ErrBadConn // discards the connection, which is still listening
-	})
-	if !errors.Is(err, driver.ErrBadConn) {
-		heard = errors.Join(heard, err)
-	}
-	_ = conn.Close() // already closed
-	return fail("listen", "node", heard)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the context may have ended
+	return fail("listen", "node", listen(ctx, conn, self, fn))
 }
 
 func listen(ctx context.Context, c *pgx.Conn, self string, fn func(task.Hint)) error {

@@ -42,7 +42,7 @@ var textTests = func() []test {
 			f := favourite.Favourite{AgentID: w.ada.agent, CardID: firstRunes(text, 200), Card: card}
 			f.CreatedAt, f.UpdatedAt = w.now, w.now
 			w.save(w.ada, f)
-			list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+			list, err := w.favourites(w.ada.id, w.ada.agent)
 			w.must(err)
 			w.same("favourite", list, []favourite.Favourite{f})
 			d := w.doc(firstRunes(text, 200), text)

@@ -15,6 +15,11 @@ import (
 func (db *DB) SubmitTurn(
 	ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task,
 ) (stored task.Task, err error) {
+	if db.onPostgres() && t.Owner != "" && t.IdemKey == "" && t.Key == question.ThreadID && t.UserID == userID {
+		if stored, done, err := db.submitToIdle(ctx, agentID, title, question, t); err != nil || done {
+			return stored, fail("submit turn", "thread", err)
+		}
+	}
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `SELECT 1 FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`+db.dialect.lock,
@@ -95,6 +100,11 @@ func touchThread(
 // FinishTurn ends a turn's task and stores its reply and its webhook deliveries. If the fence does not hold, nothing is
 // stored.
 func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply thread.Message) error {
+	if db.onPostgres() && f.Owner != "" && o.State == task.StateComplete && !o.Entry.Progress {
+		if done, err := db.finishPlainTurn(ctx, f, o, reply); err != nil || done {
+			return failTask("finish turn", err)
+		}
+	}
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil {
 			return err

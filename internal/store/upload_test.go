@@ -25,7 +25,7 @@ func (w *fixture) file(sourceID, name string) importer.File {
 	w.t.Helper()
 	f := importer.File{
 		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2,
-		Skipped: 1, Error: "", Outcome: importer.OutcomeAdded, CreatedAt: w.now, UpdatedAt: w.now,
+		Skipped: 1, Error: "", Outcome: importer.OutcomeAdded, Parts: "[]", CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	id, err := w.db.PutFile(w.ctx, f)
 	w.must(err)
@@ -83,11 +83,45 @@ var uploadTests = []test{
 		_, err = w.db.Upload(w.ctx, w.ada.source, ready.ID)
 		w.must(err)
 	}},
+	{"UploadKeepsItsResultWithoutItsBytes", func(w *fixture) {
+		u, other := w.upload(w.ada.source, "a.txt"), w.upload(w.ada.source, "b.txt")
+		for _, one := range []importer.Upload{u, other} {
+			w.must(w.db.AppendUpload(w.ctx, one.ID, 0, []byte("four"), w.now))
+			w.must(w.db.FinishUpload(w.ctx, one.ID, w.now))
+		}
+		w.must(w.db.InsertUpload(w.ctx, u)) // a repeated request
+		result := importer.UploadResult{Outcome: importer.OutcomeFailed, Reason: "broken", Documents: 2, Skipped: 1}
+		w.must(w.db.RecordUpload(w.ctx, u.ID, result, w.after(1)))
+		w.must(w.db.RecordUpload(w.ctx, "upl_cancelled", result, w.after(1)))
+		u.Size, u.Received, u.Ready, u.UploadResult, u.UpdatedAt = 4, 4, true, result, w.after(1)
+		other.Size, other.Received, other.Ready = 4, 4, true
+		got, err := w.db.UploadsByID(w.ctx, w.ada.source, []string{other.ID, u.ID, "upl_none"})
+		w.must(err)
+		w.same("uploads", got, []importer.Upload{u, other})
+		got, err = w.db.UploadsByID(w.ctx, w.bert.source, []string{u.ID})
+		w.must(err)
+		w.same("uploads of another source", len(got), 0)
+		_, err = w.db.UploadChunk(w.ctx, u.ID, 0)
+		w.wantMissing(err, "upload")
+		ready, err := w.db.ReadyUploads(w.ctx, w.ada.source, 9)
+		w.must(err)
+		w.same("uploads to import", ready, []importer.Upload{other})
+		files, size, err := w.db.WaitingUploads(w.ctx, w.ada.source)
+		w.must(err)
+		w.same("waiting", [2]int64{int64(files), size}, [2]int64{1, 4})
+		storage, err := w.db.StorageOfSource(w.ctx, w.ada.source)
+		w.must(err)
+		w.same("storage", storage.Used, int64(4))
+		w.must(w.db.PruneUploads(w.ctx, w.after(2)))
+		got, err = w.db.UploadsByID(w.ctx, w.ada.source, []string{other.ID, u.ID})
+		w.must(err)
+		w.same("uploads after pruning", got, []importer.Upload{other})
+	}},
 	{"FileKeepsItsIDAndIsDeletedWithItsDocuments", func(w *fixture) {
 		f := w.file(w.ada.source, "a.jsonl")
 		changed := f
 		changed.ID, changed.Error, changed.Hash, changed.UpdatedAt = core.NewID("fil"), "broken", []byte{2}, w.after(9)
-		changed.Outcome = importer.OutcomeFailed
+		changed.Outcome, changed.Parts = importer.OutcomeFailed, `[{"key":"A"}]`
 		id, err := w.db.PutFile(w.ctx, changed)
 		w.must(err)
 		w.same("id", id, f.ID)
@@ -101,6 +135,11 @@ var uploadTests = []test{
 		ids, err := w.db.FileDocuments(w.ctx, w.ada.source, f.ID, "", 10)
 		w.must(err)
 		w.same("documents of the file", ids, []string{"x"})
+		text, err := w.db.FileText(w.ctx, w.ada.source, f.ID)
+		w.must(err)
+		w.same("text of the file", text, mine.Text)
+		_, err = w.db.FileText(w.ctx, w.bert.source, f.ID)
+		w.wantMissing(err, "file")
 		_, err = w.db.DeleteFile(w.ctx, w.bert.source, f.ID, w.now)
 		w.wantMissing(err, "file")
 		n, err := w.db.DeleteFile(w.ctx, w.ada.source, f.ID, w.now)
@@ -117,6 +156,20 @@ var uploadTests = []test{
 		page, err = w.db.SourceFiles(w.ctx, w.ada.source, second.ID, 2)
 		w.must(err)
 		w.same("second page", []string{page[0].ID}, []string{first.ID})
+	}},
+	{"ListedFilesHaveTheTitleOfTheirOnlyDocument", func(w *fixture) {
+		one, two := w.file(w.ada.source, "one"), w.file(w.ada.source, "two")
+		one.Documents, two.Documents = 1, 2
+		for _, f := range []importer.File{one, two} {
+			_, err := w.db.PutFile(w.ctx, f)
+			w.must(err)
+		}
+		first, second, third := w.doc("x", "text"), w.doc("y", "text"), w.doc("z", "text")
+		first.Title, first.File, second.File, third.File = "On Harbours", one.ID, two.ID, two.ID
+		w.put(w.ada.source, 3, 0, first, second, third)
+		page, err := w.db.SourceFiles(w.ctx, w.ada.source, "", 2)
+		w.must(err)
+		w.same("titles", []string{page[0].Title, page[1].Title}, []string{"", "On Harbours"})
 	}},
 	{"ImportProgressIsUpdated", func(w *fixture) {
 		i := importer.Import{

@@ -14,7 +14,7 @@ var usageColumn = map[billing.UsageBy]string{
 	billing.UsageByModel: "model", billing.UsageByUser: "user_id",
 }
 
-const usageSums = `count(*), sum(micros), sum(CASE WHEN estimated = 1 THEN micros ELSE 0 END),
+const usageSums = `sum(calls), sum(micros), sum(CASE WHEN estimated = 1 THEN micros ELSE 0 END),
 	sum(CASE WHEN state = 'reserved' THEN reserved ELSE 0 END)`
 
 func usageDest(u *billing.Usage) []any { return []any{&u.Calls, &u.Spent, &u.Estimated, &u.Reserved} }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // openWALIndex maps the WAL index header of an open SQLite database. If that fails, Version is not known and rows are
@@ -27,3 +29,6 @@ func openWALIndex(path string) *walIndex {
 	}
 	return c
 }
+
+// writable reports whether this process may write to a file or folder.
+func writable(path string) bool { return unix.Access(path, unix.W_OK) == nil }

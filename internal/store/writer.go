@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -279,7 +280,7 @@ func (w *batchWriter) rerunBatch() outcome {
 
 // end commits, or rolls back a lost transaction, and completes all jobs of the batch.
 func (w *batchWriter) end(lost bool) {
-	err := errors.New("another write in the same transaction failed")
+	err := w.lostBy()
 	if !lost {
 		err = w.control("COMMIT")
 	}
@@ -299,6 +300,16 @@ func (w *batchWriter) end(lost bool) {
 		w.batch[i] = nil
 	}
 	w.batch = w.batch[:0]
+}
+
+// lostBy returns the error of the write that may have ended the transaction, the last one of the batch.
+func (w *batchWriter) lostBy() error {
+	for _, j := range slices.Backward(w.batch) {
+		if j.err != nil && mayEndTransaction(j.err) {
+			return fmt.Errorf("another write in the same transaction failed: %w", j.err)
+		}
+	}
+	return errors.New("another write in the same transaction failed")
 }
 
 // lostError is the error of valid writes whose batch was rolled back.

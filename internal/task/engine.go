@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -36,6 +37,8 @@ type Options struct {
 	EventBatchDelay time.Duration
 	// Grace is how long a run may take to stop, at shutdown or after its task was cancelled, before it is abandoned.
 	Grace time.Duration
+	// Keep is how long ended tasks are kept, with their steps and events. The last task of a key is kept longer.
+	Keep time.Duration
 	// MaxRunning limits the tasks that run on this node at once.
 	MaxRunning int
 	// SingleNode means that no other process runs tasks of this database (SQLite). Joining then ends all earlier
@@ -49,6 +52,7 @@ func (o Options) withDefaults() Options {
 	o.Poll = cmp.Or(o.Poll, time.Second)
 	o.EventBatchDelay = cmp.Or(o.EventBatchDelay, 200*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, 3*time.Second)
+	o.Keep = cmp.Or(o.Keep, 30*24*time.Hour)
 	o.MaxRunning = cmp.Or(o.MaxRunning, 10_000)
 	return o
 }
@@ -127,6 +131,9 @@ func (e *Engine) Register(k Kind) {
 	e.names = append(e.names, k.Name)
 	slices.Sort(e.names)
 }
+
+// Kinds returns the names of the registered kinds, sorted.
+func (e *Engine) Kinds() []string { return slices.Sorted(maps.Keys(e.kinds)) }
 
 // recoverPanics turns a panic in a kind's Finish into an error, so that it does not crash the node.
 func recoverPanics(finish func(context.Context, Fence, Outcome) error) func(context.Context, Fence, Outcome) error {

@@ -46,7 +46,8 @@ func (r *Run) Emit(kind string, payload []byte) {
 	b.scheduleFlush(r, r.engine.options.EventBatchDelay)
 }
 
-// Delta adds text to the stream. Deltas are batched; the first one after a pause is written at once.
+// Delta adds text to the stream. Deltas are batched; the first one after a pause waits only for the end of a quick
+// step.
 func (r *Run) Delta(text string) {
 	if text == "" || r.replaying() {
 		return
@@ -56,7 +57,8 @@ func (r *Run) Delta(text string) {
 	b.text = append(b.text, text...)
 	full := len(b.text) >= maxDeltaBytes
 	if !full {
-		b.scheduleFlush(r, r.engine.options.EventBatchDelay-time.Since(b.flushed))
+		delay := r.engine.options.EventBatchDelay
+		b.scheduleFlush(r, max(delay-time.Since(b.flushed), min(stepEndDelay, delay)))
 	}
 	b.mu.Unlock()
 	if full {

@@ -190,8 +190,7 @@ func (r *Run) decideOutcome(o Outcome, err error) (Outcome, bool) {
 // failure returns the outcome of a run that returned an error. Internal errors are logged and not shown to the user.
 func (r *Run) failure(o Outcome, err error) Outcome {
 	o.State, o.Code, o.Detail = StateFailed, CodeInternal, detailInternal
-	var told *core.Error
-	if errors.As(err, &told) && told.Kind != core.KindInternal {
+	if told := core.AsError(err); told.Kind != core.KindInternal {
 		o.Code, o.Detail = told.Code, told.Detail
 	} else {
 		r.engine.log.Error("a task failed", "task", r.task.ID, "kind", r.task.Kind, "error", err)

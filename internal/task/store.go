@@ -37,8 +37,9 @@ type Queue interface {
 	CancelTask(ctx context.Context, id string, now time.Time) (Task, error)
 	// DueTasks returns tasks with a cancellation request and queued tasks past their deadline, up to n of each.
 	DueTasks(ctx context.Context, now time.Time, n int) ([]Task, error)
-	// PruneTasks deletes the deltas of up to n tasks whose retention is over and returns the number of tasks.
-	PruneTasks(ctx context.Context, now time.Time, n int) (int, error)
+	// PruneTasks deletes the deltas of up to n tasks that ended a day ago. It deletes tasks that ended longer ago than
+	// keep, except the last one of each key, of which it keeps the last event. It returns the number of tasks.
+	PruneTasks(ctx context.Context, now time.Time, keep time.Duration, n int) (int, error)
 	CountTasks(ctx context.Context, now time.Time) (Counts, error)
 }
 
@@ -139,4 +140,14 @@ type Counts struct {
 	Queued, Running int64
 	// Oldest is the age of the task that has been ready to run for the longest time.
 	Oldest time.Duration
+	// Kinds are the counts by kind. A kind without queued and running tasks is left out.
+	Kinds map[string]KindCounts
+}
+
+// KindCounts are the counts of one kind of task.
+type KindCounts struct {
+	Queued, Running int64
+	// OldestQueued is how long the first task has been ready to run, and OldestRunning the time since the first start of
+	// the longest running task.
+	OldestQueued, OldestRunning time.Duration
 }

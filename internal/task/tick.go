@@ -270,10 +270,10 @@ const (
 	pruneBatch    = 100
 )
 
-// prune deletes the events whose retention is over.
+// prune deletes the events and tasks whose retention is over.
 func (e *Engine) prune(ctx context.Context) error {
 	for {
-		n, err := e.store.PruneTasks(ctx, e.clock.Now(), pruneBatch)
+		n, err := e.store.PruneTasks(ctx, e.clock.Now(), e.options.Keep, pruneBatch)
 		if err != nil || n < pruneBatch {
 			return err
 		}

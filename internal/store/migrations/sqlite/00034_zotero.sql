@@ -1,0 +1,13 @@
+-- +goose Up
+
+-- The state of a source's last complete import, such as the version of a library; '' for none.
+ALTER TABLE source ADD COLUMN sync_state TEXT NOT NULL DEFAULT '';
+
+-- The items of Zotero libraries that favourites were written to.
+CREATE TABLE zotero_item (
+    source_id TEXT NOT NULL REFERENCES source (id) ON DELETE CASCADE,
+    library   TEXT NOT NULL,
+    card_id   TEXT NOT NULL,
+    item_key  TEXT NOT NULL,
+    PRIMARY KEY (source_id, library, card_id)
+) STRICT, WITHOUT ROWID;
