@@ -240,3 +240,139 @@ func TestExportHasTheAbstractOfTheDocument(t *testing.T) {
 		}
 	}
 }
+
+func TestSearchOfAllAgentsHoldsOnlyThePage(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	// Better matches come last, so that a page that is filled early is replaced.
+	for i := range 30 {
+		w.Clock.Advance(-time.Second)
+		w.save(t, fmt.Sprintf(`{"id":"%02d","title":"%s","venue":"%s"}`, i, pick(i%2 == 0, "Relational"),
+			pick(i > 10, "relational")))
+	}
+	all := w.all(t, favourite.Filter{Query: "relational"})
+	if len(all) != 25 || all[0] != "12" || all[9] != "02" && !slices.Contains(all[:10], "14") {
+		t.Errorf("found %v", all)
+	}
+	whole, next, err := w.FindAll(t.Context(), w.Ada, favourite.Filter{Query: "relational"}, core.Page{Limit: 200})
+	if err != nil || next != "" || len(whole) != len(all) {
+		t.Fatalf("%d in one page, next %q, %v", len(whole), next, err)
+	}
+	for i, f := range whole {
+		if f.CardID != all[i] {
+			t.Errorf("place %d is %s in one page and %s by pages of two", i, f.CardID, all[i])
+		}
+	}
+}
+
+func pick(is bool, s string) string {
+	if is {
+		return s
+	}
+	return "other"
+}
+
+func TestCursorOfALongCardIDIsAccepted(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	for _, id := range []string{"a", "b"} {
+		w.save(t, `{"id":"`+id+strings.Repeat("😀", 199)+`","title":"T"}`)
+	}
+	for _, q := range []string{"", "t"} {
+		if got := w.all(t, favourite.Filter{Query: q}); len(got) != 2 {
+			t.Errorf("q=%q: %v", q, got)
+		}
+		if got := w.walk(t, q, 1, func() {}); len(got) != 2 {
+			t.Errorf("q=%q by one: %v", q, got)
+		}
+	}
+}
+
+func TestLookupFindsSavedCards(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	w.save(t, `{"id":"a"}`)
+	got, err := w.Lookup(t.Context(), w.Ada, w.Agent, []string{"a", "b", "", "\x00", ".."})
+	if err != nil || !slices.Equal(got, []string{"a"}) {
+		t.Errorf("found %v, %v", got, err)
+	}
+	if got, err := w.Lookup(t.Context(), w.Ada, w.SecondAgent, []string{"a"}); err != nil || len(got) != 0 {
+		t.Errorf("with another agent: %v, %v", got, err)
+	}
+	if _, err := w.Lookup(t.Context(), w.Bob, w.Agent, []string{"a"}); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("by another user: %v", err)
+	}
+	for _, ids := range [][]string{nil, slices.Repeat([]string{"a"}, 201)} {
+		if _, err := w.Lookup(t.Context(), w.Ada, w.Agent, ids); pointers(err) != "/cardIds" {
+			t.Errorf("%d ids: %v", len(ids), err)
+		}
+	}
+}
+
+func TestSelectedFavouritesAreExported(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.save(t, `{"id":"`+id+`","title":"Work `+id+`"}`)
+	}
+	if _, err := w.Save(t.Context(), w.Ada, w.SecondAgent, []byte(`{"id":"a","title":"Elsewhere"}`), ""); err != nil {
+		t.Fatal(err)
+	}
+	titles := func(actor core.Actor, refs ...favourite.Ref) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := w.ExportSelected(t.Context(), actor, refs, favourite.FormatCSV, &out); err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, title := range []string{"Work a", "Work b", "Work c", "Elsewhere"} {
+			if strings.Contains(out.String(), title) {
+				found = append(found, title)
+			}
+		}
+		return strings.Join(found, ", ")
+	}
+	a, b := favourite.Ref{AgentID: w.Agent, CardID: "a"}, favourite.Ref{AgentID: w.Agent, CardID: "b"}
+	other := favourite.Ref{AgentID: w.SecondAgent, CardID: "a"}
+	if got := titles(w.Ada, a, b, favourite.Ref{AgentID: w.SecondAgent, CardID: "b"}); got != "Work a, Work b" {
+		t.Errorf("exported %s", got)
+	}
+	if got := titles(w.Ada, other); got != "Elsewhere" {
+		t.Errorf("of the second agent: %s", got)
+	}
+	limited := w.Ada
+	limited.Agents = []string{w.Agent}
+	if got := titles(limited, a, other); got != "Work a" {
+		t.Errorf("with a limited credential: %s", got)
+	}
+	if got := titles(w.Bob, a); got != "" {
+		t.Errorf("by another user: %s", got)
+	}
+	for name, refs := range map[string][]favourite.Ref{
+		"none": {}, "too many": slices.Repeat([]favourite.Ref{a}, 1001), "a NUL": {{AgentID: w.Agent, CardID: "\x00"}},
+	} {
+		err := w.ExportSelected(t.Context(), w.Ada, refs, favourite.FormatCSV, new(bytes.Buffer))
+		if !strings.HasPrefix(pointers(err), "/favourites") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestExportContainsTheFavouritesThatAListFinds(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	w.save(t, `{"id":"a","title":"Relational model"}`)
+	w.save(t, `{"id":"b","title":"Computing machinery"}`)
+	var out bytes.Buffer
+	f := favourite.Filter{Query: "machin"}
+	if err := w.ExportAll(t.Context(), w.Ada, f, favourite.FormatCSV, &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Contains(got, "Relational") || !strings.Contains(got, "Computing") {
+		t.Errorf("exported %s", got)
+	}
+	err := w.Export(t.Context(), w.Ada, w.Agent, favourite.Filter{Query: "\x00"}, favourite.FormatCSV, &out)
+	if pointers(err) != "q" {
+		t.Errorf("a NUL in q: %v", err)
+	}
+}

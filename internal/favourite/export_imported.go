@@ -22,6 +22,56 @@ func entryOf(card []byte) *format.BibEntry {
 	return c.BibTeX
 }
 
+// linesOf returns the RIS reference in a card, or nil. Like an entry, it is ignored if it would change the meaning of
+// the file.
+func linesOf(card []byte) []format.RISField {
+	var c struct {
+		RIS []format.RISField `json:"ris"`
+	}
+	if json.Unmarshal(card, &c) != nil || len(c.RIS) == 0 || c.RIS[0].Tag != "TY" || c.RIS[0].Value == "" ||
+		core.OneLine(c.RIS[0].Value) != c.RIS[0].Value ||
+		slices.ContainsFunc(c.RIS[1:], func(f format.RISField) bool { return !f.Valid() }) {
+		return nil
+	}
+	return c.RIS
+}
+
+// writeImportedRIS writes an imported reference as it was, with the tags, the note and the abstract that were added
+// since. A changed note replaces the first one, which is the note of the favourite.
+func writeImportedRIS(tag func(name, value string), r *reference) {
+	sameTags, sameNote := r.unchanged()
+	hasAbstract, noteSeen := false, false
+	for _, f := range r.lines {
+		switch {
+		case f.Tag == "KW" && !sameTags:
+			continue
+		case f.Tag == "N1" && !sameNote && !noteSeen:
+			noteSeen = true
+			continue
+		case f.Tag == "AB" || f.Tag == "N2":
+			hasAbstract = true
+		}
+		tag(f.Tag, f.Value)
+	}
+	if !hasAbstract {
+		tag("AB", r.abstract)
+	}
+	if !sameTags {
+		for _, word := range r.tags {
+			tag("KW", word)
+		}
+	}
+	if !sameNote {
+		tag("N1", r.note)
+	}
+}
+
+// unchanged reports whether the tags and the note are those of the imported file.
+func (r *reference) unchanged() (tags, note bool) {
+	tags = slices.EqualFunc(tagsOf(r.imported.Keywords), r.tags, func(a, b string) bool { return core.OneLine(a) == b })
+	return tags, core.OneLine(r.imported.Note) == r.note
+}
+
 // bibHead holds the definitions that are in effect at a position of a file.
 type bibHead struct {
 	strings   map[string]string
@@ -54,8 +104,7 @@ func (h bibHead) write(w *bufio.Writer, e *format.BibEntry) {
 func writeImported(w *bufio.Writer, key string, r *reference) {
 	e := r.entry
 	_, _ = w.WriteString("@" + e.Type + "{" + key + ",\n")
-	tags, note := tagsOf(r.imported.Keywords), core.OneLine(r.imported.Note)
-	sameTags := slices.EqualFunc(tags, r.tags, func(a, b string) bool { return core.OneLine(a) == b })
+	sameTags, sameNote := r.unchanged()
 	hasAbstract := false
 	for _, f := range e.Fields {
 		switch strings.ToLower(f.Name) {
@@ -64,7 +113,7 @@ func writeImported(w *bufio.Writer, key string, r *reference) {
 				continue
 			}
 		case "annote", "annotation":
-			if note != r.note {
+			if !sameNote {
 				continue
 			}
 		case "abstract":
@@ -80,7 +129,7 @@ func writeImported(w *bufio.Writer, key string, r *reference) {
 	if !sameTags {
 		add("keywords", strings.Join(r.tags, ", "))
 	}
-	if note != r.note {
+	if !sameNote {
 		add("annote", r.note)
 	}
 	if !hasAbstract {

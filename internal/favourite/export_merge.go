@@ -68,7 +68,7 @@ func titleKey(title string) string {
 // the first authors differ, as for the editorials of a journal.
 func sameWork(a, b *reference) bool {
 	switch {
-	case a.entry != nil && b.entry != nil:
+	case a.entry != nil && b.entry != nil, a.lines != nil && b.lines != nil:
 		return false // a file may hold a work twice, with other fields
 	case a.documentID != "" && a.documentID == b.documentID:
 		return true
@@ -106,9 +106,10 @@ func (r *reference) merge(o *reference) {
 	} {
 		*field.to = cmp.Or(*field.to, *field.from)
 	}
-	if r.entry == nil {
-		r.entry, r.imported = o.entry, o.imported
+	if r.entry == nil && r.lines == nil {
+		r.entry, r.lines, r.imported = o.entry, o.lines, o.imported
 	}
+	r.cards = append(r.cards, o.cards...)
 	r.rawType = cmp.Or(r.rawType, o.rawType)
 	r.kind = kindOf(r.rawType, r.venue)
 	for _, tag := range o.tags {

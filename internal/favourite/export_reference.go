@@ -36,10 +36,14 @@ type reference struct {
 	abstract  string
 	tags      []string
 	note      string
+	// cards are the positions of the cards of the work in the list that is exported.
+	cards []int
 	// documentID is the id of the document that the card shows, or empty.
 	documentID string
 	// entry is the BibTeX entry that the card was imported from, or nil.
 	entry *format.BibEntry
+	// lines are those of the RIS reference that the card was imported from, or nil.
+	lines []format.RISField
 	// imported holds the keywords and the note of the entry, to find out whether they were changed since.
 	imported struct {
 		Keywords []string `json:"keywords"`
@@ -47,21 +51,30 @@ type reference struct {
 	}
 }
 
-// kind is a publication type in the terms of each format; venueField is the BibTeX field of the venue.
+// kind is a publication type in the terms of each format; venueField is the BibTeX field of the venue, zoteroVenue that
+// of Zotero. zoteroFields are the other fields that the type has in Zotero.
 type kind struct {
-	bibtex, ris, csl, venueField string
+	bibtex, ris, csl, venueField, zotero, zoteroVenue, zoteroFields string
 }
 
 var (
-	kindArticle    = kind{"article", "JOUR", "article-journal", "journal"}
-	kindConference = kind{"inproceedings", "CPAPER", "paper-conference", "booktitle"}
-	kindBook       = kind{"book", "BOOK", "book", "series"}
-	kindChapter    = kind{"incollection", "CHAP", "chapter", "booktitle"}
-	kindReport     = kind{"techreport", "RPRT", "report", "institution"}
-	kindThesis     = kind{"misc", "THES", "thesis", "howpublished"}
-	kindDataset    = kind{"misc", "DATA", "dataset", "howpublished"}
-	kindWebPage    = kind{"misc", "ELEC", "webpage", "howpublished"}
-	kindOther      = kind{"misc", "GEN", "document", "howpublished"}
+	kindArticle = kind{
+		"article", "JOUR", "article-journal", "journal", "journalArticle", "publicationTitle", "volume issue pages DOI",
+	}
+	kindConference = kind{
+		"inproceedings", "CPAPER", "paper-conference", "booktitle",
+		"conferencePaper", "proceedingsTitle", "volume pages publisher DOI",
+	}
+	kindBook    = kind{"book", "BOOK", "book", "series", "book", "series", "volume publisher"}
+	kindChapter = kind{
+		"incollection", "CHAP", "chapter", "booktitle", "bookSection", "bookTitle", "volume pages publisher",
+	}
+	kindReport   = kind{"techreport", "RPRT", "report", "institution", "report", "institution", "pages"}
+	kindThesis   = kind{"misc", "THES", "thesis", "howpublished", "thesis", "university", ""}
+	kindDataset  = kind{"misc", "DATA", "dataset", "howpublished", "dataset", "repository", "DOI"}
+	kindWebPage  = kind{"misc", "ELEC", "webpage", "howpublished", "webpage", "websiteTitle", ""}
+	kindPreprint = kind{"misc", "GEN", "document", "howpublished", "preprint", "repository", "DOI"}
+	kindOther    = kind{"misc", "GEN", "document", "howpublished", "document", "publisher", ""}
 )
 
 // kinds maps the types that indexes use, reduced to lower-case letters.
@@ -78,7 +91,7 @@ var kinds = map[string]kind{
 	"thesis": kindThesis, "phdthesis": kindThesis, "mastersthesis": kindThesis, "dissertation": kindThesis,
 	"dataset": kindDataset, "data": kindDataset,
 	"webpage": kindWebPage, "website": kindWebPage, "web": kindWebPage, "blogpost": kindWebPage,
-	"preprint": kindOther, "postedcontent": kindOther, "misc": kindOther, "other": kindOther,
+	"preprint": kindPreprint, "postedcontent": kindPreprint, "misc": kindOther, "other": kindOther,
 }
 
 // parseReference reads the known fields of a card and ignores values of unexpected types.
@@ -106,7 +119,7 @@ func parseReference(c Card) reference {
 	}
 	r.year, r.month, r.day = parseDate(card["year"], text(card["publishedAt"]))
 	r.kind = kindOf(r.rawType, r.venue)
-	if r.entry = entryOf(c.JSON); r.entry != nil {
+	if r.entry, r.lines = entryOf(c.JSON), linesOf(c.JSON); r.entry != nil || r.lines != nil {
 		_ = json.Unmarshal(c.JSON, &r.imported) // the card was decoded above
 	}
 	for _, tag := range c.Tags {

@@ -21,6 +21,11 @@ func writeRISRecord(w *bufio.Writer, r *reference) {
 			_, _ = w.WriteString(name + "  - " + value + "\r\n")
 		}
 	}
+	if r.lines != nil {
+		writeImportedRIS(tag, r)
+		_, _ = w.WriteString(risEnd)
+		return
+	}
 	tag("TY", r.kind.ris)
 	tag("ID", r.id)
 	tag("TI", r.title)
@@ -57,6 +62,8 @@ func writeRISRecord(w *bufio.Writer, r *reference) {
 		tag("KW", word)
 	}
 	tag("N1", r.note)
-	// The end tag has an empty value; the blank line is for readability.
-	_, _ = w.WriteString("ER  - \r\n\r\n")
+	_, _ = w.WriteString(risEnd)
 }
+
+// risEnd is the end tag, which has an empty value. The blank line is for readability.
+const risEnd = "ER  - \r\n\r\n"

@@ -4,9 +4,11 @@ package favourite
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/format/budget"
 )
 
 // Favourite is a saved card.
@@ -24,28 +26,42 @@ type Favourite struct {
 	UpdatedAt   time.Time
 }
 
-// Key is the position of a page of favourites.
+// Key is a position in a list of favourites, which is ordered by time, card and agent, all descending.
 type Key struct {
 	CreatedAt time.Time
 	CardID    string
+	AgentID   string
 }
 
-// Store persists favourites. Methods are scoped to a user and an agent; anything else is not_found.
+// Selection selects favourites of a user with agents that the user can access. Empty lists select all.
+type Selection struct {
+	UserID string
+	Agents []string
+	Cards  []string
+	// Tags are spellings; a favourite needs one of them.
+	Tags       []string
+	Collection string
+}
+
+// Store persists favourites. Methods are scoped to a user; anything of others is not_found.
 type Store interface {
 	// SaveFavourite stores a card. A card with the same id is updated and keeps its creation time, tags, note and
 	// collections.
 	SaveFavourite(ctx context.Context, userID, agentID string, f Favourite) (Favourite, error)
-	// Favourites returns up to n favourites (all if n < 0), newest first, after a key unless it is nil.
-	Favourites(ctx context.Context, userID, agentID string, after *Key, n int) ([]Favourite, error)
+	// Favourites returns up to n favourites, newest first, after a key unless it is nil.
+	Favourites(ctx context.Context, s Selection, after *Key, n int) ([]Favourite, error)
+	// EachFavourite calls yield for each favourite, newest first, until it returns an error.
+	EachFavourite(ctx context.Context, s Selection, yield func(Favourite) error) error
+	// SavedCards returns those of the card ids that are ids of favourites with an agent.
+	SavedCards(ctx context.Context, userID, agentID string, cardIDs []string) ([]string, error)
+	// FavouriteTags returns the spellings of tags, those of the newest favourites first.
+	FavouriteTags(ctx context.Context, userID string, agents []string) ([]Tag, error)
 	// ImportFavourites stores cards in one transaction and returns the outcome of each. Like SaveFavourite, it keeps the
 	// creation time, tags, note and collections of a known card.
 	ImportFavourites(ctx context.Context, userID, agentID string, list []Favourite) ([]Outcome, error)
 	// ChangeFavourite sets the fields of a change that are not nil.
 	ChangeFavourite(ctx context.Context, userID, agentID, cardID string, c Change, now time.Time) (Favourite, error)
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
-	// AllFavourites returns the favourites with all agents that the user can access, in no order, limited to the agents
-	// in only unless that is empty.
-	AllFavourites(ctx context.Context, userID string, only []string) ([]Favourite, error)
 	CollectionStore
 }
 
@@ -84,12 +100,17 @@ type Service struct {
 	threads   Threads
 	documents Documents
 	clock     core.Clock
+	// imports is the memory that concurrent imports share.
+	imports *budget.Pool
 }
 
 // NewService returns a Service. It panics when a dependency is missing.
 func NewService(d Deps) *Service {
 	core.RequireDeps(d)
-	return &Service{store: d.Store, agents: d.Agents, threads: d.Threads, documents: d.Documents, clock: d.Clock}
+	return &Service{
+		store: d.Store, agents: d.Agents, threads: d.Threads, documents: d.Documents, clock: d.Clock,
+		imports: budget.NewPool(importMemory),
+	}
 }
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
@@ -127,6 +148,21 @@ func (s *Service) Save(
 	return s.store.SaveFavourite(ctx, actor.UserID, agentID, Favourite{
 		CardID: cardID, Card: card, ThreadID: threadID, CreatedAt: now, UpdatedAt: now,
 	})
+}
+
+// maxLookup limits the cards of one lookup.
+const maxLookup = 200
+
+// Lookup returns those of the card ids that are ids of favourites with an agent.
+func (s *Service) Lookup(ctx context.Context, actor core.Actor, agentID string, cardIDs []string) ([]string, error) {
+	if err := s.allow(ctx, actor, core.OpLookupFavourites, agentID); err != nil {
+		return nil, err
+	}
+	if len(cardIDs) == 0 || len(cardIDs) > maxLookup {
+		return nil, core.InvalidField("/cardIds", "Must be 1 to 200 ids.")
+	}
+	known := slices.DeleteFunc(slices.Clone(cardIDs), func(id string) bool { return !ValidCardID(id) })
+	return s.store.SavedCards(ctx, actor.UserID, agentID, known)
 }
 
 // Delete deletes a favourite.

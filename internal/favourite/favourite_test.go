@@ -186,11 +186,12 @@ func TestBadCardsQueriesAndCursorsAreRefused(t *testing.T) {
 		"invalid UTF-8":       {"\xff", core.Page{}},
 		"a large page":        {"", core.Page{Limit: 201}},
 		"a bad cursor":        {"", core.Page{Cursor: "x"}},
-		"a cursor of words":   {"", core.Page{Cursor: core.EncodeCursor("favourites.q", "1", "1", "x")}},
-		"a cursor of none":    {"x", core.Page{Cursor: core.EncodeCursor("favourites", "1", "x")}},
-		"a cursor, no time":   {"", core.Page{Cursor: core.EncodeCursor("favourites", "soon", "x")}},
-		"a cursor, no score":  {"x", core.Page{Cursor: core.EncodeCursor("favourites.q", "best", "1", "x")}},
-		"a cursor, no time q": {"x", core.Page{Cursor: core.EncodeCursor("favourites.q", "1", "soon", "x")}},
+		"a cursor of all":     {"", core.Page{Cursor: core.EncodeCursor("favourites.all", "1", "x", "a")}},
+		"a cursor of words":   {"", core.Page{Cursor: core.EncodeCursor("favourites.q", "1", "1", "x", "a")}},
+		"a cursor of none":    {"x", core.Page{Cursor: core.EncodeCursor("favourites", "1", "x", "a")}},
+		"a cursor, no time":   {"", core.Page{Cursor: core.EncodeCursor("favourites", "soon", "x", "a")}},
+		"a cursor, no score":  {"x", core.Page{Cursor: core.EncodeCursor("favourites.q", "best", "1", "x", "a")}},
+		"a cursor, no time q": {"x", core.Page{Cursor: core.EncodeCursor("favourites.q", "1", "soon", "x", "a")}},
 	} {
 		if _, _, err := w.List(t.Context(), w.Ada, w.Agent, c.q, c.page); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%s: %v", name, err)

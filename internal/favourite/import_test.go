@@ -2,8 +2,11 @@ package favourite_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +17,7 @@ import (
 
 func (w *testService) importFile(t *testing.T, f favourite.Format, content string) []favourite.Imported {
 	t.Helper()
-	got, err := w.Import(t.Context(), w.Ada, w.Agent, f, content)
+	got, err := w.Import(t.Context(), w.Ada, w.Agent, f, strings.NewReader(content), int64(len(content)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +41,16 @@ func TestImportedFileIsExportedInItsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries := w.importFile(t, favourite.FormatBibTeX, string(content))
-	if len(entries) != 8 {
-		t.Fatalf("imported %+v", entries)
+	var titles []string
+	for _, e := range entries {
+		titles = append(titles, e.Title)
+	}
+	want := []string{
+		"On LaTeX & été: 100% Braces", "Proceedings of X", "Parentheses", "Größe", "No key", "Same", "Same", "empty",
+		"english", "10.1000/only.a.doi", "A path that ends in a backslash", "A single { brace", "The DNA of Émile",
+	}
+	if !slices.Equal(titles, want) {
+		t.Fatalf("imported %q", titles)
 	}
 	first := w.bibliography(t)
 	if strings.Index(first, "@inproceedings{child") > strings.Index(first, "@proceedings{parent") {
@@ -90,15 +101,74 @@ func TestEachEntryOfAnImportHasAResult(t *testing.T) {
 		{favourite.FormatCSV, "x", "/format"},
 		{favourite.FormatBibTeX, "no entry", "/content"},
 		{favourite.FormatRIS, "no entry", "/content"},
-		{favourite.FormatBibTeX, "@misc{a, title = {\x00}}", "/content"},
 	} {
-		if _, err := w.Import(t.Context(), w.Ada, w.Agent, c.format, c.content); pointers(err) != c.want {
+		_, err := w.Import(t.Context(), w.Ada, w.Agent, c.format, strings.NewReader(c.content), 100)
+		if pointers(err) != c.want {
 			t.Errorf("%s %q: %v", c.format, c.content, err)
 		}
 	}
-	_, err := w.Import(t.Context(), w.Bob, w.Agent, favourite.FormatRIS, "TY  - JOUR\nER  -")
+	_, err := w.Import(t.Context(), w.Bob, w.Agent, favourite.FormatRIS, strings.NewReader("TY  - JOUR\nER  -"), 100)
 	if !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("by another user: %v", err)
+	}
+}
+
+func TestLargeFileIsImportedExceptForItsBadEntries(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	var file strings.Builder
+	abstract := strings.Repeat("Words of an abstract. ", 100)
+	const entries = 1000
+	for i := range entries {
+		switch i {
+		case 10:
+			file.WriteString("@misc{broken, title = {It is not closed,\n")
+		case 20:
+			file.WriteString("@misc{nul, title = {A \x00 character}}\n")
+		case 30:
+			file.WriteString("@misc{large, note = {" + strings.Repeat("x", favourite.MaxCard) + "}}\n")
+		default:
+			fmt.Fprintf(&file, "@article{k%d,\n title = {Work %d},\n abstract = {%s}\n}\n", i, i, abstract)
+		}
+	}
+	if file.Len() < 2<<20 {
+		t.Fatalf("the file has %d bytes", file.Len())
+	}
+	results := w.importFile(t, favourite.FormatBibTeX, file.String())
+	if len(results) != entries {
+		t.Fatalf("%d results", len(results))
+	}
+	for i, r := range results {
+		bad := i == 10 || i == 30
+		if refused := r.Outcome == favourite.OutcomeRefused; refused != bad || refused != (r.Detail != "") {
+			t.Errorf("entry %d: %+v", i, r)
+		}
+	}
+	page, _, err := w.FindAll(t.Context(), w.Ada, favourite.Filter{}, core.Page{Limit: 2})
+	if err != nil || len(page) != 2 || page[0].CardID != results[0].CardID || page[1].CardID != results[1].CardID {
+		t.Errorf("listed %+v, %v", page, err)
+	}
+}
+
+func TestImportEndsAfterTheMostEntriesAndSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	results := w.importFile(t, favourite.FormatBibTeX, strings.Repeat("@misc{,}\n", favourite.MaxImported+2))
+	last := results[len(results)-1]
+	if len(results) != favourite.MaxImported+1 || last.Outcome != favourite.OutcomeRefused ||
+		!strings.Contains(last.Detail, "more than 20,000 entries") || last.Line != favourite.MaxImported {
+		t.Errorf("%d results, the last %+v", len(results), last)
+	}
+}
+
+func TestFailedTransactionIsTheErrorOfAnImport(t *testing.T) {
+	t.Parallel()
+	w := newService(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := w.Import(ctx, w.Ada, w.Agent, favourite.FormatRIS, strings.NewReader("TY  - JOUR\nTI  - T\nER  -"), 100)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("with a cancelled context: %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"time"
 
 	"carrel/internal/core"
 )
@@ -34,12 +33,6 @@ func (f Filter) check() error {
 	return nil
 }
 
-// selects reports whether a favourite has the tag and is in the collection of the filter. folded is the folded tag.
-func (f Filter) selects(x Favourite, folded string) bool {
-	return (folded == "" || slices.ContainsFunc(x.Tags, func(t string) bool { return core.Fold(t) == folded })) &&
-		(f.Collection == "" || slices.Contains(x.Collections, f.Collection))
-}
-
 // List returns a page of favourites and the cursor of the next page: newest first, or with words in q the cards that
 // contain all of them, best first.
 func (s *Service) List(
@@ -55,27 +48,7 @@ func (s *Service) Find(
 	if err := s.allow(ctx, actor, core.OpListFavourites, agentID); err != nil {
 		return nil, "", err
 	}
-	rows, err := page.Rows(core.DefaultLimit)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := f.check(); err != nil {
-		return nil, "", err
-	}
-	if m := NewMatcher(f.Query); !m.Empty() || f.Tag != "" || f.Collection != "" {
-		read := func() ([]Favourite, error) { return s.store.Favourites(ctx, actor.UserID, agentID, nil, -1) }
-		return search{"favourites.q", m, f}.page(read, page.Cursor, rows)
-	}
-	after, err := decodeKey(page.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
-	if err != nil || len(found) <= rows {
-		return safe(found), "", err
-	}
-	last := found[rows-1]
-	return safe(found[:rows]), core.EncodeCursor("favourites", millis(last.CreatedAt), last.CardID), nil
+	return s.find(ctx, "favourites", actor.UserID, []string{agentID}, f, page)
 }
 
 // FindAll is Find over all agents that the actor may read.
@@ -85,6 +58,13 @@ func (s *Service) FindAll(
 	if err := actor.Allow(core.OpListAllFavourites); err != nil {
 		return nil, "", err
 	}
+	return s.find(ctx, "favourites.all", actor.UserID, actor.Agents, f, page)
+}
+
+// find returns a page of the list, whose name is part of its cursors.
+func (s *Service) find(
+	ctx context.Context, list, userID string, agents []string, f Filter, page core.Page,
+) ([]Favourite, string, error) {
 	rows, err := page.Rows(core.DefaultLimit)
 	if err != nil {
 		return nil, "", err
@@ -92,8 +72,91 @@ func (s *Service) FindAll(
 	if err := f.check(); err != nil {
 		return nil, "", err
 	}
-	read := func() ([]Favourite, error) { return s.store.AllFavourites(ctx, actor.UserID, actor.Agents) }
-	return search{listAll, NewMatcher(f.Query), f}.page(read, page.Cursor, rows)
+	if m := NewMatcher(f.Query); !m.Empty() {
+		return s.search(ctx, list+".q", userID, agents, f, page.Cursor, rows)
+	}
+	after, err := decodeKey(list, page.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	selection, err := s.selection(ctx, userID, agents, f)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := s.store.Favourites(ctx, selection, after, rows+1)
+	if err != nil || len(found) <= rows {
+		return safe(found), "", err
+	}
+	return safe(found[:rows]), core.EncodeCursor(list, keyOf(found[rows-1])...), nil
+}
+
+// selection returns the part of a filter that the database applies. Tags are compared without regard to case, so a tag
+// is replaced by its spellings.
+func (s *Service) selection(ctx context.Context, userID string, agents []string, f Filter) (Selection, error) {
+	out := Selection{UserID: userID, Agents: agents, Collection: f.Collection}
+	folded := core.Fold(f.Tag)
+	if folded == "" {
+		return out, nil
+	}
+	tags, err := s.store.FavouriteTags(ctx, userID, agents)
+	out.Tags = []string{f.Tag} // selects nothing if there is no such tag
+	for _, t := range tags {
+		if core.Fold(t.Name) == folded {
+			out.Tags = append(out.Tags, t.Name)
+		}
+	}
+	return out, err
+}
+
+// search returns a page of the favourites that contain the words of a filter, best first. It reads all favourites of
+// the selection and holds two pages of them.
+func (s *Service) search(
+	ctx context.Context, list, userID string, agents []string, f Filter, cursor string, rows int,
+) ([]Favourite, string, error) {
+	after, err := decodeMatch(list, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	selection, err := s.selection(ctx, userID, agents, f)
+	if err != nil {
+		return nil, "", err
+	}
+	var best []match
+	keep := func() {
+		slices.SortFunc(best, match.compare)
+		best = best[:min(len(best), rows+1)]
+	}
+	matcher := NewMatcher(f.Query)
+	err = s.store.EachFavourite(ctx, selection, func(x Favourite) error {
+		score, ok := matcher.scoreOf(x)
+		if m := (match{x, score}); ok && (after == nil || m.compare(*after) > 0) {
+			best = append(best, m)
+		}
+		if len(best) > 2*rows {
+			keep()
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	keep()
+	next := ""
+	if len(best) > rows {
+		best = best[:rows]
+		last := best[rows-1]
+		next = core.EncodeCursor(list, append([]string{strconv.Itoa(last.score)}, keyOf(last.Favourite)...)...)
+	}
+	found := make([]Favourite, len(best))
+	for i, m := range best {
+		found[i] = m.Favourite
+	}
+	return safe(found), next, nil
+}
+
+// scoreOf returns the score of a favourite by its card, its tags and its note.
+func (m Matcher) scoreOf(f Favourite) (score int, ok bool) {
+	return m.Score(f.Card, append(f.Tags[:len(f.Tags):len(f.Tags)], f.Note)...)
 }
 
 // Tag is a tag with the number of favourites that have it.
@@ -108,24 +171,18 @@ func (s *Service) Tags(ctx context.Context, actor core.Actor) ([]Tag, error) {
 	if err := actor.Allow(core.OpListFavouriteTags); err != nil {
 		return nil, err
 	}
-	all, err := s.store.AllFavourites(ctx, actor.UserID, actor.Agents)
+	spellings, err := s.store.FavouriteTags(ctx, actor.UserID, actor.Agents)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b Favourite) int { return match{a, 0}.compare(match{b, 0}) })
-	byFold := map[string]*Tag{}
-	for _, f := range all {
-		for _, name := range f.Tags {
-			folded := core.Fold(name)
-			if byFold[folded] == nil {
-				byFold[folded] = &Tag{Name: name}
-			}
-			byFold[folded].Count++
+	places, out := map[string]int{}, []Tag{}
+	for _, t := range spellings {
+		at, known := places[core.Fold(t.Name)]
+		if !known {
+			places[core.Fold(t.Name)], out = len(out), append(out, t)
+			continue
 		}
-	}
-	out := make([]Tag, 0, len(byFold))
-	for _, t := range byFold {
-		out = append(out, *t)
+		out[at].Count += t.Count
 	}
 	slices.SortFunc(out, func(a, b Tag) int { return compareFolded(a.Name, b.Name) })
 	return out, nil
@@ -135,80 +192,15 @@ func compareFolded(a, b string) int {
 	return cmp.Or(cmp.Compare(core.Fold(a), core.Fold(b)), cmp.Compare(a, b))
 }
 
-// listAll names the list of all agents in cursors, whose keys include the agent.
-const listAll = "favourites.all"
-
 type match struct {
 	Favourite
 	score int
 }
 
-// compare orders matches by score, then newest first, then by id.
+// compare orders matches by score, then like lists without words.
 func (m match) compare(o match) int {
-	return cmp.Or(cmp.Compare(o.score, m.score), o.CreatedAt.Compare(m.CreatedAt), cmp.Compare(m.CardID, o.CardID),
-		cmp.Compare(m.AgentID, o.AgentID))
-}
-
-// search scores all favourites. A user has thousands at most, so a scan is faster than maintaining an index.
-type search struct {
-	list    string
-	matcher Matcher
-	filter  Filter
-}
-
-func (s search) page(read func() ([]Favourite, error), cursor string, rows int) ([]Favourite, string, error) {
-	parts := 3
-	if s.list == listAll {
-		parts = 4
-	}
-	key, err := core.DecodeCursor(s.list, cursor, parts)
-	if err != nil {
-		return nil, "", err
-	}
-	all, err := read()
-	if err != nil {
-		return nil, "", err
-	}
-	matches := s.matches(all)
-	if key != nil {
-		last, err := decodeMatch(key)
-		if err != nil {
-			return nil, "", err
-		}
-		matches = slices.DeleteFunc(matches, func(x match) bool {
-			if s.list != listAll {
-				x.AgentID = "" // not part of the key
-			}
-			return x.compare(last) <= 0
-		})
-	}
-	next := ""
-	if len(matches) > rows {
-		matches = matches[:rows]
-		last := matches[rows-1]
-		key := []string{strconv.Itoa(last.score), millis(last.CreatedAt), last.CardID, last.AgentID}
-		next = core.EncodeCursor(s.list, key[:parts]...)
-	}
-	found := make([]Favourite, len(matches))
-	for i, x := range matches {
-		found[i] = x.Favourite
-	}
-	return safe(found), next, nil
-}
-
-func (s search) matches(all []Favourite) []match {
-	var matches []match
-	folded := core.Fold(s.filter.Tag)
-	for _, f := range all {
-		if !s.filter.selects(f, folded) {
-			continue
-		}
-		if score, ok := s.matcher.Score(f.Card, append(f.Tags[:len(f.Tags):len(f.Tags)], f.Note)...); ok {
-			matches = append(matches, match{f, score})
-		}
-	}
-	slices.SortFunc(matches, match.compare)
-	return matches
+	return cmp.Or(cmp.Compare(o.score, m.score), o.CreatedAt.Compare(m.CreatedAt), cmp.Compare(o.CardID, m.CardID),
+		cmp.Compare(o.AgentID, m.AgentID))
 }
 
 // Export writes favourites of an agent as a bibliography.
@@ -218,11 +210,7 @@ func (s *Service) Export(
 	if err := s.allow(ctx, actor, core.OpExportFavourites, agentID); err != nil {
 		return err
 	}
-	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
-	if err != nil {
-		return err
-	}
-	return s.export(ctx, actor, f, format, all, w)
+	return s.exportFiltered(ctx, actor, []string{agentID}, f, format, w)
 }
 
 // ExportAll is Export over all agents that the actor may read.
@@ -230,29 +218,79 @@ func (s *Service) ExportAll(ctx context.Context, actor core.Actor, f Filter, for
 	if err := actor.Allow(core.OpExportAllFavourites); err != nil {
 		return err
 	}
-	all, err := s.store.AllFavourites(ctx, actor.UserID, actor.Agents)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b Favourite) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.CardID, a.CardID), cmp.Compare(b.AgentID, a.AgentID))
-	})
-	return s.export(ctx, actor, f, format, all, w)
+	return s.exportFiltered(ctx, actor, actor.Agents, f, format, w)
 }
 
-func (s *Service) export(
-	ctx context.Context, actor core.Actor, f Filter, format Format, all []Favourite, w io.Writer,
+func (s *Service) exportFiltered(
+	ctx context.Context, actor core.Actor, agents []string, f Filter, format Format, w io.Writer,
 ) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	folded := core.Fold(f.Tag)
-	all = slices.DeleteFunc(all, func(x Favourite) bool { return !f.selects(x, folded) })
-	cards, err := s.Cards(ctx, actor, all)
+	selection, err := s.selection(ctx, actor.UserID, agents, f)
+	if err != nil {
+		return err
+	}
+	matcher := NewMatcher(f.Query)
+	return s.export(ctx, actor, selection, format, w, func(x Favourite) bool {
+		_, ok := matcher.scoreOf(x)
+		return ok
+	})
+}
+
+// maxSelected limits the favourites of one export by id.
+const maxSelected = 1000
+
+// Ref identifies a favourite of a user.
+type Ref struct{ AgentID, CardID string }
+
+// ExportSelected writes the given favourites as a bibliography. Those that the actor may not read are left out.
+func (s *Service) ExportSelected(
+	ctx context.Context, actor core.Actor, refs []Ref, format Format, w io.Writer,
+) error {
+	if err := actor.Allow(core.OpExportSelectedFavourites); err != nil {
+		return err
+	}
+	if len(refs) == 0 || len(refs) > maxSelected {
+		return core.InvalidField("/favourites", "Must be 1 to 1000 favourites.")
+	}
+	selected := make(map[Ref]bool, len(refs))
+	selection := Selection{UserID: actor.UserID, Agents: actor.Agents}
+	for i, r := range refs {
+		if core.HasNUL(r.AgentID) || core.HasNUL(r.CardID) {
+			return core.InvalidField("/favourites/"+strconv.Itoa(i), "Must not contain a NUL character.")
+		}
+		selected[r] = true
+		selection.Cards = append(selection.Cards, r.CardID)
+	}
+	return s.export(ctx, actor, selection, format, w, func(x Favourite) bool { return selected[Ref{x.AgentID, x.CardID}] })
+}
+
+// export writes the favourites of a selection that keep accepts.
+func (s *Service) export(
+	ctx context.Context, actor core.Actor, selection Selection, format Format, w io.Writer, keep func(Favourite) bool,
+) error {
+	list, err := s.read(ctx, selection, keep)
+	if err != nil {
+		return err
+	}
+	cards, err := s.Cards(ctx, actor, list)
 	if err != nil {
 		return err
 	}
 	return Export(w, format, cards)
+}
+
+// read returns the favourites of a selection that keep accepts, newest first.
+func (s *Service) read(ctx context.Context, selection Selection, keep func(Favourite) bool) ([]Favourite, error) {
+	var list []Favourite
+	err := s.store.EachFavourite(ctx, selection, func(x Favourite) error {
+		if keep(x) {
+			list = append(list, x)
+		}
+		return ctx.Err()
+	})
+	return list, err
 }
 
 // Cards returns the cards of an actor's favourites for an export, with the abstracts of their documents.
@@ -278,10 +316,14 @@ func (s *Service) Cards(ctx context.Context, actor core.Actor, list []Favourite)
 	return cards, nil
 }
 
-func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+// keyOf returns the parts of a cursor after a favourite.
+func keyOf(f Favourite) []string {
+	return []string{strconv.FormatInt(f.CreatedAt.UnixMilli(), 10), f.CardID, f.AgentID}
+}
 
-func decodeKey(cursor string) (*Key, error) {
-	key, err := core.DecodeCursor("favourites", cursor, 2)
+// decodeKey returns the key in a cursor of a list, or nil for the first page.
+func decodeKey(list, cursor string) (*Key, error) {
+	key, err := core.DecodeCursor(list, cursor, 3)
 	if key == nil || err != nil {
 		return nil, err
 	}
@@ -289,21 +331,22 @@ func decodeKey(cursor string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{CreatedAt: at, CardID: key[1]}, nil
+	return &Key{CreatedAt: at, CardID: key[1], AgentID: key[2]}, nil
 }
 
-func decodeMatch(key []string) (match, error) {
+// decodeMatch returns the last match in a cursor of a search, or nil for the first page.
+func decodeMatch(list, cursor string) (*match, error) {
+	key, err := core.DecodeCursor(list, cursor, 4)
+	if key == nil || err != nil {
+		return nil, err
+	}
 	score, err := strconv.Atoi(key[0])
 	if err != nil {
-		return match{}, core.BadCursor()
+		return nil, core.BadCursor()
 	}
 	at, err := core.CursorTime(key[1])
 	if err != nil {
-		return match{}, err
+		return nil, err
 	}
-	last := match{Favourite{CardID: key[2], CreatedAt: at}, score}
-	if len(key) > 3 {
-		last.AgentID = key[3]
-	}
-	return last, nil
+	return &match{Favourite{CreatedAt: at, CardID: key[2], AgentID: key[3]}, score}, nil
 }

@@ -1,10 +1,12 @@
 package favourite
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,20 +30,51 @@ func cardsOf(t *testing.T, entries []format.Entry) (cards []Card, kept []format.
 	return cards, kept
 }
 
-// checkRoundTrip imports and exports a file and compares all entries as written. It returns the numbers of compared
-// and of refused entries.
-func checkRoundTrip(t *testing.T, name string, content []byte) (compared, refused int) {
+func readBibTeX(t *testing.T, content []byte) (entries []format.Entry, err error) {
 	t.Helper()
-	before, err := format.ReadBibTeX(t.Context(), content)
+	file := format.File{Reader: bytes.NewReader(content), Size: int64(len(content))}
+	err = format.ReadBibTeX(t.Context(), file, func(e format.Entry) error {
+		entries = append(entries, e)
+		return nil
+	})
+	return entries, err
+}
+
+// roundTrip counts the parts of files that were imported and exported, and those that did not come back.
+type roundTrip struct{ entries, refused, fields, lost, changed, strings, lostStrings int }
+
+func (r *roundTrip) add(o roundTrip) {
+	r.entries, r.refused, r.fields = r.entries+o.entries, r.refused+o.refused, r.fields+o.fields
+	r.lost, r.changed = r.lost+o.lost, r.changed+o.changed
+	r.strings, r.lostStrings = r.strings+o.strings, r.lostStrings+o.lostStrings
+}
+
+// stringDefinition finds @string definitions independently of the parser.
+var stringDefinition = regexp.MustCompile(`(?im)^\s*@string\s*[{(]\s*([^\s=]+)\s*=`)
+
+// definedNames returns the names of the @string definitions of a file in lower case.
+func definedNames(content string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range stringDefinition.FindAllStringSubmatch(content, -1) {
+		names[strings.ToLower(m[1])] = true
+	}
+	return names
+}
+
+// checkRoundTrip imports and exports a file and compares all entries as written.
+func checkRoundTrip(t *testing.T, name string, content []byte) (sum roundTrip) {
+	t.Helper()
+	before, err := readBibTeX(t, content)
 	if err != nil {
-		return 0, 0 // not a BibTeX file
+		return sum // not a BibTeX file
 	}
 	cards, kept := cardsOf(t, before)
+	sum.entries, sum.refused = len(before), len(before)-len(kept)
 	out := export(t, FormatBibTeX, cards...)
-	after, err := format.ReadBibTeX(t.Context(), []byte(out))
+	after, err := readBibTeX(t, []byte(out))
 	if err != nil || len(after) != len(kept) {
 		t.Errorf("%s: %d entries after %d, %v\n%s", name, len(after), len(kept), err, out)
-		return 0, 0
+		return sum
 	}
 	keys := map[string]int{}
 	for _, e := range kept {
@@ -52,13 +85,19 @@ func checkRoundTrip(t *testing.T, name string, content []byte) (compared, refuse
 		if was.Key == "" || keys[was.Key] > 1 {
 			was.Key = is.Key // a key is added or made unique
 		}
-		// Abstracts and keywords that were read from other fields may be added.
-		if len(is.Fields) > len(was.Fields) {
-			is.Fields = is.Fields[:len(was.Fields)]
-		}
-		if was.Type != is.Type || was.Key != is.Key || !slices.Equal(was.Fields, is.Fields) ||
-			!slices.Equal(was.Strings, is.Strings) {
+		if was.Type != is.Type || was.Key != is.Key || !slices.Equal(was.Strings, is.Strings) {
 			t.Errorf("%s, line %d: was\n%+v\nis\n%+v", name, e.Line, was, is)
+		}
+		for n, f := range was.Fields {
+			sum.fields++
+			switch {
+			case n >= len(is.Fields) || is.Fields[n].Name != f.Name:
+				sum.lost++
+				t.Errorf("%s, line %d: the field %s is lost", name, e.Line, f.Name)
+			case is.Fields[n] != f:
+				sum.changed++
+				t.Errorf("%s, line %d: was %q, is %q", name, e.Line, f, is.Fields[n])
+			}
 		}
 		for _, content := range was.Preamble {
 			if !strings.Contains(out, "@preamble{"+content+"}") {
@@ -66,45 +105,64 @@ func checkRoundTrip(t *testing.T, name string, content []byte) (compared, refuse
 			}
 		}
 	}
-	return len(kept), len(before) - len(kept)
+	defined := definedNames(out)
+	for macro := range definedNames(string(content)) {
+		if sum.strings++; !defined[macro] && len(kept) > 0 {
+			sum.lostStrings++
+		}
+	}
+	return sum
 }
 
 func TestBibTeXSurvivesImportAndExport(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"strings.bib": 2, "fields.bib": 8}
+	want := map[string]roundTrip{
+		"strings.bib": {entries: 3, fields: 14, strings: 5},
+		"fields.bib":  {entries: 13, fields: 38},
+	}
 	for name, n := range want {
 		content, err := os.ReadFile(filepath.Join("testdata", "bibtex", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, refused := checkRoundTrip(t, name, content); got != n || refused != 0 {
-			t.Errorf("%s: %d entries, want %d", name, got, n)
+		if got := checkRoundTrip(t, name, content); got != n {
+			t.Errorf("%s: %+v, want %+v", name, got, n)
 		}
 	}
 }
 
-// TestBibTeXCorpusSurvivesImportAndExport reads all .bib files below the folder that CARREL_BIBTEX_CORPUS names.
+// TestBibTeXCorpusSurvivesImportAndExport reads all .bib files below the folder that CARREL_BIBTEX_CORPUS names and
+// prints a line for each file with entries.
 func TestBibTeXCorpusSurvivesImportAndExport(t *testing.T) {
 	t.Parallel()
 	root := os.Getenv("CARREL_BIBTEX_CORPUS")
 	if root == "" {
 		t.Skip("CARREL_BIBTEX_CORPUS names no folder")
 	}
-	files, entries, refusals := 0, 0, 0
+	var table strings.Builder
+	row := func(name string, r roundTrip) {
+		fmt.Fprintf(&table, "%7d %7d %7d %5d %7d %7d %5d  %s\n",
+			r.entries, r.refused, r.fields, r.lost, r.changed, r.strings, r.lostStrings, name)
+	}
+	files := 0
+	var all roundTrip
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".bib" {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		files++
-		compared, refused := checkRoundTrip(t, path, content)
-		entries, refusals = entries+compared, refusals+refused
+		sum := checkRoundTrip(t, path, content)
+		if all.add(sum); sum.entries > 0 {
+			row(d.Name(), sum)
+		}
 		return err
 	})
 	if err != nil || files == 0 {
 		t.Fatalf("%d files, %v", files, err)
 	}
-	t.Logf("%d entries of %d files, %d refused", entries, files, refusals)
+	row(fmt.Sprintf("all %d files", files), all)
+	t.Logf("\nentries refused  fields  lost changed strings  lost  file\n%s", &table)
 }
 
 // bibWriter generates BibTeX files.
@@ -161,10 +219,10 @@ func TestGeneratedBibTeXSurvivesImportAndExport(t *testing.T) {
 	for seed := range uint64(300) {
 		w := &bibWriter{Rand: rand.New(rand.NewPCG(seed, 1))}
 		content := w.file()
-		compared, refused := checkRoundTrip(t, fmt.Sprintf("seed %d\n%s", seed, content), []byte(content))
-		entries += compared
-		if refused > 0 {
-			t.Errorf("seed %d: %d entries are refused\n%s", seed, refused, content)
+		sum := checkRoundTrip(t, fmt.Sprintf("seed %d\n%s", seed, content), []byte(content))
+		entries += sum.entries
+		if sum.refused > 0 || sum.lostStrings > 0 {
+			t.Errorf("seed %d: %+v\n%s", seed, sum, content)
 		}
 		if t.Failed() {
 			return
@@ -197,7 +255,7 @@ func TestEntriesThatWouldBreakAFileAreNotRepeated(t *testing.T) {
 
 func TestChangedTagsAndNotesReplaceThoseOfTheEntry(t *testing.T) {
 	t.Parallel()
-	entries, err := format.ReadBibTeX(t.Context(),
+	entries, err := readBibTeX(t,
 		[]byte(`@misc{a, title = {T}, keywords = {x, y}, annote = {Old}, custom = {kept}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -211,4 +269,99 @@ func TestChangedTagsAndNotesReplaceThoseOfTheEntry(t *testing.T) {
 	if got := export(t, FormatBibTeX, cards...); got != want {
 		t.Errorf("exported\n%s\nwant\n%s", got, want)
 	}
+}
+
+func readReferences(t *testing.T, content []byte) (entries []format.Entry, err error) {
+	t.Helper()
+	file := format.File{Reader: bytes.NewReader(content), Size: int64(len(content))}
+	err = format.ReadRIS(t.Context(), file, func(e format.Entry) error {
+		entries = append(entries, e)
+		return nil
+	})
+	return entries, err
+}
+
+// checkRISRoundTrip imports and exports a file and compares the lines of all references.
+func checkRISRoundTrip(t *testing.T, name string, content []byte) (sum roundTrip) {
+	t.Helper()
+	before, err := readReferences(t, content)
+	if err != nil {
+		return sum // not a RIS file
+	}
+	cards, kept := cardsOf(t, before)
+	sum.entries, sum.refused = len(before), len(before)-len(kept)
+	out := export(t, FormatRIS, cards...)
+	after, err := readReferences(t, []byte(out))
+	if err != nil || len(after) != len(kept) {
+		t.Errorf("%s: %d references after %d, %v\n%s", name, len(after), len(kept), err, out)
+		return sum
+	}
+	for i, e := range kept {
+		sum.fields += len(e.RIS)
+		if !slices.Equal(e.RIS, after[i].RIS) {
+			sum.changed++
+			t.Errorf("%s, line %d: was\n%q\nis\n%q", name, e.Line, e.RIS, after[i].RIS)
+		}
+	}
+	return sum
+}
+
+func TestRISSurvivesImportAndExport(t *testing.T) {
+	t.Parallel()
+	const file = "TY  - CHAP\r\nA1  - Bee, A.\r\nA2  - Editor, B.\r\nTI  - On X\r\nT2  - A book\r\nC1  - custom\r\n" +
+		"KW  - b\r\nKW  - a\r\nN1  - Mine.\r\nN1  - A second note\r\n  on two lines\r\nN2  - It is.\r\n" +
+		"Y1  - 2001/02/03/\r\nL1  - file:///x.pdf\r\nSN  - 1234-5678\r\nER  - \r\n" +
+		"TY  - CHAP\r\nTI  - On X\r\nPY  - 2001\r\nA1  - Bee, A.\r\nAN  - 7\r\nER  - \r\n" +
+		"TY  - Journal Article\r\nAU  - No title\r\nER  - \r\n"
+	if got := checkRISRoundTrip(t, "file", []byte(file)); got != (roundTrip{entries: 3, fields: 21}) {
+		t.Errorf("%+v", got)
+	}
+	entries, err := readReferences(t, []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards, _ := cardsOf(t, entries[:1])
+	cards[0].Tags, cards[0].Note = []string{"z"}, "Changed."
+	want := "TY  - CHAP\r\nA1  - Bee, A.\r\nA2  - Editor, B.\r\nTI  - On X\r\nT2  - A book\r\nC1  - custom\r\n" +
+		"N1  - A second note on two lines\r\nN2  - It is.\r\nY1  - 2001/02/03/\r\nL1  - file:///x.pdf\r\n" +
+		"SN  - 1234-5678\r\nKW  - z\r\nN1  - Changed.\r\nER  - \r\n\r\n"
+	if got := export(t, FormatRIS, cards...); got != want {
+		t.Errorf("with another tag and note:\n%s", got)
+	}
+}
+
+func TestLinesThatWouldBreakARISFileAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []string{
+		`[{"tag":"TY","value":"JOUR"},{"tag":"ER","value":""}]`, `[{"tag":"TI","value":"T"}]`, `[]`, `7`,
+		`[{"tag":"TY","value":"JOUR\r\nER  - "}]`, `[{"tag":"TY","value":"JOUR"},{"tag":"TI","value":"x\r\nER  - "}]`,
+		`[{"tag":"TY","value":"JOUR"},{"tag":"A\nB","value":"x"}]`, `[{"tag":"TY","value":"JOUR"},{"tag":"TY","value":"x"}]`,
+	} {
+		got := export(t, FormatRIS, Card{ID: "1", JSON: []byte(`{"title":"T","ris":` + lines + `}`)})
+		if want := "TY  - GEN\r\nID  - 1\r\nTI  - T\r\nER  - \r\n\r\n"; got != want {
+			t.Errorf("%s: exported\n%s", lines, got)
+		}
+	}
+}
+
+// TestRISCorpusSurvivesImportAndExport reads all .ris files below the folder that CARREL_BIBTEX_CORPUS names.
+func TestRISCorpusSurvivesImportAndExport(t *testing.T) {
+	t.Parallel()
+	root := os.Getenv("CARREL_BIBTEX_CORPUS")
+	if root == "" {
+		t.Skip("CARREL_BIBTEX_CORPUS names no folder")
+	}
+	var all roundTrip
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".ris" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		all.add(checkRISRoundTrip(t, path, content))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d references, %d refused, %d lines, %d references changed", all.entries, all.refused, all.fields, all.changed)
 }

@@ -57,6 +57,10 @@ func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 		"append upload": uploadTarget(core.OpAppendUpload),
 		"upload files":  uploadTarget(core.OpUploadFiles),
 		"cancel upload": uploadTarget(core.OpCancelUpload),
+		"results of uploads": func(a core.Actor) error {
+			_, err := w.importer.Uploads(ctx, a, w.agent, w.upload.ID, []string{"upl_none"})
+			return err
+		},
 		"delete file": func(a core.Actor) error {
 			return w.importer.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none")
 		},

@@ -80,6 +80,7 @@ func (s *Service) filesByName(ctx context.Context, sourceID string) (map[string]
 			return nil, err
 		}
 		for _, f := range page {
+			f.Parts = "" // is read with the file, and would take the memory of the whole source
 			out[f.Name] = f
 			before = f.ID
 		}

@@ -1,6 +1,6 @@
-// Package importer imports uploads, folders, web pages, feeds and S3 buckets into sources. Imports are durable tasks:
-// they survive a restart and resume. Unchanged files are skipped, documents of deleted files are deleted, and a file
-// that can't be read is reported with the reason without stopping the import.
+// Package importer imports uploads, folders, web pages, feeds, S3 buckets and Zotero libraries into sources. Imports
+// are durable tasks: they survive a restart and resume. Unchanged files are skipped, documents of deleted files are
+// deleted, and a file that can't be read is reported with the reason without stopping the import.
 //
 // Feeds and robots.txt are parsed here rather than with gofeed and temoto/robotstxt. gofeed v1.4.2 (0.4 MB of binary)
 // has no limit on entries or on the size of an entry: a feed of 15 MB of empty entries allocates 4 GB in it and 0.2
@@ -28,7 +28,9 @@ type File struct {
 	SourceID string
 	// Name is the path in the source, or the URL.
 	Name string
-	Size int64
+	// Title is the title of the document of a file with a single one. Only SourceFiles sets it.
+	Title string
+	Size  int64
 	// Version detects a change without reading the file: a modification time or an ETag. Empty if neither is known.
 	Version string
 	// Hash is the SHA-256 of the content, cut to 16 bytes.
@@ -39,7 +41,9 @@ type File struct {
 	Error string
 	// Outcome is the result of the last import: one of the Outcome constants, or empty if an earlier version stored
 	// the file.
-	Outcome   string
+	Outcome string
+	// Parts describes the attachments in the text of the file's document; see attachmentPart. It may be empty.
+	Parts     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -52,7 +56,7 @@ const (
 	OutcomeFailed    = "failed"
 )
 
-// Upload is a file that a client is sending or that waits to be imported.
+// Upload is a file that a client is sending, that waits to be imported, or whose import has ended.
 type Upload struct {
 	ID       string
 	SourceID string
@@ -61,9 +65,20 @@ type Upload struct {
 	Size     int64
 	Received int64
 	// Ready is set when all bytes have arrived.
-	Ready     bool
+	Ready bool
+	// UploadResult is the zero value until the upload is imported. Then its bytes are deleted.
+	UploadResult
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// UploadResult is the result of importing an upload.
+type UploadResult struct {
+	// Outcome is one of the Outcome constants.
+	Outcome string
+	// Reason says why the file could not be read, or why its first record was skipped.
+	Reason             string
+	Documents, Skipped int
 }
 
 // Import is one run of importing a source.
@@ -91,6 +106,9 @@ type Store interface {
 	SourceByID(ctx context.Context, sourceID string) (s source.Source, userID string, err error)
 	// DueSources returns up to n sources whose next sync is not after now.
 	DueSources(ctx context.Context, now time.Time, n int) ([]source.Source, error)
+	// SyncState returns the state that the last complete import of a source has stored with SetSyncState, or "".
+	SyncState(ctx context.Context, sourceID string) (string, error)
+	SetSyncState(ctx context.Context, sourceID, state string) error
 	// SetSynced stores the time of the last sync and of the next one; nil means that none is scheduled.
 	SetSynced(ctx context.Context, sourceID string, at time.Time, next *time.Time) error
 	// LatestTaskNumbers returns the number of the newest task of each key.
@@ -101,20 +119,25 @@ type Store interface {
 
 // Uploads persists uploads.
 type Uploads interface {
+	// InsertUpload stores a new upload. An upload with the same id stays unchanged.
 	InsertUpload(ctx context.Context, u Upload) error
 	Upload(ctx context.Context, sourceID, id string) (Upload, error)
+	// UploadsByID returns the uploads of a source with these ids, oldest first.
+	UploadsByID(ctx context.Context, sourceID string, ids []string) ([]Upload, error)
 	// AppendUpload adds bytes at an offset. It returns a conflict if the upload has another length.
 	AppendUpload(ctx context.Context, id string, offset int64, data []byte, now time.Time) error
 	// FinishUpload marks an upload as complete.
 	FinishUpload(ctx context.Context, id string, now time.Time) error
+	// RecordUpload stores the result of an upload and deletes its bytes. A cancelled upload is ignored.
+	RecordUpload(ctx context.Context, id string, r UploadResult, now time.Time) error
 	DeleteUpload(ctx context.Context, sourceID, id string) error
-	// ReadyUploads returns up to n complete uploads of a source, oldest first.
+	// ReadyUploads returns up to n complete uploads of a source that are not imported yet, oldest first.
 	ReadyUploads(ctx context.Context, sourceID string, n int) ([]Upload, error)
 	// UploadChunk returns the chunk of an upload that begins at an offset.
 	UploadChunk(ctx context.Context, id string, offset int64) ([]byte, error)
-	// WaitingUploads returns the number of complete uploads of a source and their bytes.
+	// WaitingUploads returns the number and the bytes of the uploads that ReadyUploads lists.
 	WaitingUploads(ctx context.Context, sourceID string) (files int, bytes int64, err error)
-	// PruneUploads deletes uploads that were last written before a time.
+	// PruneUploads deletes the incomplete and the imported uploads that were last written before a time.
 	PruneUploads(ctx context.Context, before time.Time) error
 }
 
@@ -127,6 +150,8 @@ type Files interface {
 	// SourceFiles returns up to n files of a source, newest first, starting after the file with the id before, if
 	// set.
 	SourceFiles(ctx context.Context, sourceID, before string, n int) ([]File, error)
+	// FileText returns the text of the first document of a file.
+	FileText(ctx context.Context, sourceID, fileID string) (string, error)
 	// DeleteFile deletes a file with its documents and returns the number of documents.
 	DeleteFile(ctx context.Context, sourceID, id string, now time.Time) (documents int, err error)
 	// FileDocuments returns up to n external ids of a file's documents, in order, starting after an id.
@@ -157,6 +182,8 @@ type Options struct {
 	Originals Originals
 	// Completer fills metadata; nil means that documents keep the metadata of their files.
 	Completer Completer
+	// ZoteroStorage is the folder of files that the local API of a Zotero program may name; empty means none.
+	ZoteroStorage string
 	// PerUser and PerNode limit concurrent imports of a user and of this node; 0 means no limit.
 	PerUser, PerNode int
 	// Imported is called after an import has stored documents, to start follow-up work at once.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"carrel/internal/core"
 	"carrel/internal/format"
@@ -110,5 +111,9 @@ func (k *originalKeeper) folderFile(id string) (fs.File, error) {
 	if format.HoldsRecords(id) {
 		return nil, fs.ErrNotExist
 	}
-	return k.folder.FS().Open(id)
+	f, err := k.folder.FS().Open(id)
+	if errors.Is(err, syscall.ENOTDIR) { // an attachment of a file
+		return nil, fs.ErrNotExist
+	}
+	return f, err
 }

@@ -39,13 +39,19 @@ type originalKeeper struct {
 // original stores the original of the document with this id in the file.
 func (k *originalKeeper) original(ctx context.Context, id string) (source.Original, error) {
 	originals := k.service.options.Originals
-	switch {
-	case originals == nil || !originals.Keeps():
+	if originals == nil || !originals.Keeps() {
 		return source.Original{}, nil
-	case k.folder != nil:
-		return k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.folderFile(id) })
-	case format.IsArchive(k.file.path):
-		return k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.entry(id) })
+	}
+	message, attachment, isAttachment := format.SplitAttachment(id)
+	switch {
+	case k.folder != nil || format.IsArchive(k.file.path):
+		o, err := k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.open(id) })
+		if err != nil || o.Hash != "" || !isAttachment {
+			return o, err
+		}
+		fallthrough
+	case isAttachment:
+		return k.copyOf(ctx, id, func() (io.ReadCloser, error) { return k.attachment(ctx, message, attachment) })
 	case format.HoldsRecords(k.file.path) || k.kept.Hash != "":
 		return k.kept, nil
 	}
@@ -61,9 +67,24 @@ func (k *originalKeeper) original(ctx context.Context, id string) (source.Origin
 	return k.kept, nil
 }
 
-// entry opens an entry of an archive.
-func (k *originalKeeper) entry(id string) (content io.ReadCloser, err error) {
-	if k.entries == nil {
+// attachment opens an attachment of a mail file, which is the file itself or in its archive or folder.
+func (k *originalKeeper) attachment(ctx context.Context, message, name string) (io.ReadCloser, error) {
+	content, err := k.open(message)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = content.Close() }() // opened for reading only
+	return format.OpenAttachment(ctx, message, content, name)
+}
+
+// open opens the file, or the file of its archive or folder, that the document with this id was read from.
+func (k *originalKeeper) open(id string) (content io.ReadCloser, err error) {
+	switch {
+	case k.folder != nil:
+		return k.folderFile(id)
+	case !format.IsArchive(k.file.path):
+		return os.Open(k.file.path)
+	case k.entries == nil:
 		if k.entries, err = format.OpenEntries(k.file.path); err != nil {
 			return nil, err
 		}

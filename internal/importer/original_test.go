@@ -15,6 +15,7 @@ import (
 
 	"carrel/internal/blob"
 	"carrel/internal/core"
+	"carrel/internal/format"
 	"carrel/internal/importer"
 	"carrel/internal/outbound"
 	"carrel/internal/source"
@@ -191,6 +192,76 @@ func TestPagesAndFoldersKeepOriginals(t *testing.T) {
 			t.Errorf("%s keeps %q", kind, got)
 		}
 	}
+}
+
+func (w *fixture) sameMap(what string, got, want map[string]string) {
+	w.t.Helper()
+	if !maps.Equal(got, want) {
+		w.t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestAttachmentsOfMailKeepTheirOwnOriginals(t *testing.T) {
+	t.Parallel()
+	w, kept, _ := newOriginalsFixture(t, true)
+	const mail = "Subject: Report\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nSee the report.\n" +
+		"--b\nContent-Disposition: attachment; filename=report.md\n\n# Report\n\nIt is warm.\n--b--\n"
+	const report = "# Report\n\nIt is warm."
+	w.same("documents", w.put("a.eml", mail).Documents, importer.DocumentCounts{Added: 2})
+	w.put("all.zip", archiveOf(t, "mail/b.eml", mail, "c.eml/d.md", "A file in a folder."))
+	w.sameMap("originals", w.originals(kept, w.upload.ID), map[string]string{
+		"a.eml": "a.eml: " + mail, "a.eml/report.md": "report.md: " + report,
+		"all.zip/mail/b.eml": "b.eml: " + mail, "all.zip/mail/b.eml/report.md": "report.md: " + report,
+		"all.zip/c.eml/d.md": "d.md: A file in a folder.",
+	})
+	// The message and the attachment are read again each from its own original.
+	var ids []string
+	for d, err := range w.db.ScanDocuments(t.Context(), w.upload.ID) {
+		w.must(err)
+		ids = append(ids, d.ID)
+	}
+	before := w.documents(w.upload.ID)
+	_, err := w.importer.Reread(t.Context(), w.actor, w.agent, w.upload.ID, ids)
+	w.must(err)
+	w.imported(w.upload.ID)
+	w.sameMap("read again", w.documents(w.upload.ID), before)
+	// A message without the attachment no longer has its document.
+	w.put("a.eml", "Subject: Report\n\nThere is no report.\n")
+	if got := w.documents(w.upload.ID); got["a.eml/report.md"] != "" || got["a.eml"] != "There is no report." {
+		t.Errorf("the new message has %q", got)
+	}
+	dir := t.TempDir()
+	w.must(os.WriteFile(filepath.Join(dir, "a.eml"), []byte(mail), 0o600))
+	folder := map[string]string{}
+	library, err := format.Open(dir)
+	w.must(err)
+	for d, err := range w.importer.WithOriginals(t.Context(), dir, library.Documents(t.Context(), nil)) {
+		w.must(err)
+		folder[d.ExternalID] = d.Original.Name
+	}
+	w.sameMap("a folder", folder, map[string]string{"a.eml": "a.eml", "a.eml/report.md": "report.md"})
+}
+
+func TestEncodingThatAServerNamesIsUsed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	server := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(res, r)
+			return
+		}
+		res.Header().Set("Content-Type", "text/html; charset=windows-1251")
+		_, _ = io.WriteString(res, "<title>T</title><p>\xcf\xf0\xe8\xe2\xe5\xf2</p>")
+	}))
+	t.Cleanup(server.Close)
+	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{
+		Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: []string{server.URL + "/x"}},
+	})
+	w.must(err)
+	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
+	w.must(err)
+	w.imported(src.ID)
+	w.same("text", w.documents(src.ID)[server.URL+"/x"], "Привет")
 }
 
 func TestOriginalsCanBeTurnedOff(t *testing.T) {

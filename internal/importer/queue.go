@@ -30,12 +30,15 @@ type fileQueue interface {
 
 // queueFor lists the files of a source that an import must process, or only the originals of these documents.
 func (s *Service) queueFor(ctx context.Context, src source.Source, documentIDs []string) (fileQueue, error) {
-	if len(documentIDs) > 0 {
-		return s.newRereadQueue(ctx, src, documentIDs)
-	}
 	set, err := src.SettingsOf()
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case len(documentIDs) > 0 && src.Kind == source.KindZotero:
+		return s.newZoteroReread(ctx, src, set, documentIDs)
+	case len(documentIDs) > 0:
+		return s.newRereadQueue(ctx, src, documentIDs)
 	}
 	switch src.Kind {
 	case source.KindUpload:
@@ -48,6 +51,8 @@ func (s *Service) queueFor(ctx context.Context, src source.Source, documentIDs [
 		return &feedQueue{service: s, src: src, url: set.URL}, nil
 	case source.KindS3:
 		return s.newBucketQueue(ctx, src, set)
+	case source.KindZotero:
+		return s.newZoteroQueue(ctx, src, set, nil)
 	}
 	return nil, core.Conflict("conflict", "Sources of this kind have no files to import.")
 }
@@ -224,7 +229,7 @@ func (r *fileReader) documents(
 // complete fills the metadata of a document that is a file of its own. Records of lists have their metadata.
 func (r *fileReader) complete(ctx context.Context, d *source.Document) {
 	name := r.file.path
-	if format.IsArchive(name) {
+	if _, _, attached := format.SplitAttachment(d.ExternalID); attached || format.IsArchive(name) {
 		name, _, _ = strings.Cut(d.ExternalID, "#") // a record has the name of its list before the #
 	}
 	if r.completer != nil && !format.HoldsRecords(name) {
@@ -238,6 +243,9 @@ func (r *fileReader) id(own string) string {
 	case format.IsArchive(r.file.path):
 		return r.file.name + "/" + own
 	case !format.HoldsRecords(r.file.path):
+		if _, attachment, attached := strings.Cut(own, "/"); attached {
+			return r.file.name + "/" + attachment
+		}
 		return r.file.name
 	case r.file.keepIDs:
 		return own
@@ -325,7 +333,7 @@ func (u *uploadQueue) size() (int, int64) { return u.files, u.bytes }
 
 func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system cleans its temporary folder
 
-// skip does nothing: an imported upload is deleted and never returned again.
+// skip does nothing: an imported upload is never returned again.
 func (u *uploadQueue) skip(map[string]bool) {}
 
 func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
@@ -340,15 +348,32 @@ func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error)
 	}
 	defer func() { _ = os.Remove(path) }()
 	o, err := u.service.importFile(ctx, u.src, localFile{name: up.Name, path: path, size: up.Size, keepIDs: true}, t)
-	if err != nil && quotaError(err) == nil {
+	if refusal := quotaError(err); refusal != nil {
+		// The other uploads are still imported, because a smaller one may fit.
+		o.Error = refusal.Detail
+	} else if err != nil {
 		return o, err
 	}
-	// An upload that exceeds the storage limit is deleted as well, so that it does not count against the limit.
-	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil &&
-		!core.IsKind(gone, core.KindNotFound) {
-		return o, gone
+	return o, u.record(ctx, up, o)
+}
+
+// record stores the result of an upload whose file has been imported, or was refused for the storage limit.
+func (u *uploadQueue) record(ctx context.Context, up Upload, o fileResult) error {
+	f, err := u.service.store.FileByName(ctx, u.src.ID, up.Name)
+	if err != nil {
+		return err
 	}
-	return o, err
+	if o.Error != "" && f.Error != o.Error {
+		if err := u.service.recordFailure(ctx, u.src, f, o, ""); err != nil {
+			return err
+		}
+		f.Error, f.Outcome = o.Error, OutcomeFailed
+	}
+	r := UploadResult{Outcome: f.Outcome, Reason: f.Error, Documents: f.Documents, Skipped: f.Skipped}
+	if r.Reason == "" && len(o.Problems) > 0 {
+		r.Reason = o.Problems[0]
+	}
+	return u.service.store.RecordUpload(ctx, up.ID, r, u.service.clock.Now())
 }
 
 // maxScratchName is below the 255 bytes that file systems allow for a name.

@@ -58,6 +58,21 @@ func (s *Service) newRereadQueue(ctx context.Context, src source.Source, ids []s
 	return &rereadQueue{service: s, src: src, dir: dir, docs: docs}, nil
 }
 
+// newZoteroReread reads items again from their library, because their documents also have texts that are in no file.
+func (s *Service) newZoteroReread(
+	ctx context.Context, src source.Source, set source.Settings, ids []string,
+) (fileQueue, error) {
+	docs, err := s.store.DocumentsWithOriginal(ctx, src.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(docs))
+	for i, d := range docs {
+		keys[i] = d.ExternalID
+	}
+	return s.newZoteroQueue(ctx, src, set, keys)
+}
+
 func (q *rereadQueue) size() (files int, bytes int64) {
 	for _, d := range q.docs {
 		bytes += d.Original.Size
@@ -139,10 +154,14 @@ func (s *Service) rereadDocument(
 	return nil
 }
 
-// withOriginal keeps the original of a document, also if the installation has stopped storing originals.
+// withOriginal keeps the original of a document, also if the installation has stopped storing originals. Attachments of
+// the document, which have originals of their own, are left out.
 func withOriginal(d source.Document, read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for again, err := range read {
+			if err == nil && again.ExternalID != d.ExternalID {
+				continue
+			}
 			again.Original = d.Original
 			if !yield(again, err) {
 				return

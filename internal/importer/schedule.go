@@ -11,7 +11,7 @@ const (
 	// syncInterval is how often a node checks for sources that are due.
 	syncInterval  = 30 * time.Second
 	maxDueSources = 50
-	// uploadLife is how long an unfinished upload is kept after its last byte.
+	// uploadLife is how long an unfinished upload is kept after its last byte, and the result of an imported one.
 	uploadLife = 48 * time.Hour
 	pruneEvery = time.Hour
 )

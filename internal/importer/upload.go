@@ -30,6 +30,9 @@ type UploadTarget struct {
 	sourceID, userID string
 }
 
+// UserID returns the id of the user who uploads.
+func (t UploadTarget) UserID() string { return t.userID }
+
 // UploadTarget checks that the actor may carry out an upload operation on a source, and that the source takes uploads.
 func (s *Service) UploadTarget(
 	ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string,
@@ -46,14 +49,32 @@ func (s *Service) UploadTarget(
 	return UploadTarget{sourceID: src.ID, userID: actor.UserID}, nil
 }
 
-// CreateUpload announces a file. A size of -1 means that the size is not known yet.
-func (s *Service) CreateUpload(ctx context.Context, to UploadTarget, name string, size int64) (Upload, error) {
+// ValidateUpload returns an error if CreateUpload would refuse a file for its name or size.
+func (s *Service) ValidateUpload(name string, size int64) error {
+	_, err := s.uploadName(name, size)
+	return err
+}
+
+// uploadName returns the name under which a file is stored, or an error if its name or size is refused.
+func (s *Service) uploadName(name string, size int64) (string, error) {
 	name, err := cleanName(name)
+	if err == nil && size > s.options.MaxUpload {
+		err = s.tooLarge()
+	}
+	return name, err
+}
+
+// CreateUpload announces a file. A size of -1 means that the size is not known yet. In a context with the seed of an
+// earlier request it returns the upload of that request.
+func (s *Service) CreateUpload(ctx context.Context, to UploadTarget, name string, size int64) (Upload, error) {
+	name, err := s.uploadName(name, size)
 	if err != nil {
 		return Upload{}, err
 	}
-	if size > s.options.MaxUpload {
-		return Upload{}, s.tooLarge()
+	id := core.NewIDIn(ctx, prefixUpload)
+	// Looked up first, because the upload of an earlier request already counts against the storage limit.
+	if earlier, err := s.store.Upload(ctx, to.sourceID, id); err == nil || !core.IsKind(err, core.KindNotFound) {
+		return earlier, err
 	}
 	// Until an upload is imported its size counts against the storage limit, afterwards its documents do.
 	storage, err := s.store.StorageOfSource(ctx, to.sourceID)
@@ -65,7 +86,7 @@ func (s *Service) CreateUpload(ctx context.Context, to UploadTarget, name string
 	}
 	now := s.clock.Now()
 	u := Upload{
-		ID: core.NewID(prefixUpload), SourceID: to.sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now,
+		ID: id, SourceID: to.sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now,
 	}
 	if err := s.store.InsertUpload(ctx, u); err != nil {
 		return Upload{}, err
@@ -102,7 +123,24 @@ func cleanName(name string) (string, error) {
 	return name, nil
 }
 
-// FindUpload returns an unfinished upload.
+// maxUploadIDs is the maximum number of uploads in one request for their results.
+const maxUploadIDs = 100
+
+// Uploads returns the uploads of a source with these ids, oldest first. Unknown ids are ignored.
+func (s *Service) Uploads(
+	ctx context.Context, actor core.Actor, agentID, sourceID string, ids []string,
+) ([]Upload, error) {
+	src, err := s.sources.For(ctx, actor, core.OpListUploads, agentID, sourceID)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 || len(ids) > maxUploadIDs {
+		return nil, core.InvalidField("ids", "Must be 1 to 100 ids, separated by commas.")
+	}
+	return s.store.UploadsByID(ctx, src.ID, ids)
+}
+
+// FindUpload returns an upload. It may have been imported.
 func (s *Service) FindUpload(ctx context.Context, to UploadTarget, uploadID string) (Upload, error) {
 	return s.store.Upload(ctx, to.sourceID, uploadID)
 }
@@ -200,7 +238,7 @@ func (s *Service) finishUpload(ctx context.Context, to UploadTarget, u Upload) (
 	return u, err
 }
 
-// CancelUpload deletes an unfinished upload.
+// CancelUpload deletes an upload that is not imported yet, or the result of one that is.
 func (s *Service) CancelUpload(ctx context.Context, to UploadTarget, uploadID string) error {
 	return s.store.DeleteUpload(ctx, to.sourceID, uploadID)
 }

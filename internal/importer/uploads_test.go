@@ -96,6 +96,70 @@ func TestACancelledUploadIsGone(t *testing.T) {
 	w.same("documents", len(w.documents(w.upload.ID)), 0)
 }
 
+// result uploads a file and returns its result.
+func (w *fixture) result(name, content string) importer.UploadResult {
+	w.t.Helper()
+	u, err := w.importer.UploadFile(w.t.Context(), w.target(), name, strings.NewReader(content))
+	w.must(err)
+	before := w.results(u.ID)
+	w.same("result before the import", before[0].UploadResult, importer.UploadResult{})
+	w.importUploads()
+	w.imported(w.upload.ID)
+	got := w.results(u.ID)
+	w.same("uploads", len(got), 1)
+	w.same("name", got[0].Name, name)
+	return got[0].UploadResult
+}
+
+func (w *fixture) results(ids ...string) []importer.Upload {
+	w.t.Helper()
+	got, err := w.importer.Uploads(w.t.Context(), w.actor, w.agent, w.upload.ID, ids)
+	w.must(err)
+	return got
+}
+
+func TestUploadKeepsItsResult(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	added := importer.UploadResult{Outcome: importer.OutcomeAdded, Documents: 1}
+	w.same("first", w.result("papers/a.txt", "One."), added)
+	w.same("same name in another folder", w.result("notes/a.txt", "One."), added)
+	w.same("again", w.result("papers/a.txt", "One."),
+		importer.UploadResult{Outcome: importer.OutcomeUnchanged, Documents: 1})
+	w.same("changed", w.result("papers/a.txt", "Two."),
+		importer.UploadResult{Outcome: importer.OutcomeUpdated, Documents: 1})
+	broken := w.result("b.pdf", "no PDF")
+	if broken.Outcome != importer.OutcomeFailed || !strings.Contains(broken.Reason, "is not a PDF file") {
+		t.Errorf("a broken file: %+v", broken)
+	}
+	half := w.result("c.jsonl", "x\n"+`{"id": "1", "text": "y"}`)
+	if half.Outcome != importer.OutcomeAdded || half.Skipped != 1 || !strings.Contains(half.Reason, "line 1") {
+		t.Errorf("a file with a broken record: %+v", half)
+	}
+	w.same("unknown uploads", len(w.results("upl_none")), 0)
+	for _, n := range []int{0, 101} {
+		_, err := w.importer.Uploads(t.Context(), w.actor, w.agent, w.upload.ID, make([]string, n))
+		if !core.IsKind(err, core.KindInvalid) {
+			t.Errorf("%d ids: %v", n, err)
+		}
+	}
+}
+
+// A client that lost the reply to its request repeats it with the same seed.
+func TestRepeatedCreationFindsTheUploadAlsoWithoutRoomForASecondOne(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.roomFor(10)
+	ctx := core.WithSeed(t.Context(), core.NewSeed())
+	first, err := w.importer.CreateUpload(ctx, w.target(), "a.txt", 8)
+	w.must(err)
+	_, err = w.importer.AppendUpload(t.Context(), w.target(), first.ID, 0, strings.NewReader("12345678"))
+	w.must(err)
+	again, err := w.importer.CreateUpload(ctx, w.target(), "a.txt", 8)
+	w.must(err)
+	w.same("upload", [2]any{again.ID, again.Received}, [2]any{first.ID, int64(8)})
+}
+
 func TestMoreBytesThanAnnouncedAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

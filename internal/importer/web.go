@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"carrel/internal/core"
@@ -123,7 +124,7 @@ func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) 
 
 // save writes a response to disk, with the extension of its media type. The reason is empty on success.
 func (p *webQueue) save(address string, res *http.Response) (f localFile, reason string) {
-	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	mediaType, params, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	extension, ok := format.ExtensionOf(mediaType)
 	if !ok {
 		return f, "The media type of the page is not supported."
@@ -140,7 +141,32 @@ func (p *webQueue) save(address string, res *http.Response) (f localFile, reason
 	if n > maxPage {
 		return f, "The page is larger than 50 MiB."
 	}
+	if strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+xml") {
+		if n, err = transcode(path, n, params["charset"]); err != nil {
+			return f, "The page could not be stored."
+		}
+	}
 	return localFile{name: address, path: path, size: n, url: address, version: versionOf(res.Header)}, ""
+}
+
+// maxTranscoded is more than the limit of a file of text, so that larger ones are refused anyway.
+const maxTranscoded = 32 << 20
+
+// transcode converts a saved page to UTF-8 if the server names its encoding and the page itself does not. It returns the
+// new size.
+func transcode(path string, size int64, charset string) (int64, error) {
+	if charset == "" || size > maxTranscoded {
+		return size, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	text, changed := format.ToUTF8(data, charset)
+	if !changed {
+		return size, nil
+	}
+	return int64(len(text)), os.WriteFile(path, text, 0o600)
 }
 
 // versionOf returns the validator for a conditional request, which send splits again: an ETag or a Last-Modified
@@ -256,7 +282,7 @@ func (s *Service) recordFailure(
 	now := s.clock.Now()
 	f := File{
 		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: cmp.Or(o.Size, old.Size),
-		Version: version, Hash: []byte{},
+		Version: version, Hash: []byte{}, Parts: old.Parts,
 		Documents: old.Documents, Skipped: old.Skipped,
 		Error: o.Error, Outcome: OutcomeFailed, CreatedAt: now, UpdatedAt: now,
 	}

@@ -24,7 +24,9 @@ type DocumentFilter struct {
 	// Year is exact; 0 selects all.
 	Year         int
 	Type, FileID string
-	Status       DocumentStatus
+	// Language is the code of a language.
+	Language string
+	Status   DocumentStatus
 }
 
 // Listed is a document of a list, without its text.
@@ -69,6 +71,9 @@ func (s *Service) Documents(
 	}
 	if err := f.check(); err != nil {
 		return page, err
+	}
+	if detail := s.checkLanguage(f.Language); f.Language != "" && detail != "" {
+		return page, core.InvalidField("language", detail)
 	}
 	n, err := p.Rows(core.DefaultLimit)
 	if err != nil {

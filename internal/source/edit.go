@@ -20,6 +20,8 @@ type Edits struct {
 	DOI   *string   `json:"doi,omitempty"`
 	URL   *string   `json:"url,omitempty"`
 	Tags  *[]string `json:"tags,omitempty"`
+	// Language "" means that the language is unknown.
+	Language *string `json:"language,omitempty"`
 }
 
 // editField is an edited field: its name, whether it is set, and how it is copied.
@@ -59,6 +61,10 @@ var editFields = []editField{
 	{
 		"tags", func(e Edits) bool { return e.Tags != nil }, func(f Edits, t *Edits) { t.Tags = f.Tags },
 		func(e Edits, d *Document) { d.Tags = *e.Tags },
+	},
+	{
+		"language", func(e Edits) bool { return e.Language != nil }, func(f Edits, t *Edits) { t.Language = f.Language },
+		func(e Edits, d *Document) { d.Language = *e.Language },
 	},
 }
 
@@ -162,8 +168,17 @@ func (c *checker) link(field string, s *string) {
 	}
 }
 
-// check validates and cleans the edits.
-func (e *Edits) check() error {
+func (c *checker) language(code *string, rule func(code string) (detail string)) {
+	if code == nil {
+		return
+	}
+	if *code = strings.TrimSpace(*code); *code != "" {
+		c.add("language", rule(*code))
+	}
+}
+
+// checkEdits validates and cleans edits.
+func (s *Service) checkEdits(e *Edits) error {
 	c := &checker{}
 	c.text("title", e.Title, titleRule)
 	c.list("authors", e.Authors, maxListed, authorRule)
@@ -172,6 +187,7 @@ func (e *Edits) check() error {
 	c.text("doi", e.DOI, doiRule)
 	c.link("url", e.URL)
 	c.list("tags", e.Tags, maxTags, tagRule)
+	c.language(e.Language, s.checkLanguage)
 	if c.bad != nil {
 		return core.Invalid(c.bad...)
 	}
@@ -185,7 +201,7 @@ func (s *Service) ChangeDocument(
 	if err := s.agents.Allow(ctx, actor, core.OpChangeDocument, agentID); err != nil {
 		return Document{}, err
 	}
-	if err := e.check(); err != nil {
+	if err := s.checkEdits(&e); err != nil {
 		return Document{}, err
 	}
 	d, err := s.documentFor(ctx, actor, core.OpChangeDocument, agentID, documentID)
@@ -250,6 +266,10 @@ type DocumentStore interface {
 	EditDocument(ctx context.Context, sourceID, id string, e Edits, now time.Time) (Document, error)
 	// DeleteDocumentsByID deletes documents of a source and returns how many existed.
 	DeleteDocumentsByID(ctx context.Context, sourceID string, ids []string, now time.Time) (int, error)
+	// UndetectedDocuments returns up to n documents whose language has not been detected yet, with the first HeadLength
+	// code points of their texts, and SetDetectedLanguages stores their languages.
+	UndetectedDocuments(ctx context.Context, n int) ([]Document, error)
+	SetDetectedLanguages(ctx context.Context, docs []Document) error
 	// StoreDocuments is PutDocuments with the result of each document.
 	StoreDocuments(ctx context.Context, sourceID string, docs []Document) ([]Stored, error)
 }
@@ -285,7 +305,7 @@ func (s *Service) PutDocuments(
 	if len(docs) == 0 || len(docs) > maxDocuments {
 		return nil, core.InvalidField("/documents", "Must have 1 to 500 documents.")
 	}
-	if err := checkDocuments(docs); err != nil {
+	if err := s.checkDocuments(docs); err != nil {
 		return nil, err
 	}
 	var hashes hasher
@@ -296,6 +316,7 @@ func (s *Service) PutDocuments(
 		if d.Hash, err = hashes.sum(*d); err != nil {
 			return nil, err
 		}
+		s.detectDocumentLanguage(d)
 	}
 	if src.Language == "" {
 		if _, err := s.detectLanguage(ctx, src, docs); err != nil {
@@ -313,7 +334,7 @@ var (
 )
 
 // checkDocuments validates and cleans the documents of a request.
-func checkDocuments(docs []Document) error {
+func (s *Service) checkDocuments(docs []Document) error {
 	seen := map[string]bool{}
 	var bad []core.FieldError
 	for i := range docs {
@@ -330,6 +351,7 @@ func checkDocuments(docs []Document) error {
 		c.text("publishedAt", &d.PublishedAt, publishedRule)
 		c.link("url", &d.URL)
 		c.list("tags", &d.Tags, maxTags, tagRule)
+		c.language(&d.Language, s.checkLanguage)
 		switch {
 		case d.Title == "" && d.Text == "":
 			c.add("title", "Is required if there is no text.")

@@ -142,6 +142,7 @@ func (s *Service) querySource(
 		if d.Hash, err = hashes.sum(*d); err != nil {
 			return federatedResult{}, err
 		}
+		s.detectDocumentLanguage(d)
 	}
 	if src.Language == "" && len(reply.Documents) > 0 {
 		if src.Language, err = s.detectLanguage(ctx, src, reply.Documents); err != nil {

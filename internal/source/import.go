@@ -75,9 +75,11 @@ func (s *Service) AddDocuments(
 		now := s.clock.Now()
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
 		d.dropUnsafeLinks()
+		d.Language = s.knownLanguage(d.Language)
 		if d.Hash, err = hashes.sum(d); err != nil {
 			return done, err
 		}
+		s.detectDocumentLanguage(&d)
 		size += len(d.Text)
 		if batch = append(batch, d); len(batch) == importBatch || size > batchBytes {
 			if err := flush(); err != nil {
@@ -118,6 +120,9 @@ func (h *hasher) sum(d Document) ([]byte, error) {
 	}
 	if d.Completed.From != "" {
 		fields = append(fields, d.Completed)
+	}
+	if d.Language != "" { // named by the file; a detected language depends on the text
+		fields = append(fields, d.Language)
 	}
 	h.buf.Reset()
 	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {

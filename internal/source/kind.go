@@ -18,6 +18,7 @@ const (
 	KindWeb    = "web"
 	KindFeed   = "feed"
 	KindS3     = "s3"
+	KindZotero = "zotero"
 )
 
 // Settings are the settings of a source. Which fields apply depends on its kind.
@@ -26,7 +27,7 @@ type Settings struct {
 	Path string `json:"path,omitempty"`
 	// URLs are the pages of a web source.
 	URLs []string `json:"urls,omitempty"`
-	// URL is the address of a feed or of a federated server.
+	// URL is the address of a feed, of a federated server or of a Zotero API.
 	URL string `json:"url,omitempty"`
 	// Bucket is the name of an S3 bucket; Prefix selects the objects whose keys begin with it.
 	Bucket string `json:"bucket,omitempty"`
@@ -36,6 +37,10 @@ type Settings struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	// AccessKeyID is the id of the access key whose secret is the source's secret.
 	AccessKeyID string `json:"accessKeyId,omitempty"`
+	// Library is a Zotero library: "users/" or "groups/" and its number. Empty means the library of the key's user.
+	Library string `json:"library,omitempty"`
+	// Collection is the key or the name of a Zotero collection; empty means the whole library.
+	Collection string `json:"collection,omitempty"`
 	// Language is an ISO 639 code: the edition of Wikipedia (default en), or the language of web results (default
 	// any).
 	Language string `json:"language,omitempty"`
@@ -70,6 +75,7 @@ func StoredKinds() []Kind {
 		{Name: KindWeb, Syncs: true, Check: checkWeb},
 		{Name: KindFeed, Syncs: true, Check: checkFeed},
 		{Name: KindS3, Syncs: true, Check: checkBucket, SecretScope: s3SecretScope},
+		{Name: KindZotero, Syncs: true, Check: checkZotero, SecretScope: zoteroSecretScope},
 	}
 }
 

@@ -64,3 +64,46 @@ func sampleText(docs []Document) string {
 	}
 	return b.String()
 }
+
+// openingBytes is the length of the beginning of a text from which its language is detected first. It is short because
+// detection is a noticeable part of the time of an import.
+const openingBytes = 250
+
+// knownLanguage returns the code of the language that a file names, or "" if it is not a known one.
+func (s *Service) knownLanguage(tag string) string {
+	if tag == "" || s.parseLanguage == nil {
+		return ""
+	}
+	return s.parseLanguage(tag)
+}
+
+// detectDocumentLanguage sets the language of a document without one, from its title and the beginning of its text. If
+// that is uncertain, a later part of the text decides, because a text may begin with names and addresses.
+func (s *Service) detectDocumentLanguage(d *Document) {
+	if d.Language != "" || s.guessLanguage == nil {
+		return
+	}
+	head := d.Text[:min(len(d.Text), HeadLength)]
+	opening := head[:min(len(head), openingBytes)]
+	d.Language = s.guessLanguage(strings.ToValidUTF8(d.Title+"\n"+opening, ""))
+	if d.Language == "" && len(opening) < len(head) {
+		rest := head[max(len(opening), len(head)-sampleBytesPerDocument):]
+		d.Language = s.guessLanguage(strings.ToValidUTF8(rest, ""))
+	}
+}
+
+// detectBatch is the number of documents whose languages are detected in one transaction.
+const detectBatch = 200
+
+// DetectLanguages detects the languages of a batch of documents that an earlier version stored without one, and reports
+// whether all documents are done.
+func (s *Service) DetectLanguages(ctx context.Context) (done bool, err error) {
+	docs, err := s.store.UndetectedDocuments(ctx, detectBatch)
+	if err != nil || len(docs) == 0 {
+		return err == nil, err
+	}
+	for i := range docs {
+		s.detectDocumentLanguage(&docs[i])
+	}
+	return false, s.store.SetDetectedLanguages(ctx, docs)
+}

@@ -23,6 +23,7 @@ type Warning struct {
 const (
 	WarnIndexIncomplete       = "index_incomplete"
 	WarnEmbeddingsUnavailable = "embeddings_unavailable"
+	WarnWordsOnly             = "words_only"
 	// Failures of federated sources.
 	WarnSourceRateLimited = "source_rate_limited"
 	WarnSourceTimeout     = "source_timeout"
@@ -144,6 +145,13 @@ func (s *Service) searchIndex(ctx context.Context, q search.Query) (Found, error
 			Code:   WarnEmbeddingsUnavailable,
 			Detail: "The embeddings endpoint did not answer; results are ranked by words alone.",
 		}}
+	}
+	if result.WordsOnly {
+		found.Warnings = append(found.Warnings, Warning{
+			Code: WarnWordsOnly,
+			Detail: "The search engine finds documents by their words. Documents that say it in other words may be missing; " +
+				"try synonyms.",
+		})
 	}
 	found.Cards, err = s.cards(ctx, q, result)
 	return found, err

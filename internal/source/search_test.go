@@ -76,6 +76,19 @@ func TestCorrectedQueryIsReportedAndHighlighted(t *testing.T) {
 	}
 }
 
+func TestSearchWarnsThatOnlyWordsAreFound(t *testing.T) {
+	t.Parallel()
+	w, ctx := newFixture(t), t.Context()
+	if _, err := w.Import(ctx, w.ada, w.library(t), documents(1, "The relational model.", nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.engine.wordsOnly = true
+	got, err := w.Search(ctx, w.ada, w.agent, search.Query{Text: "relational"})
+	if err != nil || len(got.Cards) != 1 || len(got.Warnings) != 1 || got.Warnings[0].Code != source.WarnWordsOnly {
+		t.Errorf("answered %+v, %v", got, err)
+	}
+}
+
 func TestSearchWarnsOfUnindexedDocuments(t *testing.T) {
 	t.Parallel()
 	w, ctx := newFixture(t), t.Context()
@@ -188,10 +201,17 @@ func TestLanguageIsDetectedOnce(t *testing.T) {
 	if _, err := w.Import(ctx, w.ada, src, documents(600, long, nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.library(t).Language; got != "de" || len(w.sampled) != 1 {
-		t.Errorf("guessed %q %d times", got, len(w.sampled))
+	// The language of each document is detected from its beginning, that of the source from many documents.
+	long = ""
+	for _, sample := range w.sampled {
+		if len(sample) > 2000 {
+			long += sample
+		}
 	}
-	if n := len(w.sampled[0]); n < 40_000 || n > 60_000 {
+	if got := w.library(t).Language; got != "de" || len(w.sampled) != 601 {
+		t.Errorf("guessed %q, %d times", got, len(w.sampled))
+	}
+	if n := len(long); n < 40_000 || n > 60_000 {
 		t.Errorf("%d bytes were sampled", n)
 	}
 	w.guess = "fr"
@@ -213,8 +233,8 @@ func TestSetLanguage(t *testing.T) {
 	if err != nil || made.Language != "de" {
 		t.Fatalf("made %+v, %v", made, err)
 	}
-	if _, err := w.Import(ctx, w.ada, made, documents(2, "x", nil), nil); err != nil || len(w.sampled) != 0 {
-		t.Errorf("a known language was guessed: %v", err)
+	if _, err := w.Import(ctx, w.ada, made, documents(2, "x", nil), nil); err != nil || len(w.sampled) != 2 {
+		t.Errorf("the known language of a source was guessed: %v", err)
 	}
 	before, err := w.db.Head(ctx)
 	if err != nil {
@@ -280,7 +300,12 @@ func TestHashIgnoresUnsetNewerFields(t *testing.T) {
 		t.Errorf("the same again: %+v", done)
 	}
 	for _, d := range []source.Document{
-		{CitationCount: &none}, {CitationCount: &some}, {PublishedAt: "1970-06-01"}, {OpenAccessURL: "https://a.example"}, {},
+		{CitationCount: &none},
+		{CitationCount: &some},
+		{PublishedAt: "1970-06-01"},
+		{OpenAccessURL: "https://a.example"},
+		{Language: "de"},
+		{},
 	} {
 		if done := put(d); done.Updated != 1 {
 			t.Errorf("%+v: %+v", d, done)

@@ -155,3 +155,38 @@ func (s *Service) BindSecrets(ctx context.Context) error {
 	}
 	return nil
 }
+
+// ResealSecrets encrypts the secrets of all sources again that reseal reports as stale. It returns how many it has
+// encrypted and how many could not be decrypted.
+func (s *Service) ResealSecrets(
+	ctx context.Context, reseal func(sealed []byte, place string) (fresh []byte, stale bool, err error),
+) (resealed, unreadable int, err error) {
+	sources, err := s.store.SealedSources(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, src := range sources {
+		k, known := s.kind(src.Kind)
+		if !known || k.SecretScope == nil {
+			unreadable++
+			continue
+		}
+		place, err := secretAssociatedData(src, k)
+		if err != nil {
+			return resealed, unreadable, err
+		}
+		fresh, stale, err := reseal(src.Sealed, place)
+		switch {
+		case err != nil:
+			unreadable++
+			continue
+		case !stale:
+			continue
+		}
+		if err := s.store.ReplaceSecret(ctx, src, fresh); err != nil {
+			return resealed, unreadable, fmt.Errorf("encrypt the secret of source %s again: %w", src.ID, err)
+		}
+		resealed++
+	}
+	return resealed, unreadable, nil
+}

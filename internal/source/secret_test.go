@@ -75,6 +75,25 @@ var secretCases = map[string]secretCase{
 			"an IP address":           address("https://192.168.1.1/mcp"),
 		},
 	},
+	"zotero": {
+		settings: address("https://api.zotero.org"),
+		same: map[string]source.Settings{
+			"default address":  {},
+			"other library":    {Library: "groups/2510000"},
+			"other collection": {Collection: "Thesis"},
+			"other path":       address("https://api.zotero.org/v3"),
+			"capital letters":  address("https://API.zotero.org"),
+			"default port":     address("https://api.zotero.org:443"),
+			"trailing dot":     address("https://api.zotero.org."),
+		},
+		other: map[string]source.Settings{
+			"other scheme": {URL: "http://api.zotero.org", Library: "users/1"},
+			"other host":   {URL: "https://evil.example", Library: "users/1"},
+			"subdomain":    {URL: "https://x.api.zotero.org", Library: "users/1"},
+			"other port":   {URL: "https://api.zotero.org:8443", Library: "users/1"},
+			"local API":    address("http://localhost:23119/api"),
+		},
+	},
 	"s3": {
 		settings: bucketSettings(nil), required: true,
 		same: map[string]source.Settings{

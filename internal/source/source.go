@@ -57,6 +57,9 @@ type Document struct {
 	// CitationCount is nil if it is unknown.
 	CitationCount *int
 	OpenAccessURL string
+	// Language is the ISO 639-1 code of a known language, or empty if it is unknown. Parsers set it to the language that
+	// the file names, in any form; AddDocuments replaces it by its code.
+	Language string
 	// File is the id of the imported file, or empty.
 	File string
 	// Original is the file that the document was read from, if it was kept.
@@ -169,6 +172,8 @@ type Deps struct {
 	Clock  core.Clock
 	// GuessLanguage returns the language of a text, or "". Nil disables detection.
 	GuessLanguage func(text string) string `dep:"optional"`
+	// ParseLanguage returns the code of the language that a tag or name in a file denotes, or "". Nil ignores them.
+	ParseLanguage func(tag string) string `dep:"optional"`
 	// Languages are the allowed languages; nil allows any code.
 	Languages []string `dep:"optional"`
 	// Kinds are the kinds of sources that can be created; nil means StoredKinds.
@@ -198,6 +203,7 @@ type Service struct {
 	engine           Engine
 	clock            core.Clock
 	guessLanguage    func(text string) string
+	parseLanguage    func(tag string) string
 	languages        []string
 	kinds            []Kind
 	federated        Federated
@@ -223,6 +229,7 @@ func NewService(d Deps) *Service {
 		engine:           d.Engine,
 		clock:            d.Clock,
 		guessLanguage:    d.GuessLanguage,
+		parseLanguage:    d.ParseLanguage,
 		languages:        d.Languages,
 		kinds:            d.Kinds,
 		federated:        d.Federated,

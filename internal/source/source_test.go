@@ -17,6 +17,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/language"
 	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
@@ -62,6 +63,7 @@ func newFixtureWith(t *testing.T, d source.Deps) *fixture {
 		w.sampled = append(w.sampled, text)
 		return w.guess
 	}
+	d.ParseLanguage = language.Parse
 	d.Store, d.Agents, d.Engine, d.Clock = db, agents, w.engine, clock
 	w.deps, w.Service = d, source.NewService(d)
 	user := func() (core.Actor, string) {
@@ -95,8 +97,8 @@ type recordingEngine struct {
 	// indexed is the result of Indexed; negative means unknown.
 	indexed int
 	query   search.Query
-	// embeddingFailed is set in every result.
-	embeddingFailed bool
+	// embeddingFailed and wordsOnly are set in every result.
+	embeddingFailed, wordsOnly bool
 	// lost is the number of documents that every search drops as damaged.
 	lost int
 }
@@ -105,7 +107,7 @@ func (e *recordingEngine) Search(ctx context.Context, q search.Query) (search.Re
 	e.query = q
 	e.indexed -= e.lost
 	result, err := e.Engine.Search(ctx, q)
-	result.EmbeddingFailed = e.embeddingFailed
+	result.EmbeddingFailed, result.WordsOnly = e.embeddingFailed, e.wordsOnly
 	return result, err
 }
 
