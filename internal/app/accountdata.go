@@ -36,7 +36,10 @@ func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
 	if cfg.Database == "" {
 		// A PostgreSQL server has its own disk.
-		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
+		o.Free = func() (uint64, error) {
+			free, _, err := DiskSpace(cfg.Data)
+			return free, err
+		}
 	}
 	in.exports = accountdata.NewExports(accountdata.ExportDeps{
 		Store: in.Store, Archives: in.Archives, Tasks: in.Tasks, Clock: in.Clock, Audit: in.Audit,

@@ -26,14 +26,17 @@ func (in *App) newModel() (model.Provider, error) {
 		return nil, err
 	}
 	in.closers = append(in.closers, provider.Close)
-	return provider, nil
+	if len(provider.Models()) == 0 {
+		return provider, nil
+	}
+	return meteredModel{provider, in.meters}, nil
 }
 
 // newResearch returns the research agent with the model, if there is one.
 func (in *App) newResearch(o Options, provider model.Provider) *research.Agent {
 	return research.New(research.Deps{
 		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories,
-		Favourites: favourites{in}, Agents: in.Store, Spend: in.Billing.Spending, Model: provider,
+		Favourites: favourites{in}, Agents: in.Store, Spend: turnSpend{in.Billing.Spending, in.meters}, Model: provider,
 		Ranker: quote.Builtin, Clock: in.Clock, Log: o.Log,
 	}, research.Options{
 		Prices:   prices(in.Config.Model),
@@ -54,7 +57,8 @@ func (in *App) newTextChecker(o Options, provider model.Provider) *research.Text
 	}
 	return research.NewTextChecker(research.TextCheckerDeps{
 		Ranker: ranker, Access: in.Agents, Agents: in.Store, Library: in.Sources, Model: provider,
-		Payer: payer{spending: in.Billing.Spending, priceVersion: in.priceVersion}, Clock: in.Clock, Log: o.Log,
+		Payer: payer{spending: in.Billing.Spending, priceVersion: in.priceVersion, meters: in.meters},
+		Clock: in.Clock, Log: o.Log,
 	}, research.TextCheckerOptions{
 		Prices: prices(in.Config.Model), NoJudge: !in.Config.Model.Judge,
 		Time: min(in.Config.Model.OrdinaryTime(), maxTextTime),

@@ -14,6 +14,7 @@ import (
 	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/backup"
 	"carrel/internal/billing"
 	"carrel/internal/billing/stripe"
 	"carrel/internal/blob"
@@ -41,6 +42,7 @@ import (
 	"carrel/internal/thread"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
+	"carrel/internal/zoteroexport"
 )
 
 // App holds an opened database and the services on it. The server and the commands of package cli share it.
@@ -71,6 +73,7 @@ type App struct {
 	upstream   *upstream.Service // nil without an OpenID provider
 	memories   *memory.Service
 	favourites *favourite.Service
+	zotero     *zoteroexport.Service
 	research   *research.Agent
 	threads    *thread.Service
 	texts      *research.TextChecker
@@ -78,8 +81,14 @@ type App struct {
 	exports    *accountdata.Exports
 	search     *search.Service
 	catalogue  *federated.Searcher
-	replies    *secretbox.Box // encrypts stored replies that contain a secret
-	closers    []func()
+	keys       keys
+	originals  blob.Storage
+	// backups and backupSchedule are nil unless backups are scheduled.
+	backups        *backup.Service
+	backupSchedule *backup.Scheduler
+	replies        *secretbox.Box // encrypts stored replies that contain a secret
+	meters         *meters
+	closers        []func()
 }
 
 // Options are the parts of an App that tests replace.
@@ -87,7 +96,13 @@ type Options struct {
 	Log *slog.Logger
 	// Answerer writes the replies of turns. Nil means the research agent.
 	Answerer thread.Answerer
+	// ResetKey accepts a secret key that is not the one of the database, whose stored secrets and credentials become
+	// invalid.
+	ResetKey bool
 }
+
+// sourceSecrets is the purpose of the encryption of the secrets of sources.
+const sourceSecrets = "source secrets"
 
 // databaseFile is the name of the SQLite file in the data folder.
 const databaseFile = "carrel.db"
@@ -101,18 +116,22 @@ func Open(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 			return nil, fmt.Errorf("make the data folder: %w", err)
 		}
+		if err := checkRestored(cfg); err != nil {
+			return nil, err
+		}
 	}
-	db, err := store.Open(ctx, store.Options{Path: DatabasePath(cfg), URL: cfg.Database, Log: o.Log})
+	db, err := store.Open(ctx, store.Options{
+		Path: DatabasePath(cfg), URL: cfg.Database, DirectURL: cfg.Postgres.Direct,
+		Connections: cfg.Postgres.Connections, StatementTimeout: cfg.Postgres.StatementTimeout, Log: o.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
-	secret := []byte(cfg.SecretKey)
-	if len(secret) == 0 {
-		if secret, err = db.Secret(ctx); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
+	k, err := loadKeys(ctx, cfg, db, o.ResetKey)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
-	in, err := wire(cfg, o, db, secret)
+	in, err := wire(cfg, o, db, k)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -120,22 +139,22 @@ func Open(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 }
 
 // wire creates the services on an opened database.
-func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, error) {
+func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 	log := o.Log
-	replies, err := secretbox.New(secret, "replies")
+	replies, err := k.box(string(store.SealedReplies))
 	if err != nil {
 		return nil, err
 	}
-	signing, err := secretbox.New(secret, "webhook secrets")
+	signing, err := k.box(string(store.SealedWebhooks))
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := secretbox.New(secret, "source secrets")
+	sealed, err := k.box(sourceSecrets)
 	if err != nil {
 		return nil, err
 	}
 	clock := core.SystemClock{}
-	in := &App{Config: cfg, Store: db, Clock: clock, replies: replies}
+	in := &App{Config: cfg, Store: db, Clock: clock, keys: k, replies: replies, meters: newMeters()}
 	in.Audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
 	provider, err := in.newModel()
 	if err != nil {
@@ -148,28 +167,31 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.Agents = agent.NewService(agents)
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
 	if in.OAuth, err = oauth.NewService(oauth.Deps{
-		Store: db, Clock: clock, Audit: in.Audit, Log: log, Secret: secret,
+		Store: db, Clock: clock, Audit: in.Audit, Log: log, Secret: k.current, Previous: k.previous, HashKey: k.hash,
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
 		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
 	}); err != nil {
 		return nil, err
 	}
 	in.Credentials = credential.NewService(credential.Deps{
-		Store: db, Clock: clock, Audit: in.Audit, HashKey: secret, Agents: in.Agents, Grants: in.OAuth, Caller: caller,
+		Store: db, Clock: clock, Audit: in.Audit, HashKey: k.hash, Agents: in.Agents, Grants: in.OAuth, Caller: caller,
 		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},
 		OAuth:    credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(cfg.BaseURL)},
 	})
-	in.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: in.Audit, HashKey: secret})
+	in.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: in.Audit, HashKey: k.hash})
 	in.Billing = in.newBilling()
 	in.payments = in.newPayments(cfg, log)
-	if err := in.wireSignIn(cfg, secret, log); err != nil {
+	if err := in.wireSignIn(cfg, k, log); err != nil {
 		return nil, err
 	}
-	in.SetupCode = webapp.SetupCode(secret)
+	in.SetupCode = webapp.SetupCode(k.hash)
 	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log},
-		task.Options{Version: Version(), SingleNode: cfg.Database == ""})
+		task.Options{
+			Version: Version(), SingleNode: cfg.Database == "", Keep: time.Duration(cfg.Retention.TaskDays) * day,
+		})
+	in.registerRetention(log)
 	in.wireSearch(cfg, log)
-	if in.Originals, err = in.newOriginals(cfg.Originals); err != nil {
+	if err := in.wireOriginals(cfg); err != nil {
 		return nil, err
 	}
 	in.wireSources(cfg, sealed)
@@ -183,13 +205,14 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.texts = in.newTextChecker(o, provider)
 	in.wireImporter(cfg, log)
 	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock},
-		webhook.Options{Private: cfg.OutboundPrivate})
+		webhook.Options{Private: cfg.OutboundPrivate, Attempted: in.meters.attempted})
 	in.Tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(favourite.Deps{
 		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,
 	})
+	in.wireZotero(cfg)
 	in.wireAccountData(cfg, log)
-	return in, nil
+	return in, in.wireBackups(cfg, log)
 }
 
 // wireSearch creates the search service, with an endpoint for embeddings if it is configured. The index computes
@@ -205,7 +228,8 @@ func (in *App) wireSearch(cfg config.Config, log *slog.Logger) {
 	}, in.Clock)
 	in.closers = append(in.closers, client.Close)
 	in.Embedding = embedding.NewService(embedding.Deps{
-		Store: in.Store, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending},
+		Store: in.Store, Embedder: meteredEmbedder{client, in.meters}, Tasks: in.Tasks,
+		Payer: payer{spending: in.Billing.Spending, meters: in.meters},
 		Clock: in.Clock, Log: log,
 	}, e.Price)
 	in.Tasks.Register(in.Embedding.Kind())

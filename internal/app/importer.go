@@ -12,6 +12,7 @@ import (
 	"carrel/internal/importer"
 	"carrel/internal/ocr"
 	"carrel/internal/outbound"
+	"carrel/internal/zoteroexport"
 )
 
 // fetchTimeout limits connecting to a page or feed.
@@ -46,12 +47,21 @@ func recognizer(c config.OCR) format.Recognizer {
 	}
 }
 
+// wireZotero creates the service that writes to Zotero libraries. It needs sources and favourites.
+func (in *App) wireZotero(cfg config.Config) {
+	in.zotero = zoteroexport.NewService(zoteroexport.Deps{
+		Store: in.Store, Sources: in.Sources, Favourites: in.favourites, Clock: in.Clock,
+		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Version: importer.ZoteroVersion,
+	})
+}
+
 // wireImporter creates the importer. It needs sources and tasks.
 func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 	options := importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
-		Originals: in.Originals,
+		Originals: in.Originals, ZoteroStorage: cfg.ZoteroStorage,
 		Imported: func(ctx context.Context) {
 			if in.Embedding == nil {
 				return

@@ -20,6 +20,7 @@ type payer struct {
 	searchPrices map[string]int64
 	// priceVersion returns the version of a model's price.
 	priceVersion func(model string) string
+	meters       *meters
 }
 
 // HoldModel reserves the maximum cost of a model call and returns the function that settles the actual cost.
@@ -34,7 +35,7 @@ func (p payer) HoldModel(
 		return nil, err
 	}
 	return func(ctx context.Context, micros int64, estimated bool) error {
-		return p.spending.SettleHold(ctx, id, micros, estimated)
+		return p.settle(ctx, billing.MeteredModel, id, micros, estimated)
 	}, nil
 }
 
@@ -50,7 +51,16 @@ func (p payer) HoldVectors(
 
 // SettleVectors replaces a reservation by the actual cost.
 func (p payer) SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error {
-	return p.spending.SettleHold(ctx, id, micros, estimated)
+	return p.settle(ctx, billing.MeteredEmbedding, id, micros, estimated)
+}
+
+// settle replaces a reservation by the actual cost, and counts the cost.
+func (p payer) settle(ctx context.Context, kind billing.Metered, id string, micros int64, estimated bool) error {
+	err := p.spending.SettleHold(ctx, id, micros, estimated)
+	if err == nil {
+		p.meters.spent(kind, micros)
+	}
+	return err
 }
 
 // HoldSearch reserves the price of a search of a paid service and returns the function that settles it. Services charge
@@ -68,5 +78,5 @@ func (p payer) HoldSearch(ctx context.Context, buyer source.Buyer, kind string) 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error { return p.spending.SettleHold(ctx, id, price, true) }, nil
+	return func(ctx context.Context) error { return p.settle(ctx, billing.MeteredSearch, id, price, true) }, nil
 }

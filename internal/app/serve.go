@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/config"
@@ -18,7 +18,6 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
-	"carrel/internal/search/local"
 	"carrel/internal/server"
 	"carrel/internal/streamwatch"
 	"carrel/web"
@@ -29,12 +28,14 @@ type ServeOptions struct {
 	Log *slog.Logger
 	// Listening is called when the server has its address and before it accepts requests.
 	Listening func(ctx context.Context, cfg config.Config) error
+	// Reload receives a value for each SIGHUP. It may be nil.
+	Reload <-chan os.Signal
 }
 
 // Serve runs the server until ctx ends. The caller holds the lock of the data folder.
 func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	cfg, log := in.Config, o.Log
-	if err := errors.Join(in.declarePlans(ctx), in.Sources.BindSecrets(ctx)); err != nil {
+	if err := errors.Join(in.declarePlans(ctx), in.Sources.BindSecrets(ctx), in.resealAtStart(ctx, log)); err != nil {
 		return err
 	}
 	metrics := obs.NewMetrics(Version())
@@ -62,6 +63,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer tools.Close()
+	ready := &readiness{in: in}
 	srv := server.New(cfg, log, metrics, server.Options{
 		Routes: func(mux *http.ServeMux) {
 			api.Routes(mux)
@@ -73,9 +75,11 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		Problem: problems.Write,
 		// Long polls and streams end at once; other requests end by themselves.
 		Draining:      sync.OnceFunc(func() { close(draining) }),
-		Ready:         in.Store.Ping,
+		Ready:         ready.check,
+		Notice:        ready.notice,
 		SessionCookie: credential.SessionCookie(strings.HasPrefix(cfg.BaseURL, "https:")),
 		Version:       Version(),
+		Reload:        o.Reload,
 	})
 	if err := srv.Listen(ctx); err != nil {
 		return err
@@ -90,16 +94,14 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return index.Run(ctx) })
 	listening := func() error { return o.Listening(ctx, cfg.Bound(srv.Addr())) }
-	if err := in.prepare(ctx, listening, index, metrics, log); err != nil {
+	if err := errors.Join(metrics.Register(in.collectors(index, streams, log)...),
+		in.prepare(ctx, listening, index)); err != nil {
 		stop()
 		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
+	ready.index.Store(&index)
 	g.Go(func() error { return srv.Serve(ctx) })
-	g.Go(func() error { return in.runHousekeeping(ctx, log) })
-	g.Go(func() error { return in.Imports.Run(ctx) })
-	if in.Embedding != nil {
-		g.Go(func() error { return in.Embedding.Run(ctx) })
-	}
+	in.runInBackground(ctx, g, log)
 	g.Go(func() error {
 		<-ctx.Done()
 		stopping, cancel := context.WithTimeout(base, cfg.ShutdownTimeout)
@@ -110,8 +112,19 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	return errors.Join(err, in.finish(base, index, log))
 }
 
+// runInBackground starts what runs beside the requests.
+func (in *App) runInBackground(ctx context.Context, g *errgroup.Group, log *slog.Logger) {
+	g.Go(func() error { return in.runHousekeeping(ctx, log) })
+	g.Go(func() error { return in.detectLanguages(ctx, log) })
+	g.Go(func() error { return in.Imports.Run(ctx) })
+	g.Go(func() error { return in.runBackups(ctx) })
+	if in.Embedding != nil {
+		g.Go(func() error { return in.Embedding.Run(ctx) })
+	}
+}
+
 // finish saves the state in memory after the last request.
-func (in *App) finish(ctx context.Context, index *local.Node, log *slog.Logger) error {
+func (in *App) finish(ctx context.Context, index searchNode, log *slog.Logger) error {
 	last, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := in.flush(last)
@@ -120,16 +133,9 @@ func (in *App) finish(ctx context.Context, index *local.Node, log *slog.Logger) 
 }
 
 // prepare starts everything that the first request needs.
-func (in *App) prepare(
-	ctx context.Context, listening func() error, index *local.Node, metrics *obs.Metrics, log *slog.Logger,
-) error {
+func (in *App) prepare(ctx context.Context, listening func() error, index searchNode) error {
 	if err := listening(); err != nil {
 		return err
-	}
-	for _, m := range []prometheus.Collector{newTaskMetrics(in.Tasks, log), newIndexMetrics(index)} {
-		if err := metrics.Register(m); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
 	}
 	if err := in.Tasks.Start(ctx); err != nil {
 		return fmt.Errorf("start tasks: %w", err)
@@ -178,10 +184,11 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.SignIn.Prune(ctx),
+				in.sessions.Prune(ctx), in.startRetention(ctx), in.SignIn.Prune(ctx),
 				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
 				in.exports.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx),
-				in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)))
+				in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)),
+				in.Store.PruneBackupTasks(ctx, now.Add(-backupTaskLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; retrying later", slog.Any("error", err))

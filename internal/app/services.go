@@ -9,7 +9,7 @@ import (
 func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
 		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports,
-		Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Texts: in.texts,
+		Memories: in.memories, Favourites: in.favourites, Zotero: in.zotero, Threads: in.threads, Texts: in.texts,
 		Webhooks:    in.webhooks,
 		Credentials: in.Credentials, Sessions: in.sessions,
 		Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,

@@ -6,23 +6,23 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/config"
-	"carrel/internal/secretbox"
 	"carrel/internal/server"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/signin/upstream"
+	"carrel/internal/store"
 	"carrel/internal/webapp"
 )
 
 // wireSignIn creates the services for accounts, passwords, second factors, passkeys and the OpenID provider.
-func (in *App) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
-	sealer, err := secretbox.New(secret, "authenticator apps")
+func (in *App) wireSignIn(cfg config.Config, k keys, log *slog.Logger) error {
+	sealer, err := k.box(string(store.SealedTOTP))
 	if err != nil {
 		return err
 	}
 	in.SignIn = signin.NewService(signin.Deps{
 		Store: in.Store, Clock: in.Clock, Audit: in.Audit, Sessions: in.sessions, Sealer: sealer,
-		Key: secret, Issuer: "Carrel", OfferTOTP: cfg.TOTP, LimitAttempts: cfg.RateLimits,
+		Key: k.hash, Issuer: "Carrel", OfferTOTP: cfg.TOTP, LimitAttempts: cfg.RateLimits,
 	})
 	in.Accounts = account.NewService(account.Deps{
 		Store: in.Store, Clock: in.Clock, Audit: in.Audit, Passwords: in.SignIn.Passwords, DefaultPlan: cfg.DefaultPlan,

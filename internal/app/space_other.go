@@ -4,5 +4,5 @@ package app
 
 import "math"
 
-// freeSpace is unknown on this system, so it never limits an export.
-func freeSpace(string) (uint64, error) { return math.MaxUint64, nil }
+// DiskSpace is unknown on this system, so it never limits an export.
+func DiskSpace(string) (free, size uint64, err error) { return math.MaxUint64, math.MaxUint64, nil }

@@ -32,7 +32,7 @@ type adminCommand struct {
 	Key          keyCommands          `cmd:"" help:"Create, list and revoke API keys."`
 	ConnectCode  connectCodeCommands  `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
 	Connection   connectionCommands   `cmd:"" help:"List and revoke connected programs."`
-	Keys         signingKeyCommands   `cmd:"" help:"Rotate the signing keys of ID tokens."`
+	Keys         signingKeyCommands   `cmd:"" help:"Rotate the signing keys of ID tokens, and change secret-key."`
 	Agent        agentCommands        `cmd:"" help:"Create and list agents."`
 	Source       sourceCommands       `cmd:"" help:"Add sources and show their imports."`
 	Index        indexCommands        `cmd:"" help:"Check or rebuild the search index of this node."`
@@ -41,6 +41,7 @@ type adminCommand struct {
 	Usage        usageCommands        `cmd:"" help:"Show usage."`
 	Subscription subscriptionCommands `cmd:"" help:"Manage subscriptions."`
 	Audit        auditCommands        `cmd:"" help:"Read and verify the audit log."`
+	Doctor       doctorCommand        `cmd:"" help:"Check this installation and print what to do about problems."`
 	Tasks        taskCommands         `cmd:"" help:"List, show and cancel tasks, such as turns and imports."`
 }
 
@@ -57,6 +58,13 @@ func (c *adminCommand) settings(env *Env) (config.Config, error) {
 
 // run calls f with the opened installation. Unless create is set, it fails if there is no database.
 func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(admin) error) error {
+	return c.runWith(ctx, env, create, app.Options{Log: slog.New(slog.DiscardHandler), Answerer: env.Answerer}, f)
+}
+
+// runWith is run with options of the installation.
+func (c *adminCommand) runWith(
+	ctx context.Context, env *Env, create bool, o app.Options, f func(admin) error,
+) error {
 	cfg, err := c.settings(env)
 	if err != nil {
 		return err
@@ -65,10 +73,10 @@ func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(ad
 		if _, err := os.Stat(app.DatabasePath(cfg)); errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("there is no installation in %s; set its folder with --data, or create the first account with: "+
 				"carrel admin --data %s user create",
-				cfg.Data, shellQuote(cfg.Data))
+				cfg.Data, core.ShellQuote(cfg.Data))
 		}
 	}
-	in, err := app.Open(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Answerer: env.Answerer})
+	in, err := app.Open(ctx, cfg, o)
 	if err != nil {
 		return err
 	}

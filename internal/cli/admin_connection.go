@@ -135,6 +135,8 @@ func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminComman
 
 type signingKeyCommands struct {
 	Rotate signingKeyRotate `cmd:"" help:"Create the next signing key. It is published at once and used a day later."`
+	Reseal secretKeyReseal  `cmd:"" help:"Encrypt stored secrets with secret-key, and tell whether secret-key-previous is still needed."`
+	Reset  secretKeyReset   `cmd:"" help:"Accept a new secret-key after the old one was lost. All keys, sessions and stored secrets become invalid."`
 }
 
 type signingKeyRotate struct {

@@ -10,11 +10,12 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/local"
+	"carrel/internal/search/opensearch"
 )
 
 type indexCommands struct {
-	Check   indexCheck   `cmd:"" help:"Verify the search index of this node and compare it with the documents."`
-	Rebuild indexRebuild `cmd:"" help:"Rebuild the search index of this node from the documents. A running server keeps answering."`
+	Check   indexCheck   `cmd:"" help:"Verify the search index of this node, or of the OpenSearch cluster, and compare it with the documents."`
+	Rebuild indexRebuild `cmd:"" help:"Rebuild the search index of this node, or of the OpenSearch cluster, from the documents. A running server keeps answering."`
 }
 
 type indexCheck struct {
@@ -24,6 +25,9 @@ type indexCheck struct {
 // Run checks the index. It changes nothing and can run while a server uses the index.
 func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
+		if a.Config.Search.OpenSearch() {
+			return c.cluster(ctx, a)
+		}
 		report, err := a.checkIndex(ctx)
 		if err != nil {
 			return err
@@ -129,6 +133,9 @@ type indexRebuild struct {
 // process.
 func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
+		if a.Config.Search.OpenSearch() {
+			return c.cluster(ctx, a)
+		}
 		if err := a.needFolder(); err != nil {
 			return err
 		}
@@ -178,6 +185,9 @@ func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) err
 // indexAll returns when all stored documents can be found. The running servers index them or, if the data folder has
 // none, this process does.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
+	if a.Config.Search.OpenSearch() {
+		return a.withCluster(ctx, func(node *opensearch.Node) error { return node.CatchUp(ctx, progress) })
+	}
 	folder, err := a.IndexFolder(ctx)
 	if err != nil {
 		return err

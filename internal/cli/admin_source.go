@@ -12,6 +12,7 @@ import (
 	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/format"
+	"carrel/internal/search"
 	"carrel/internal/search/local"
 	"carrel/internal/source"
 )
@@ -96,12 +97,13 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	})
 }
 
-// index waits until stored documents can be found. It returns false if no server runs that could index them.
+// index waits until stored documents can be found. It returns false if no server runs that could index them, or if the
+// OpenSearch cluster is away.
 func (a admin) index(ctx context.Context) (bool, error) {
 	bar := progressBar(a.env, 0, "Indexing")
 	err := a.indexAll(ctx, bar.of)
 	bar.finish()
-	if errors.Is(err, local.ErrNotIndexed) {
+	if errors.Is(err, local.ErrNotIndexed) || errors.Is(err, search.ErrUnavailable) {
 		return false, nil
 	}
 	return err == nil, err

@@ -14,12 +14,14 @@ import (
 // kindFlags are the settings of all kinds of sources; each kind uses some of them.
 type kindFlags struct {
 	Path        string   `placeholder:"DIR" help:"folder: the folder on this machine."`
-	URL         []string `placeholder:"URL" help:"web: the address of each page. feed: the feed. searxng, mcp: the server."`
+	URL         []string `placeholder:"URL" help:"web: the address of each page. feed: the feed. searxng, mcp: the server. zotero: the API."`
 	Bucket      string   `help:"s3: the bucket. --secret is the secret access key; a public bucket needs none."`
 	Prefix      string   `help:"s3: read only objects whose keys have this prefix."`
 	Region      string   `help:"s3: the region. Default: us-east-1."`
 	Endpoint    string   `placeholder:"URL" help:"s3: the endpoint of a service other than AWS."`
 	AccessKeyID string   `name:"access-key-id" placeholder:"ID" help:"s3: the access key id."`
+	Library     string   `placeholder:"users/ID" help:"zotero: the library, users/ID or groups/ID. Default: that of the key."`
+	Collection  string   `help:"zotero: read only the collection with this name or key."`
 	Tool        string   `help:"mcp: the search tool of the server. Default: detected."`
 	Every       int      `placeholder:"MINUTES" help:"Interval between synchronisations; 0 turns them off."`
 	Secret      string   `placeholder:"SECRET" help:"The key or token of the service; - prompts for it, or reads it from standard input."`
@@ -47,6 +49,7 @@ func (c sourceAdd) settings() source.Settings {
 	set := source.Settings{
 		Path: c.Path, SyncMinutes: c.Every, Tool: c.Tool,
 		Bucket: c.Bucket, Prefix: c.Prefix, Region: c.Region, Endpoint: c.Endpoint, AccessKeyID: c.AccessKeyID,
+		Library: c.Library, Collection: c.Collection,
 	}
 	if c.Of == source.KindWeb || len(c.URL) > 1 {
 		set.URLs = c.URL // kinds with a single address refuse several

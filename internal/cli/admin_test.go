@@ -47,7 +47,7 @@ func TestShellQuoteSurvivesAShell(t *testing.T) {
 	}
 	script := "printf '%s\\0'"
 	for _, w := range words {
-		script += " " + shellQuote(w)
+		script += " " + core.ShellQuote(w)
 	}
 	out, err := exec.CommandContext(t.Context(), shell, "-c", script).Output()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestShellQuoteSurvivesAShell(t *testing.T) {
 			t.Errorf("%q came back as %q", w, got[i])
 		}
 	}
-	if got := shellQuote("/data/carrel-1.0_x+y:z@h"); got != "/data/carrel-1.0_x+y:z@h" {
+	if got := core.ShellQuote("/data/carrel-1.0_x+y:z@h"); got != "/data/carrel-1.0_x+y:z@h" {
 		t.Errorf("a plain word is quoted: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-// Package cli holds the commands: serve, admin, import, source, config and version.
+// Package cli holds the commands: serve, admin, backup, import, source, config, health, version, completion and man.
 package cli
 
 import (
@@ -47,10 +47,15 @@ func System() Env {
 type commandLine struct {
 	Serve   serveCommand         `cmd:"" help:"Run the server."`
 	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
+	Backup  backupCommand        `cmd:"" help:"Make, check and restore backups of the installation."`
 	Import  importCommand        `cmd:"" help:"Import files and folders of this machine, and print the result of each file."`
 	Source  clientSourceCommands `cmd:"" help:"Send files from this machine to a source."`
 	Config  configCommand        `cmd:"" help:"Show every setting, its value and its origin. Secrets are redacted."`
+	Health  healthCommand        `cmd:"" help:"Ask the server of this machine whether it can serve requests."`
 	Version versionCommand       `cmd:"" help:"Show the version."`
+
+	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+	Man        manCommand        `cmd:"" help:"Print a manual page, for man -l."`
 }
 
 const description = `Agents that know their sources.

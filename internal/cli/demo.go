@@ -123,7 +123,7 @@ func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile 
 	if passwordFile, err = filepath.Abs(passwordFile); err != nil {
 		return err
 	}
-	get := `curl -s -H "Authorization: Bearer $(cat ` + shellQuote(keyFile) + `)" `
+	get := `curl -s -H "Authorization: Bearer $(cat ` + core.ShellQuote(keyFile) + `)" `
 	post := get + `-H 'Content-Type: application/json' `
 	agents := cfg.BaseURL + "/api/agents"
 	this := agents + "/" + a.ID
@@ -152,15 +152,4 @@ Stop with Ctrl-C. Everything stays in %s.
 			post+this+`/threads/$THREAD/messages -d '{"text": "Who proposed the relational model?"}'`,
 		cfg.Data)
 	return err
-}
-
-// shellQuote quotes a word for a POSIX shell.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"carrel/internal/format"
 	"carrel/internal/importer"
 	"carrel/internal/source"
 )
@@ -88,9 +89,13 @@ func (c importCommand) print(env *Env, results []importResult) error {
 		count[r.Result]++
 	}
 	var err error
-	if c.JSON {
+	switch {
+	case c.JSON:
 		err = json.NewEncoder(env.Out).Encode(map[string]any{"files": results})
-	} else {
+	case len(results) == 0:
+		_, err = fmt.Fprintf(env.Out, "No files found. Name files, or a folder that contains files that are not hidden, of "+
+			"these formats: %s.\n", format.ExtensionList())
+	default:
 		var b strings.Builder
 		for _, r := range results {
 			b.WriteString(r.line())

@@ -104,6 +104,21 @@ func TestImportFillsTheLocalInstallation(t *testing.T) {
 	}
 }
 
+func TestImportOfAnEmptyFolderSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	dir := t.TempDir()
+	args := []string{"import", "--data", in.data, "--agent", in.agent("Library"), dir}
+	code, out, errs := run(t, args...)
+	if code != exitOK || !strings.HasPrefix(out, "No files found. Name files, or a folder") ||
+		!strings.Contains(out, ".pdf, .docx") {
+		t.Errorf("it ends with %d: %s%s", code, out, errs)
+	}
+	if code, out, _ := run(t, append(args, "--json")...); code != exitOK || out != "{\"files\":[]}\n" {
+		t.Errorf("with --json it ends with %d: %s", code, out)
+	}
+}
+
 func TestImportRefusesTheSecondFileOfAName(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

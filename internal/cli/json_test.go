@@ -79,12 +79,15 @@ func TestJSONOutputHasTheDocumentedMembers(t *testing.T) {
 	do("connect-code create", user...)
 	do("connection list", user...)
 	do("keys rotate")
+	do("keys reseal")
+	do("keys reset", "--yes")
 	jsonOfPlans(do, user)
 	jsonOfSources(t, do, user)
 	do("audit list")
 	do("audit verify")
 	do("spend check")
 	do("usage show")
+	do("doctor")
 	seen["connection revoke"] = true // TestConnectionsAreListedAndRevoked
 	for command := range want {
 		if !seen[command] {

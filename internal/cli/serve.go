@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 
 	"carrel/internal/app"
 	"carrel/internal/config"
@@ -44,8 +46,11 @@ func (c serveCommand) load(env *Env) (config.Config, error) {
 	return f.load(env)
 }
 
-// Run serves until the process receives SIGINT or SIGTERM.
+// Run serves until the process receives SIGINT or SIGTERM. SIGHUP reloads the certificate and never ends the process.
 func (c serveCommand) Run(ctx context.Context, env *Env) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	defer runtime.KeepAlive(app.TuneGC())
 	cfg, err := c.load(env)
 	if err != nil {
@@ -70,6 +75,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 	err = in.Serve(ctx, app.ServeOptions{
 		Log:       log,
 		Listening: func(ctx context.Context, cfg config.Config) error { return welcome(ctx, env, cfg, in) },
+		Reload:    hangups,
 	})
 	return errors.Join(err, in.Close())
 }
@@ -94,7 +100,7 @@ func welcome(ctx context.Context, env *Env, cfg config.Config, in *app.App) erro
 	if err != nil || len(users) > 0 {
 		return err
 	}
-	where := "--data " + shellQuote(cfg.Data)
+	where := "--data " + core.ShellQuote(cfg.Data)
 	if cfg.Database != "" {
 		where = `--database "$CARREL_DATABASE"`
 	}

@@ -153,6 +153,7 @@ func TestFilesAreWrittenCompletely(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"wholefile.go": "is the way", "lock_unix.go": "the lock of the data folder holds a number for people to read",
+		"admin_doctor_local.go": "writes an empty file to check the permissions, and removes it",
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 20 {

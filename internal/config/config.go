@@ -20,10 +20,18 @@ type Config struct {
 	BaseURL string
 	// Database is a PostgreSQL URL; empty means SQLite in Data.
 	Database string
+	// Postgres are the settings of the connections to Database.
+	Postgres Postgres
 	// TLSCert and TLSKey are PEM files; both are set or neither.
 	TLSCert, TLSKey string
+	// ACME are the settings for certificates that the server gets by itself.
+	ACME ACME
+	// RedirectAddr is the address of plain HTTP that redirects to HTTPS; empty means off.
+	RedirectAddr string
 	// Demo fills an empty data folder with the sample library.
 	Demo bool
+	// ReadyWhileIndexing makes a node ready although its index is incomplete.
+	ReadyWhileIndexing bool
 	// MetricsAddr is the address of the Prometheus metrics; empty means off.
 	MetricsAddr string
 	// LogLevel is the minimum level of the log.
@@ -43,10 +51,15 @@ type Config struct {
 	// OutboundPrivate allows webhooks, sources and the metadata documents of OAuth clients to use private and loopback
 	// addresses, and webhooks and sources to use plain HTTP.
 	OutboundPrivate bool
+	// ZoteroStorage is the folder with the files of a Zotero program on this machine, which its local API names; empty
+	// means that they are not read.
+	ZoteroStorage string
 	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
 	TrustedProxies []netip.Prefix
 	// ShutdownTimeout is the time that open requests have to end at shutdown.
 	ShutdownTimeout time.Duration
+	// Retention are the days for which records are kept.
+	Retention Retention
 	// Imports are the limits of imports.
 	Imports Imports
 	// CompleteMetadata looks up the DOI or arXiv identifier of imported documents in public catalogues.
@@ -55,14 +68,20 @@ type Config struct {
 	OCR OCR
 	// Originals are the settings for the original files of documents.
 	Originals Originals
+	// Backup are the settings of backups.
+	Backup Backup
 	// ExportDays is the number of days for which an account export can be downloaded.
 	ExportDays int
 	// SecretKey is the key for hashes of credentials and for stored secrets; empty means a key in the data folder.
 	SecretKey string
+	// SecretKeyPrevious are earlier values of SecretKey.
+	SecretKeyPrevious []string
 	// Embeddings are the settings of vectors.
 	Embeddings Embeddings
 	// Model is the language model.
 	Model Model
+	// Search are the settings of an OpenSearch cluster.
+	Search Search
 	// SearchPrices are the prices of a search by paid service, in millionths of a dollar.
 	SearchPrices map[string]int64
 	// TOTP allows users to set up an authenticator app.
@@ -169,14 +188,22 @@ func Defaults() []Setting {
 }
 
 // TLS reports whether the server serves HTTPS.
-func (c Config) TLS() bool { return c.TLSCert != "" }
+func (c Config) TLS() bool { return c.TLSCert != "" || len(c.ACME.Domains) > 0 }
+
+// defaultBaseURL returns the base URL of a server that listens on addr.
+func (c Config) defaultBaseURL(addr string) string {
+	if len(c.ACME.Domains) > 0 {
+		return c.ACME.baseURL(addr)
+	}
+	return baseURL(addr, c.TLS())
+}
 
 // Bound returns the settings with the actual address of a listening server, which differs from Addr if its port is 0. A
 // base URL that is not set is derived from it.
 func (c Config) Bound(addr string) Config {
 	c.Addr = addr
 	if from := c.sources["base-url"]; from == "" || from == FromDefault {
-		c.BaseURL = baseURL(addr, c.TLS())
+		c.BaseURL = c.defaultBaseURL(addr)
 	}
 	return c
 }

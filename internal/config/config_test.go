@@ -364,7 +364,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 73 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 99 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }
@@ -453,4 +453,29 @@ func TestImportLimitsAreValidated(t *testing.T) {
 		c.Imports.Time != time.Hour {
 		t.Errorf("%+v (%v)", c.Imports, err)
 	}
+}
+
+// A file with a secret that every user of the machine can read is refused with the command that mends it.
+func TestSecretsInFilesThatEveryUserCanReadAreRefused(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("k", 40)
+	public := func(name, text string) string {
+		path := write(t, name, text)
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, opts := range map[string]config.LoadOptions{
+		"secret file":       env(t, "CARREL_SECRET_KEY_FILE", public("key", key)),
+		"key of TLS":        env(t, "CARREL_TLS_CERT", write(t, "cert", "x"), "CARREL_TLS_KEY", public("tls", "x")),
+		"settings":          {File: public("a.conf", "secret-key = "+key)},
+		"password of a URL": {File: public("b.conf", "database = postgres://u:secret@h/d")},
+	} {
+		_, err := config.Load(opts)
+		if err == nil || !strings.Contains(err.Error(), "run: chmod 600 /") || strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	load(t, config.LoadOptions{File: public("c.conf", "database = postgres://h/d\naddr = :1")})
 }

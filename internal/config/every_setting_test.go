@@ -23,6 +23,7 @@ func samples(t *testing.T) map[string]sample {
 	t.Helper()
 	pem, pem2 := write(t, "1.pem", "x"), write(t, "2.pem", "x")
 	tls := map[string]string{"tls-cert": pem, "tls-key": pem}
+	pooler := map[string]string{"database": "postgres://pooler.example/x"}
 	prices := map[string]string{"model-price-in": "1", "model-price-out": "10"}
 	hosted := map[string]string{"model": "openai", "model-name": "m", "model-api-key": "secret-2"}
 	openAI := map[string]string{"model": "openai", "model-name": "m", "model-base-url": "http://localhost:1/v1"}
@@ -32,15 +33,31 @@ func samples(t *testing.T) map[string]sample {
 	bucket := map[string]string{
 		"originals-bucket": "carrel", "originals-access-key-id": "k", "originals-secret-access-key": "s",
 	}
+	store := map[string]string{
+		"backup": "s3://carrel", "backup-access-key-id": "k", "backup-secret-access-key": "s",
+	}
+	cluster := map[string]string{
+		"search-url": "https://a.example:9200", "search-user": "u", "search-password": "p",
+	}
 	return map[string]sample{
-		"addr":                        {value: "127.0.0.1:9", bad: "127.0.0.1"},
-		"data":                        {value: t.TempDir()},
-		"base-url":                    {value: "https://a.example/x", bad: "a.example"},
-		"database":                    {value: "postgres://db.example/x", bad: "mysql://db.example/x"},
-		"tls-cert":                    {value: pem2, bad: "/nowhere", with: tls},
-		"tls-key":                     {value: pem2, bad: "/nowhere", with: tls},
+		"addr":                       {value: "127.0.0.1:9", bad: "127.0.0.1"},
+		"data":                       {value: t.TempDir()},
+		"base-url":                   {value: "https://a.example/x", bad: "a.example"},
+		"database":                   {value: "postgres://db.example/x", bad: "mysql://db.example/x"},
+		"database-direct":            {value: "postgres://db.example/y", bad: "db.example", with: pooler},
+		"database-connections":       {value: "5", bad: "1"},
+		"database-statement-timeout": {value: "5s", bad: "11m"},
+		"tls-cert":                   {value: pem2, bad: "/nowhere", with: tls},
+		"tls-key":                    {value: pem2, bad: "/nowhere", with: tls},
+		"acme-domains": {
+			value: "A.example.org, b.example.org", shown: "a.example.org,b.example.org", bad: "*.example.org",
+		},
+		"acme-email":                  {value: "a@example.org", bad: "a"},
+		"acme-directory":              {value: "https://ca.example/dir", bad: "http://ca.example/dir"},
+		"redirect-addr":               {value: "127.0.0.1:80", bad: "80", with: tls},
 		"demo":                        {value: "true", bad: "maybe"},
 		"metrics-addr":                {value: "127.0.0.1:9090", bad: "9090"},
+		"ready-while-indexing":        {value: "on", bad: "yes"},
 		"log-level":                   {value: "WARN", shown: "warn", bad: "loud"},
 		"log-format":                  {value: "json", bad: "xml"},
 		"turn-wait":                   {value: "90s", shown: "1m30s", bad: "90"},
@@ -51,8 +68,12 @@ func samples(t *testing.T) map[string]sample {
 		"contact":                     {value: "library@example.org", bad: "Library <library@example.org>"},
 		"complete-metadata":           {value: "on", bad: "yes", with: map[string]string{"contact": "a@example.org"}},
 		"outbound-private":            {value: "on", bad: "yes"},
+		"zotero-storage":              {value: "/home/ada/Zotero/storage", bad: "Zotero/storage"},
 		"trusted-proxies":             {value: "10.1.2.3/8, ::1", shown: "10.0.0.0/8,::1/128", bad: "proxy.example"},
 		"shutdown-timeout":            {value: "1s", bad: "11m"},
+		"keep-task-days":              {value: "7", bad: "0"},
+		"keep-ledger-days":            {value: "0", bad: "-1"},
+		"keep-audit-days":             {value: "90", bad: "36501"},
 		"imports-per-user":            {value: "3", bad: "0"},
 		"imports-per-node":            {value: "5", bad: "1001"},
 		"import-unpacked-mib":         {value: "16", bad: "15"},
@@ -72,40 +93,56 @@ func samples(t *testing.T) map[string]sample {
 		"originals-prefix":            {value: "carrel/originals/", bad: "../", with: bucket},
 		"originals-access-key-id":     {value: "other", bad: "k k", with: bucket},
 		"originals-secret-access-key": {value: "secret-1", shown: "[redacted]", bad: "k k", with: bucket},
+		"backup":                      {value: "s3://library/carrel/", bad: "s3://Library/..", with: store},
+		"backup-every":                {value: "6h", shown: "6h0m0s", bad: "59s"},
+		"backup-keep":                 {value: "30", bad: "0"},
+		"backup-endpoint":             {value: "https://minio.example.org", bad: "minio", with: store},
+		"backup-region":               {value: "eu-central-1", bad: "EU"},
+		"backup-access-key-id":        {value: "other", bad: "k k", with: store},
+		"backup-secret-access-key":    {value: "secret-1", shown: "[redacted]", bad: "k k", with: store},
 		"export-days":                 {value: "365", bad: "366"},
 		"secret-key":                  {value: strings.Repeat("k", 32), shown: "[redacted]", bad: strings.Repeat("k", 31)},
-		"embeddings":                  {value: "off", bad: "openai"},
-		"embeddings-weight":           {value: "0.25", bad: "0"},
-		"embeddings-url":              {value: "https://b.example/v1", bad: "b.example/v1", with: embeddings},
-		"embeddings-model":            {value: "other", bad: " other", with: embeddings},
-		"embeddings-api-key":          {value: "secret-1", shown: "[redacted]", bad: "k k", with: embeddings},
-		"embeddings-dimensions":       {value: "8192", bad: "8193"},
-		"embeddings-price":            {value: "0.02", bad: "-1"},
-		"model":                       {value: "anthropic", bad: "gemini", with: hosted},
-		"model-base-url":              {value: "http://localhost:2/v1", bad: "localhost:2", with: openAI},
-		"model-api-key":               {value: "secret-1", shown: "[redacted]", bad: "k k", with: openAI},
-		"model-name":                  {value: "n", bad: " n", with: openAI},
-		"model-allowed":               {value: "b, a ,b", shown: "b,a", bad: "a\x00", with: openAI},
-		"model-price-in":              {value: "2.50", shown: "2.5", bad: "2,50", with: prices},
-		"model-price-out":             {value: "0", bad: "1e3", with: prices},
-		"model-prices":                {value: "m=2.50/10,l:8b=0/0", shown: "l:8b=0/0,m=2.5/10", bad: "m=2.50"},
-		"model-idle-time":             {value: "90s", shown: "1m30s", bad: "90"},
-		"model-judge":                 {value: "off", bad: "no"},
-		"turn-time":                   {value: "90s", shown: "1m30s", bad: "90"},
-		"research-time":               {value: "20m", shown: "20m0s", bad: "20"},
-		"search-prices":               {value: "exa=1", shown: "brave=0.005,exa=1,tavily=0.008", bad: "bing=1"},
-		"totp":                        {value: "off", bad: "no"},
-		"oidc-issuer":                 {value: "https://id.example.org/realm", bad: "http://id.example.org", with: issuer},
-		"oidc-client-id":              {value: "other", bad: "o ther", with: issuer},
-		"oidc-client-secret":          {value: "s3cret", shown: "[redacted]", bad: "s3 cret", with: issuer},
-		"oidc-name":                   {value: "Example University", bad: strings.Repeat("x", 41), with: issuer},
-		"oidc-signup":                 {value: "true", bad: "on request", with: issuer},
-		"default-plan":                {value: "none", bad: "No Plan"},
-		"stripe-secret-key":           {value: "rk_2", shown: "[redacted]", bad: "pk_2", with: stripe},
-		"stripe-webhook-secret":       {value: "whsec_2,whsec_3", shown: "[redacted]", bad: "2", with: stripe},
-		"stripe-grace-days":           {value: "0", bad: "-1"},
-		"stripe-trial-days":           {value: "30", bad: "366", with: stripe},
-		"stripe-url":                  {value: "http://localhost:12111", bad: "https://api.stripe.com/v1"},
+		"secret-key-previous": {
+			value: strings.Repeat("k", 32) + "," + strings.Repeat("l", 40), shown: "[redacted]", bad: strings.Repeat("k", 31),
+		},
+		"search-url":            {value: "https://a.example:9200,https://b.example:9200", bad: "https://user:word@a.example"},
+		"search-user":           {value: "carrel", bad: "a:b", with: cluster},
+		"search-password":       {value: "secret-1", shown: "[redacted]", bad: "a\tb", with: cluster},
+		"search-ca-file":        {value: pem2, bad: "/nowhere", with: cluster},
+		"search-shards":         {value: "3", bad: "0"},
+		"search-replicas":       {value: "2", bad: "11"},
+		"embeddings":            {value: "off", bad: "openai"},
+		"embeddings-weight":     {value: "0.25", bad: "0"},
+		"embeddings-url":        {value: "https://b.example/v1", bad: "b.example/v1", with: embeddings},
+		"embeddings-model":      {value: "other", bad: " other", with: embeddings},
+		"embeddings-api-key":    {value: "secret-1", shown: "[redacted]", bad: "k k", with: embeddings},
+		"embeddings-dimensions": {value: "8192", bad: "8193"},
+		"embeddings-price":      {value: "0.02", bad: "-1"},
+		"model":                 {value: "anthropic", bad: "gemini", with: hosted},
+		"model-base-url":        {value: "http://localhost:2/v1", bad: "localhost:2", with: openAI},
+		"model-api-key":         {value: "secret-1", shown: "[redacted]", bad: "k k", with: openAI},
+		"model-name":            {value: "n", bad: " n", with: openAI},
+		"model-allowed":         {value: "b, a ,b", shown: "b,a", bad: "a\x00", with: openAI},
+		"model-price-in":        {value: "2.50", shown: "2.5", bad: "2,50", with: prices},
+		"model-price-out":       {value: "0", bad: "1e3", with: prices},
+		"model-prices":          {value: "m=2.50/10,l:8b=0/0", shown: "l:8b=0/0,m=2.5/10", bad: "m=2.50"},
+		"model-idle-time":       {value: "90s", shown: "1m30s", bad: "90"},
+		"model-judge":           {value: "off", bad: "no"},
+		"turn-time":             {value: "90s", shown: "1m30s", bad: "90"},
+		"research-time":         {value: "20m", shown: "20m0s", bad: "20"},
+		"search-prices":         {value: "exa=1", shown: "brave=0.005,exa=1,tavily=0.008", bad: "bing=1"},
+		"totp":                  {value: "off", bad: "no"},
+		"oidc-issuer":           {value: "https://id.example.org/realm", bad: "http://id.example.org", with: issuer},
+		"oidc-client-id":        {value: "other", bad: "o ther", with: issuer},
+		"oidc-client-secret":    {value: "s3cret", shown: "[redacted]", bad: "s3 cret", with: issuer},
+		"oidc-name":             {value: "Example University", bad: strings.Repeat("x", 41), with: issuer},
+		"oidc-signup":           {value: "true", bad: "on request", with: issuer},
+		"default-plan":          {value: "none", bad: "No Plan"},
+		"stripe-secret-key":     {value: "rk_2", shown: "[redacted]", bad: "pk_2", with: stripe},
+		"stripe-webhook-secret": {value: "whsec_2,whsec_3", shown: "[redacted]", bad: "2", with: stripe},
+		"stripe-grace-days":     {value: "0", bad: "-1"},
+		"stripe-trial-days":     {value: "30", bad: "366", with: stripe},
+		"stripe-url":            {value: "http://localhost:12111", bad: "https://api.stripe.com/v1"},
 	}
 }
 
@@ -321,7 +358,8 @@ func TestOnlySecretsAreReadFromFiles(t *testing.T) {
 		set := s.settings(name+"-file", write(t, "secret", s.value+"\n"))
 		delete(set, name)
 		c, err := layers{flags: set}.load(t)
-		secret := s.shown == "[redacted]" || name == "database"
+		address := name == "database" || name == "database-direct" // only the password is redacted
+		secret := s.shown == "[redacted]" || address
 		if !secret {
 			if err == nil || !strings.Contains(err.Error(), "--"+name+"-file is not a setting") {
 				t.Errorf("%s: %v", name, err)
@@ -331,7 +369,7 @@ func TestOnlySecretsAreReadFromFiles(t *testing.T) {
 		if err != nil || describe(t, c, name).Value != s.text() {
 			t.Errorf("%s: shown as %q, %v", name, describe(t, c, name).Value, err)
 		}
-		if strings.Contains(c.String(), s.value) && name != "database" {
+		if strings.Contains(c.String(), s.value) && !address {
 			t.Errorf("%s is printed", name)
 		}
 	}
@@ -365,6 +403,10 @@ func TestCountsAreLimitedAtBothEnds(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][2]string{
 		"event-streams":         {"1", "1000000"},
+		"database-connections":  {"2", "1000"},
+		"keep-task-days":        {"1", "36500"},
+		"keep-ledger-days":      {"0", "36500"},
+		"keep-audit-days":       {"0", "36500"},
 		"imports-per-user":      {"1", "1000"},
 		"imports-per-node":      {"1", "1000"},
 		"import-unpacked-mib":   {"16", "1048576"},
@@ -397,9 +439,10 @@ func TestCountsAreLimitedAtBothEnds(t *testing.T) {
 func TestDurationsAreLimitedAtBothEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ good, bad []string }{
-		"turn-wait":        {[]string{"0s", "1ms", "10m"}, []string{"-1ns", "10m1ns", "", "10", "1d"}},
-		"shutdown-timeout": {[]string{"0", "600s"}, []string{"-1s", "601s", "soon"}},
-		"import-time":      {[]string{"1s", "24h"}, []string{"999ms", "24h1s", "0"}},
+		"turn-wait":                  {[]string{"0s", "1ms", "10m"}, []string{"-1ns", "10m1ns", "", "10", "1d"}},
+		"database-statement-timeout": {[]string{"0s", "10m"}, []string{"-1s", "601s", "soon"}},
+		"shutdown-timeout":           {[]string{"0", "600s"}, []string{"-1s", "601s", "soon"}},
+		"import-time":                {[]string{"1s", "24h"}, []string{"999ms", "24h1s", "0"}},
 	} {
 		for _, value := range tc.good {
 			if _, err := (layers{flags: map[string]string{name: value}}).load(t); err != nil {
@@ -492,5 +535,26 @@ func TestNamedFileReplacesTheFileInTheDataFolder(t *testing.T) {
 	opts.Getenv = func(name string) string { return map[string]string{"CARREL_DATA": t.TempDir()}[name] }
 	if c := load(t, opts); c.Contact != "data@example.org" {
 		t.Errorf("a flag has precedence over the variable: contact %q", c.Contact)
+	}
+}
+
+func TestDatabaseURLMayNameSeveralHosts(t *testing.T) {
+	t.Parallel()
+	const url = "postgres://carrel:pa%23ss@pg1.example:5432,pg2.example:5433/carrel?target_session_attrs=read-write"
+	c, err := layers{flags: map[string]string{"database": url}}.load(t)
+	if err != nil || c.Database != url {
+		t.Fatalf("%q, %v", c.Database, err)
+	}
+	if shown := describe(t, c, "database").Value; !strings.Contains(shown, "@pg1.example:5432,pg2.example:5433/carrel") ||
+		strings.Contains(shown, "pa%23ss") {
+		t.Errorf("shown as %s", shown)
+	}
+}
+
+func TestDirectURLNeedsAPooler(t *testing.T) {
+	t.Parallel()
+	_, err := layers{flags: map[string]string{"database-direct": "postgres://db.example/x"}}.load(t)
+	if err == nil || !strings.Contains(err.Error(), "database-direct needs database") {
+		t.Error(err)
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"carrel/internal/core"
 )
 
 // LoadOptions are the sources of settings.
@@ -64,11 +67,11 @@ func Load(opts LoadOptions) (Config, error) {
 		return Config{}, probs
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = baseURL(c.Addr, c.TLS())
+		c.BaseURL = c.defaultBaseURL(c.Addr)
 	}
 	c.Warnings = slices.Concat(
-		unknownVariables(opts.Environ), c.Originals.warnings(), c.Embeddings.warnings(), c.Model.warnings(),
-		c.OIDC.warnings(), c.Stripe.warnings(),
+		unknownVariables(opts.Environ), c.tlsWarnings(), c.Originals.warnings(), c.Search.warnings(),
+		c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings(),
 	)
 	return c, nil
 }
@@ -105,11 +108,24 @@ func readSecret(path string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("can't be read: %w", err)
 	}
+	if err := checkPrivate(path); err != nil {
+		return "", err
+	}
 	secret := strings.TrimRight(string(b), "\r\n")
 	if secret == "" {
 		return "", errors.New("must name a file that is not empty")
 	}
 	return secret, nil
+}
+
+// checkPrivate refuses a file with a secret that every user of the machine can read.
+func checkPrivate(path string) error {
+	const othersRead = 0o004
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&othersRead == 0 {
+		return err
+	}
+	return fmt.Errorf("must name a file that only its owner can read; run: chmod 600 %s", core.ShellQuote(path))
 }
 
 func envLayer(getenv func(string) string) layer {
@@ -161,10 +177,19 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 		return l
 	}
 	l.values, l.plans = parseFile(path, string(b), probs)
+	if hasSecret(l.values) && checkPrivate(path) != nil {
+		probs.add("the settings file has secrets and can be read by every user of this machine; run: chmod 600 %s",
+			core.ShellQuote(path))
+	}
 	if _, ok := l.values["data"]; ok && !explicit {
 		probs.add("%s can't be set in a settings file inside the data folder; use --data or CARREL_DATA", l.label("data"))
 	}
 	return l
+}
+
+// hasSecret reports whether one of the values is a secret or contains one, such as a database URL with a password.
+func hasSecret(values map[string]string) bool {
+	return slices.ContainsFunc(table, func(s setting) bool { return s.redacted(values[s.name]) != values[s.name] })
 }
 
 func defaultOf(name string) string {
@@ -178,10 +203,7 @@ func defaultOf(name string) string {
 
 // checkTogether validates combinations of settings.
 func (c Config) checkTogether() Problems {
-	var probs Problems
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		probs.add("tls-cert and tls-key go together; set both or neither")
-	}
+	probs := c.tlsProblems()
 	if c.Demo && !loopback(c.Addr) {
 		probs.add("demo creates an account with a public password, so addr must be a loopback address such as 127.0.0.1:8080")
 	}
@@ -198,8 +220,8 @@ func (c Config) checkTogether() Problems {
 	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
 		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}
-	return slices.Concat(probs, c.Originals.problems(), c.Model.problems(), c.OIDC.problems(),
-		c.Stripe.problems())
+	return slices.Concat(probs, c.Postgres.problems(c.Database), c.Originals.problems(), c.Search.problems(),
+		c.Backup.problems(), c.Model.problems(), c.OIDC.problems(), c.Stripe.problems())
 }
 
 // loopback reports whether the address can be reached only from this machine.

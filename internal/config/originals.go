@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -25,6 +26,14 @@ var (
 func checkBucket(s string) error {
 	if s != "" && !bucketName.MatchString(s) {
 		return errors.New("must be the name of a bucket, 3 to 63 lower case letters, digits, dots and hyphens")
+	}
+	return nil
+}
+
+// checkAbsolute accepts the absolute path of a folder, which may be mounted later.
+func checkAbsolute(s string) error {
+	if s != "" && !filepath.IsAbs(s) {
+		return errors.New("must be the absolute path of a folder")
 	}
 	return nil
 }

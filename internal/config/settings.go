@@ -39,12 +39,49 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.Database, checkDatabase} },
 	},
 	{
+		name: "database-direct", secret: true, redact: redactURL,
+		help: "PostgreSQL URL without a connection pooler, for migrations and notifications. Set it if database is a " +
+			"pooler in transaction mode, such as pgbouncer.",
+		bind: func(c *Config) flag.Value { return checked{&c.Postgres.Direct, checkDatabase} },
+	},
+	{
+		name: "database-connections", def: "20",
+		help: "Maximum number of PostgreSQL connections of this node, 2 to 1000. One more receives notifications.",
+		bind: func(c *Config) flag.Value { return count{&c.Postgres.Connections, 2, 1000} },
+	},
+	{
+		name: "database-statement-timeout", def: "30s",
+		help: "Maximum time of a PostgreSQL statement, 0s to 10m; 0s means no limit. Migrations and bulk writes have none.",
+		bind: func(c *Config) flag.Value { return (*duration)(&c.Postgres.StatementTimeout) },
+	},
+	{
 		name: "tls-cert", help: "Certificate chain (PEM file) for HTTPS. Requires tls-key.",
 		bind: func(c *Config) flag.Value { return checked{&c.TLSCert, checkFile} },
 	},
 	{
 		name: "tls-key", help: "Private key (PEM file) of tls-cert.",
-		bind: func(c *Config) flag.Value { return checked{&c.TLSKey, checkFile} },
+		bind: func(c *Config) flag.Value { return checked{&c.TLSKey, checkKeyFile} },
+	},
+	{
+		name: "acme-domains",
+		help: "Names to get a certificate for from acme-directory, such as carrel.example.org. Setting it accepts the " +
+			"terms of the certificate authority. Empty means none.",
+		bind: func(c *Config) flag.Value { return (*domainNames)(&c.ACME.Domains) },
+	},
+	{
+		name: "acme-email", help: "E-mail address for notices of the certificate authority. Empty means none.",
+		bind: func(c *Config) flag.Value { return checked{&c.ACME.Email, checkContact} },
+	},
+	{
+		name: "acme-directory", def: "https://acme-v02.api.letsencrypt.org/directory",
+		help: "Directory URL of the ACME certificate authority.",
+		bind: func(c *Config) flag.Value { return checked{&c.ACME.Directory, checkDirectory} },
+	},
+	{
+		name: "redirect-addr",
+		help: "Address and port of plain HTTP, such as :80, that redirects to HTTPS and answers http-01 challenges. " +
+			"Empty means off.",
+		bind: func(c *Config) flag.Value { return checked{&c.RedirectAddr, checkOptionalAddr} },
 	},
 	{
 		name: "demo", def: "false", help: "Create a sample account, agent and library. Loopback addresses only.",
@@ -53,6 +90,11 @@ var table = []setting{
 	{
 		name: "metrics-addr", help: "Address and port for Prometheus metrics. Empty means off.",
 		bind: func(c *Config) flag.Value { return checked{&c.MetricsAddr, checkOptionalAddr} },
+	},
+	{
+		name: "ready-while-indexing", def: "off",
+		help: "Report a new node as ready at /readyz before its index holds the stored documents: on or off.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.ReadyWhileIndexing) },
 	},
 	{
 		name: "log-level", def: "info", help: "Minimum log level: debug, info, warn or error.",
@@ -101,6 +143,12 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.OutboundPrivate) },
 	},
 	{
+		name: "zotero-storage",
+		help: "Folder with the files of a Zotero program on this machine, such as /home/ada/Zotero/storage. Sources of its " +
+			"local API read files below it. Empty means that they don't.",
+		bind: func(c *Config) flag.Value { return checked{&c.ZoteroStorage, checkAbsolute} },
+	},
+	{
 		name: "trusted-proxies",
 		help: "Networks of reverse proxies whose X-Forwarded-For and -Proto headers are trusted, such as " +
 			"10.0.0.0/8,::1/128.",
@@ -109,6 +157,21 @@ var table = []setting{
 	{
 		name: "shutdown-timeout", def: "10s", help: "How long open requests may take to end at shutdown.",
 		bind: func(c *Config) flag.Value { return (*duration)(&c.ShutdownTimeout) },
+	},
+	{
+		name: "keep-task-days", def: "30",
+		help: "Days for which ended turns and imports keep their steps and events, 1 to 36500. Messages are kept.",
+		bind: func(c *Config) flag.Value { return count{&c.Retention.TaskDays, 1, maxKeepDays} },
+	},
+	{
+		name: "keep-ledger-days", def: "400",
+		help: "Days for which the ledger has every paid call. Older calls are summed by day. 0 means for ever.",
+		bind: func(c *Config) flag.Value { return count{&c.Retention.LedgerDays, 0, maxKeepDays} },
+	},
+	{
+		name: "keep-audit-days", def: "730",
+		help: "Days for which the audit log is kept. 0 means for ever.",
+		bind: func(c *Config) flag.Value { return count{&c.Retention.AuditDays, 0, maxKeepDays} },
 	},
 	{
 		name: "imports-per-user", def: "2",
@@ -199,6 +262,36 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.Originals.SecretAccessKey, checkAPIKey} },
 	},
 	{
+		name: "backup",
+		help: "Where scheduled backups are stored: the absolute path of a folder, or s3://bucket/prefix. Empty means none.",
+		bind: func(c *Config) flag.Value { return checked{&c.Backup.Place, checkBackupPlace} },
+	},
+	{
+		name: "backup-every", def: "24h", help: "Interval of scheduled backups, 1m to 168h.",
+		bind: func(c *Config) flag.Value { return (*backupInterval)(&c.Backup.Every) },
+	},
+	{
+		name: "backup-keep", def: "7", help: "Number of backups that scheduled backups keep, 1 to 10000.",
+		bind: func(c *Config) flag.Value { return count{&c.Backup.Keep, 1, 10_000} },
+	},
+	{
+		name: "backup-endpoint",
+		help: "Address of the S3-compatible store of backup, such as https://minio.example.org. Empty means Amazon.",
+		bind: func(c *Config) flag.Value { return checked{&c.Backup.Endpoint, checkEndpoint} },
+	},
+	{
+		name: "backup-region", def: "us-east-1", help: "Region of the bucket in backup.",
+		bind: func(c *Config) flag.Value { return checked{&c.Backup.Region, checkRegion} },
+	},
+	{
+		name: "backup-access-key-id", help: "Access key for the bucket in backup.",
+		bind: func(c *Config) flag.Value { return checked{&c.Backup.AccessKeyID, checkAPIKey} },
+	},
+	{
+		name: "backup-secret-access-key", secret: true, help: "Secret of backup-access-key-id.",
+		bind: func(c *Config) flag.Value { return checked{&c.Backup.SecretAccessKey, checkAPIKey} },
+	},
+	{
 		name: "export-days", def: "7", help: "Number of days for which an account export can be downloaded, 1 to 365.",
 		bind: func(c *Config) flag.Value { return (*days)(&c.ExportDays) },
 	},
@@ -206,6 +299,38 @@ var table = []setting{
 		name: "secret-key", secret: true,
 		help: "Key for hashes of credentials and for stored secrets. Empty means a key in the data folder.",
 		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
+	},
+	{
+		name: "secret-key-previous", secret: true,
+		help: "Earlier values of secret-key, separated by commas. What was stored with them stays valid.",
+		bind: func(c *Config) flag.Value { return (*secretKeys)(&c.SecretKeyPrevious) },
+	},
+	{
+		name: "search-url",
+		help: "Addresses of an OpenSearch cluster, separated by commas, that indexes and searches the documents. Empty " +
+			"means the index in the data folder.",
+		bind: func(c *Config) flag.Value { return (*clusterURLs)(&c.Search.URLs) },
+	},
+	{
+		name: "search-user", help: "User name for the OpenSearch cluster. Empty means none.",
+		bind: func(c *Config) flag.Value { return checked{&c.Search.User, checkSearchUser} },
+	},
+	{
+		name: "search-password", secret: true, help: "Password of search-user.",
+		bind: func(c *Config) flag.Value { return checked{&c.Search.Password, checkSearchPassword} },
+	},
+	{
+		name: "search-ca-file",
+		help: "Certificates (PEM file) that sign those of the OpenSearch cluster. Empty means the system's.",
+		bind: func(c *Config) flag.Value { return checked{&c.Search.CAFile, checkFile} },
+	},
+	{
+		name: "search-shards", def: "1", help: "Primary shards of a new OpenSearch index, 1 to 100.",
+		bind: func(c *Config) flag.Value { return count{&c.Search.Shards, 1, 100} },
+	},
+	{
+		name: "search-replicas", def: "0", help: "Replicas of each shard of a new OpenSearch index, 0 to 10.",
+		bind: func(c *Config) flag.Value { return count{&c.Search.Replicas, 0, 10} },
 	},
 	{
 		name: "embeddings", def: "builtin",

@@ -9,7 +9,7 @@ import (
 // unknownVariables returns warnings about CARREL_ variables that are not settings, which are usually typos. They are
 // not errors, because other tools may use the same prefix.
 func unknownVariables(environ []string) []string {
-	known := []string{envConfig}
+	known := []string{envConfig, envPrefix + "SERVER", envPrefix + "KEY"} // the last two belong to carrel import
 	for _, name := range names() {
 		known = append(known, envName(name))
 	}

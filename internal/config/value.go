@@ -243,6 +243,14 @@ func checkFile(s string) error {
 	return nil
 }
 
+// checkKeyFile is checkFile for a file with a private key.
+func checkKeyFile(s string) error {
+	if err := checkFile(s); err != nil || s == "" {
+		return err
+	}
+	return checkPrivate(s)
+}
+
 func oneOf(choices ...string) func(string) error {
 	return func(s string) error {
 		if slices.Contains(choices, s) {
@@ -281,6 +289,22 @@ const minSecretKey = 32
 func checkSecretKey(s string) error {
 	if s != "" && len(s) < minSecretKey {
 		return errors.New("must have at least 32 characters; create one with `openssl rand -hex 32`")
+	}
+	return nil
+}
+
+// secretKeys is a list of keys, separated by commas or, in a file, by line ends. White space may be part of a key.
+type secretKeys []string
+
+func (v *secretKeys) String() string { return strings.Join(*v, ",") }
+
+func (v *secretKeys) Set(s string) error {
+	*v = nil
+	for _, key := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",\r\n", r) }) {
+		if len(key) < minSecretKey {
+			return errors.New("must be keys of at least 32 characters, separated by commas")
+		}
+		*v = append(*v, key)
 	}
 	return nil
 }

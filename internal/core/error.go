@@ -109,11 +109,14 @@ func Internal(cause error) *Error {
 	}
 }
 
-// AsError returns err as an *Error; any other error becomes Internal.
+// AsError returns err as an *Error. A full disk becomes DiskFull, and any other error Internal.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
+	}
+	if IsDiskFull(err) {
+		return DiskFull(err)
 	}
 	return Internal(err)
 }

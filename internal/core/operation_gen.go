@@ -66,6 +66,7 @@ const (
 	OpExchangeConnectCode         Operation = "exchangeConnectCode"
 	OpExportAllFavourites         Operation = "exportAllFavourites"
 	OpExportFavourites            Operation = "exportFavourites"
+	OpExportSelectedFavourites    Operation = "exportSelectedFavourites"
 	OpExportThread                Operation = "exportThread"
 	OpExportUsage                 Operation = "exportUsage"
 	OpGetAccount                  Operation = "getAccount"
@@ -83,6 +84,7 @@ const (
 	OpGetUser                     Operation = "getUser"
 	OpGetUserinfo                 Operation = "getUserinfo"
 	OpGiveFeedback                Operation = "giveFeedback"
+	OpImportFavouriteFile         Operation = "importFavouriteFile"
 	OpImportFavourites            Operation = "importFavourites"
 	OpIntrospectToken             Operation = "introspectToken"
 	OpIssueToken                  Operation = "issueToken"
@@ -111,8 +113,10 @@ const (
 	OpListSources                 Operation = "listSources"
 	OpListTasks                   Operation = "listTasks"
 	OpListThreads                 Operation = "listThreads"
+	OpListUploads                 Operation = "listUploads"
 	OpListUsers                   Operation = "listUsers"
 	OpListWebhooks                Operation = "listWebhooks"
+	OpLookupFavourites            Operation = "lookupFavourites"
 	OpMcpResourceMetadata         Operation = "mcpResourceMetadata"
 	OpOpenPortal                  Operation = "openPortal"
 	OpOpenidConfiguration         Operation = "openidConfiguration"
@@ -147,6 +151,7 @@ const (
 	OpTestWebhook                 Operation = "testWebhook"
 	OpUploadFiles                 Operation = "uploadFiles"
 	OpWellKnownKeys               Operation = "wellKnownKeys"
+	OpWriteFavouritesToZotero     Operation = "writeFavouritesToZotero"
 )
 
 // operations holds the traits of each operation, as the contract declares them.
@@ -327,7 +332,7 @@ var operations = map[Operation]*Traits{
 	OpCreateUpload: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/uploads",
-		Plain: true,
+		Body: BodyOptional, Creates: CreatesResource, Plain: true,
 	},
 	OpCreateWebhook: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
@@ -459,6 +464,12 @@ var operations = map[Operation]*Traits{
 		Plain: true,
 		Tool:  Tool{Name: "export_favourites", Order: 230, ReadOnly: true, Idempotent: true},
 	},
+	OpExportSelectedFavourites: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
+		Method: "POST", Path: "/api/favourites/export",
+		Body: BodyRequired,
+		Tool: Tool{Name: "export_selected_favourites", Order: 239},
+	},
 	OpExportThread: {
 		Rule:   Rule{Access: AccessRead, Area: AreaChat, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/threads/{threadId}/export",
@@ -536,6 +547,11 @@ var operations = map[Operation]*Traits{
 		Method: "PUT", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback",
 		Body: BodyRequired,
 		Tool: Tool{Name: "give_feedback", Order: 130, Destructive: true, Idempotent: true},
+	},
+	OpImportFavouriteFile: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/favourite-files",
+		Body: BodyRequired, Plain: true,
 	},
 	OpImportFavourites: {
 		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
@@ -666,6 +682,10 @@ var operations = map[Operation]*Traits{
 		Method: "GET", Path: "/api/agents/{agentId}/threads",
 		Tool: Tool{Name: "list_threads", Order: 70, ReadOnly: true, Idempotent: true},
 	},
+	OpListUploads: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/sources/{sourceId}/uploads",
+	},
 	OpListUsers: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/users",
@@ -673,6 +693,12 @@ var operations = map[Operation]*Traits{
 	OpListWebhooks: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/webhooks",
+	},
+	OpLookupFavourites: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/favourite-lookups",
+		Body: BodyRequired,
+		Tool: Tool{Name: "lookup_favourites", Order: 215},
 	},
 	OpMcpResourceMetadata: {
 		Rule:   Rule{Access: AccessPublic},
@@ -844,5 +870,11 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessPublic},
 		Method: "GET", Path: "/.well-known/jwks.json",
 		Plain: true,
+	},
+	OpWriteFavouritesToZotero: {
+		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapFavourites, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/favourites",
+		Body: BodyRequired,
+		Tool: Tool{Name: "write_favourites_to_zotero", Order: 249, Idempotent: true, OpenWorld: true},
 	},
 }

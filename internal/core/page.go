@@ -30,8 +30,8 @@ func (p Page) Rows(def int) (int, error) {
 	return p.Limit, nil
 }
 
-// maxCursor limits the length of a cursor. Cursors hold a few ids at most.
-const maxCursor = 1024
+// maxCursor limits the length of a cursor. Cursors hold a few ids at most, of which a card's may have 800 bytes.
+const maxCursor = 2048
 
 // EncodeCursor encodes the sort key of a page's last row. It includes the name of the list, so that another list
 // refuses the cursor instead of silently skipping rows.

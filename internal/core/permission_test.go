@@ -31,17 +31,19 @@ var permissions = func() map[Operation]permission {
 	add(permission{GrantViewer, "", ScopeAgents, false},
 		OpGetAgent, OpGetDocument, OpListSources, OpGetSource, OpListImports, OpStreamImports, OpListFiles,
 		OpListThreads, OpListDocuments, OpDownloadOriginal,
-		OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpExportFavourites)
+		OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpLookupFavourites,
+		OpExportFavourites)
 	add(permission{GrantUser, CapChat, ScopeAgents, false},
 		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback)
 	add(permission{GrantUser, CapMemories, ScopeAgents, false},
 		OpAddMemory, OpChangeMemory, OpDeleteMemory, OpConfirmMemory, OpDismissMemory)
 	add(permission{GrantUser, CapFavourites, ScopeAgents, false},
-		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite, OpImportFavourites)
+		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite, OpImportFavourites, OpImportFavouriteFile)
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
-		OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,
+		OpListUploads, OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,
 		OpDeleteDocuments, OpRereadDocuments)
+	add(permission{GrantManager, CapFavourites, ScopeManage, false}, OpWriteFavouritesToZotero)
 	add(permission{GrantOwner, CapManage, ScopeManage, false}, OpDeleteAgent, OpListGrants, OpPutGrant, OpDeleteGrant)
 	return all
 }()

@@ -140,12 +140,10 @@ type Options struct {
 	Idle time.Duration
 }
 
-// New returns a provider. With None, or without an API, its Stream fails with ErrNoModel.
-func New(o Options, clock core.Clock) (Provider, error) {
+// baseURL returns the address of the provider.
+func (o Options) baseURL() (*url.URL, error) {
 	var base string
 	switch o.API {
-	case None, "":
-		return none{}, nil
 	case OpenAI:
 		base = "https://api.openai.com/v1"
 	case Anthropic:
@@ -153,12 +151,21 @@ func New(o Options, clock core.Clock) (Provider, error) {
 	default:
 		return nil, fmt.Errorf("unknown model API %q", o.API)
 	}
-	if o.BaseURL != "" {
-		base = o.BaseURL
-	}
-	u, err := url.Parse(base)
+	u, err := url.Parse(cmp.Or(o.BaseURL, base))
 	if err != nil || u.Host == "" {
 		return nil, errors.New("the model's base URL is not valid") // not quoted, it may contain a secret
+	}
+	return u, nil
+}
+
+// New returns a provider. With None, or without an API, its Stream fails with ErrNoModel.
+func New(o Options, clock core.Clock) (Provider, error) {
+	if o.API == None || o.API == "" {
+		return none{}, nil
+	}
+	u, err := o.baseURL()
+	if err != nil {
+		return nil, err
 	}
 	if o.Name == "" {
 		return nil, errors.New("the name of the model is missing")

@@ -19,8 +19,8 @@ type LogOptions struct {
 	Prefixes []string
 }
 
-// NewLogger returns a logger that redacts secrets, and adds the request id to lines logged with the context of a
-// request.
+// NewLogger returns a logger that redacts secrets, prints durations in seconds, and adds the request id to lines logged
+// with the context of a request.
 func NewLogger(w io.Writer, opts LogOptions) *slog.Logger {
 	redactor := newRedactor(opts.Prefixes)
 	handlerOpts := &slog.HandlerOptions{Level: opts.Level, ReplaceAttr: redactor.attr}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/internal/obs"
 )
@@ -251,6 +252,23 @@ func TestRequestIDIsLoggedInsideTheGroupOfTheLogger(t *testing.T) {
 	for _, other := range []any{nil, 7, []byte("req_1")} {
 		if got := obs.RequestID(context.WithValue(t.Context(), obs.RequestIDKey{}, other)); got != "" {
 			t.Errorf("%v is the request id %q", other, got)
+		}
+	}
+}
+
+func TestDurationsAreSeconds(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string][]string{
+		"json": {`"took":1.5`, `"timeout":10,`, `"short":0.00025`},
+		"text": {"took=1.5", "timeout=10 ", "short=0.00025"},
+	} {
+		log, out := newLog(format)
+		log.Info("x", slog.Duration("took", 1500*time.Millisecond), "timeout", 10*time.Second,
+			slog.Duration("short", 250*time.Microsecond))
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%s: %s, want %s", format, out, w)
+			}
 		}
 	}
 }

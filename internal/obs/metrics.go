@@ -1,6 +1,7 @@
 package obs
 
 import (
+	"fmt"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -19,6 +20,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	limited  *prometheus.CounterVec
+	expires  prometheus.Gauge
 }
 
 // NewMetrics returns metrics whose build info has the version.
@@ -40,12 +42,16 @@ func NewMetrics(version string) *Metrics {
 			Name: "carrel_http_rate_limited_total", Help: "Requests turned away by a rate limit, by policy.",
 		}, []string{"policy"}),
 	}
+	m.expires = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "carrel_certificate_expires_timestamp_seconds",
+		Help: "Expiry of the certificate in use, in seconds since 1970; 0 if the server does not use HTTPS.",
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "carrel_build_info", Help: "Always 1; the labels say what is running.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.limited, build,
+	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.limited, m.expires, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -59,11 +65,14 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) Register(cs ...prometheus.Collector) error {
 	for _, c := range cs {
 		if err := m.registry.Register(c); err != nil {
-			return err
+			return fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return nil
 }
+
+// Describe lists the metrics.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { m.registry.Describe(ch) }
 
 // Begin counts a request as in flight.
 func (m *Metrics) Begin() { m.inFlight.Inc() }
@@ -78,6 +87,9 @@ func (m *Metrics) End(method, route string, status int, took time.Duration) {
 
 // Limited counts a request that was refused by a rate limit.
 func (m *Metrics) Limited(policy string) { m.limited.WithLabelValues(policy).Inc() }
+
+// CertificateExpires sets the expiry of the certificate in use.
+func (m *Metrics) CertificateExpires(at time.Time) { m.expires.Set(float64(at.Unix())) }
 
 // knownMethod limits the values of the method label, because clients can send any word.
 func knownMethod(method string) string {

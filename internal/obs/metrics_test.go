@@ -125,7 +125,8 @@ func TestNamesOfMetrics(t *testing.T) {
 		}
 	}
 	want := []string{
-		"build_info gauge", "http_rate_limited_total counter", "http_request_duration_seconds histogram",
+		"build_info gauge", "certificate_expires_timestamp_seconds gauge",
+		"http_rate_limited_total counter", "http_request_duration_seconds histogram",
 		"http_requests_in_flight gauge", "http_requests_total counter",
 	}
 	if !slices.Equal(names, want) {

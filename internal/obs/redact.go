@@ -36,7 +36,8 @@ func newRedactor(prefixes []string) redactor {
 	return m
 }
 
-// attr is a slog.HandlerOptions.ReplaceAttr. It is called for every attribute except groups.
+// attr is a slog.HandlerOptions.ReplaceAttr. It is called for every attribute except groups. Besides redacting secrets,
+// it prints all durations as seconds, because the handlers of slog differ: nanoseconds in JSON, "1.5s" in text.
 func (m redactor) attr(groups []string, a slog.Attr) slog.Attr {
 	if isSecretName(a.Key) {
 		return slog.String(a.Key, redacted)
@@ -52,6 +53,8 @@ func (m redactor) attr(groups []string, a slog.Attr) slog.Attr {
 		if start, _ := m.find(s); start >= 0 {
 			a.Value = slog.StringValue(m.text(s))
 		}
+	case slog.KindDuration:
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 	case slog.KindAny:
 		a.Value = m.any(a.Value)
 	default: // numbers and times are not secrets

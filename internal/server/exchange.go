@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,10 @@ type exchange struct {
 	server *Server
 	// authenticated is atomic because handlers may authenticate in another goroutine.
 	authenticated atomic.Bool
-	out           response
+	// userID and credentialID are those of an authenticated request, for the log. mu protects them.
+	mu                   sync.Mutex
+	userID, credentialID string
+	out                  response
 }
 
 type exchangeKey struct{}
@@ -83,7 +87,13 @@ func SetRoute(ctx context.Context, pattern string) {
 // rate limit. Later requests with the credential are limited by credential instead of by address. See limiter.
 func Admit(ctx context.Context, who core.Actor) error {
 	x := exchangeOf(ctx)
-	if x == nil || x.server == nil {
+	if x == nil {
+		return nil
+	}
+	x.mu.Lock()
+	x.userID, x.credentialID = who.UserID, who.CredentialID
+	x.mu.Unlock()
+	if x.server == nil {
 		return nil
 	}
 	x.authenticated.Store(true)
@@ -99,6 +109,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		x.idHeader[0] = x.id
 		w.Header()["X-Request-Id"] = x.idHeader[:]
 		r = r.WithContext(x) //nolint:contextcheck // wraps the request's context
+		s.checkBaseURL(x, r, x.https)
 		if s.metrics != nil {
 			s.metrics.Begin()
 		}

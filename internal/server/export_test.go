@@ -1,9 +1,18 @@
 package server
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // SetReadTimeout sets the read timeout of requests.
 func (s *Server) SetReadTimeout(d time.Duration) { s.http.ReadTimeout = d }
+
+// SetCertificatePoll sets how often the certificate files are checked for changes.
+func (s *Server) SetCertificatePoll(d time.Duration) { s.certificatePoll = d }
+
+// SetACMEClient sets the HTTP client for requests to the certificate authority.
+func (s *Server) SetACMEClient(c *http.Client) { s.acmeClient = c }
 
 // KnownCredentials returns the number of credentials with a bucket.
 func (s *Server) KnownCredentials() int { return s.limiter.credentials.size() }

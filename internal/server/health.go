@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -21,13 +22,14 @@ const readyTimeout = 2 * time.Second
 func isProbe(path string) bool { return path == healthPath || path == readyPath }
 
 // healthz reports that the process serves requests. It checks nothing else.
-func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeOK(w) }
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeOK(w, "") }
 
-// readyz reports whether Options.Ready succeeds. Concurrent requests share one check, to limit the load on the
-// database.
+// readyz reports whether Options.Ready succeeds, with the reason of an unavailable error, or else Options.Notice.
+// Concurrent requests share one
+// check, to limit the load on the database.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Ready == nil {
-		writeOK(w)
+		writeOK(w, "")
 		return
 	}
 	shared := context.WithoutCancel(r.Context()) // other requests wait for the same check
@@ -37,19 +39,31 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		return nil, s.opts.Ready(ctx)
 	})
 	if err == nil {
-		writeOK(w)
+		notice := ""
+		if s.opts.Notice != nil {
+			notice = s.opts.Notice()
+		}
+		writeOK(w, notice)
 		return
 	}
 	s.log.WarnContext(r.Context(), "not ready", "error", err)
-	unavailable := &core.Error{
-		Kind: core.KindUnavailable, Code: "unavailable",
-		Detail: "The service is not ready. Try again soon.", RetryAfter: readyTimeout,
+	var reason *core.Error
+	if !errors.As(err, &reason) || reason.Kind != core.KindUnavailable {
+		reason = (&core.Error{
+			Kind: core.KindUnavailable, Code: "unavailable",
+			Detail: "The service is not ready. Try again soon.", RetryAfter: readyTimeout,
+		}).Because(err)
 	}
-	s.opts.Problem(w, r, unavailable.Because(err))
+	s.opts.Problem(w, r, reason)
 }
 
-func writeOK(w http.ResponseWriter) {
+// writeOK writes "ok", and a notice on a line of its own unless it is empty.
+func writeOK(w http.ResponseWriter, notice string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, "ok\n") // the probe may have disconnected
+	body := "ok\n"
+	if notice != "" {
+		body += notice + "\n"
+	}
+	_, _ = io.WriteString(w, body) // the probe may have disconnected
 }

@@ -15,24 +15,39 @@ import (
 
 // Listen binds the addresses. Connections are queued until Serve is called.
 func (s *Server) Listen(ctx context.Context) error {
-	if s.cfg.TLS() {
-		cert, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
-		if err != nil {
-			return fmt.Errorf("load the files of tls-cert and tls-key: %w", err)
+	switch {
+	case len(s.cfg.ACME.Domains) > 0:
+		s.acme = s.newACME()
+		s.http.TLSConfig = s.acme.TLSConfig()
+		s.http.TLSConfig.GetCertificate, s.http.TLSConfig.MinVersion = s.acmeCertificate, tls.VersionTLS12
+	case s.cfg.TLS():
+		s.files = &certificateFiles{cert: s.cfg.TLSCert, key: s.cfg.TLSKey}
+		if err := s.files.load(); err != nil {
+			return err
 		}
-		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		s.noteExpiry(s.files.current.Load().Leaf)
+		s.http.TLSConfig = &tls.Config{GetCertificate: s.files.get, MinVersion: tls.VersionTLS12}
 	}
 	var err error
 	if s.listener, err = listen(ctx, "addr", s.cfg.Addr); err != nil {
 		return err
 	}
+	s.base.Store(newBaseURLCheck(s.cfg.Bound(s.Addr()).BaseURL))
+	if s.cfg.RedirectAddr != "" {
+		if s.redirectListener, err = listen(ctx, "redirect-addr", s.cfg.RedirectAddr); err != nil {
+			return errors.Join(err, s.listener.Close())
+		}
+	}
 	if s.cfg.MetricsAddr == "" || s.metrics == nil {
 		return nil
 	}
 	if s.metricsListener, err = listen(ctx, "metrics-addr", s.cfg.MetricsAddr); err != nil {
-		return errors.Join(err, s.listener.Close())
+		err = errors.Join(err, s.listener.Close())
+		if s.redirectListener != nil {
+			err = errors.Join(err, s.redirectListener.Close())
+		}
 	}
-	return nil
+	return err
 }
 
 // listen binds one address. Its errors name the flag to change.
@@ -53,6 +68,9 @@ func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
 
 // Addr returns the address that the server listens on, with the actual port. It is empty before Listen.
 func (s *Server) Addr() string { return addrOf(s.listener) }
+
+// RedirectAddr returns the address that redirects to HTTPS, or "" if there is none.
+func (s *Server) RedirectAddr() string { return addrOf(s.redirectListener) }
 
 // MetricsAddr returns the address of the metrics, or "" if they are not served.
 func (s *Server) MetricsAddr() string { return addrOf(s.metricsListener) }
@@ -75,7 +93,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	metrics := &http.Server{Handler: s.metricsHandler(), ReadHeaderTimeout: readHeaderTimeout, ErrorLog: s.http.ErrorLog}
 
 	s.log.InfoContext(ctx, "listening",
-		"addr", s.Addr(), "metrics", s.MetricsAddr(), "tls", s.cfg.TLS(), "version", s.opts.Version)
+		"addr", s.Addr(), "redirect", s.RedirectAddr(), "metrics", s.MetricsAddr(), "tls", s.cfg.TLS(),
+		"version", s.opts.Version)
 	g, stopped := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		if s.cfg.TLS() {
@@ -86,10 +105,25 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.metricsListener != nil {
 		g.Go(func() error { return serveError(metrics.Serve(s.metricsListener)) })
 	}
+	redirects := &http.Server{ReadTimeout: readHeaderTimeout, ErrorLog: s.http.ErrorLog}
+	if s.redirectListener != nil {
+		redirects.Handler = s.redirectHandler() // makes autocert use http-01
+		g.Go(func() error { return serveError(redirects.Serve(s.redirectListener)) })
+	}
+	if s.acme != nil {
+		g.Go(func() error {
+			s.obtainCertificates(stopped)
+			return nil
+		})
+	}
+	g.Go(func() error {
+		s.watch(stopped)
+		return nil
+	})
 	g.Go(func() error {
 		<-stopped.Done()
 		s.drain(base)
-		return metrics.Close()
+		return errors.Join(metrics.Close(), redirects.Close())
 	})
 	return g.Wait()
 }

@@ -3,14 +3,8 @@ package server_test
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -32,6 +26,12 @@ func (h harness) start(t *testing.T) (stop func() error) {
 	if err := h.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return h.serve(t)
+}
+
+// serve runs the server after Listen.
+func (h harness) serve(t *testing.T) (stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(ctx) }()
@@ -190,53 +190,6 @@ func TestMetricsAreServedOnTheirOwnAddress(t *testing.T) {
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
-	}
-}
-
-// certificate writes a self-signed certificate and its key.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	priv, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &priv.PublicKey, priv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {
-		Type:  "EC PRIVATE KEY",
-		Bytes: keyDER,
-	}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
-
-func TestTLSIsServed(t *testing.T) {
-	t.Parallel()
-	cert, key := certificate(t)
-	h := newServer(t, server.Options{}, "CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", key)
-	h.start(t)
-	status, _, res := get(t, newClient(t), "https://"+h.Addr()+"/healthz")
-	if status != 200 || res.ProtoMajor != 2 || res.Header.Get("Strict-Transport-Security") == "" {
-		t.Errorf("%d %s %v", status, res.Proto, res.Header)
-	}
-	bad := newServer(t, server.Options{}, "CARREL_TLS_CERT", key, "CARREL_TLS_KEY", cert)
-	if err := bad.Listen(t.Context()); err == nil || !strings.Contains(err.Error(), "tls-cert and tls-key") {
-		t.Errorf("swapped files: %v", err)
 	}
 }
 

@@ -62,8 +62,33 @@ func TestAccessLogHasNoQueryOrHeaders(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got[0][name], want)
 		}
 	}
-	if strings.Contains(h.log.String(), "private") || got[0]["durationUs"] == nil {
+	if strings.Contains(h.log.String(), "private") {
 		t.Errorf("the line is %s", h.log)
+	}
+	if seconds, isNumber := got[0]["duration"].(float64); !isNumber || seconds <= 0 || seconds > 60 {
+		t.Errorf("the duration is %v, want seconds", got[0]["duration"])
+	}
+}
+
+func TestAccessLogNamesTheClientAndTheCaller(t *testing.T) {
+	t.Parallel()
+	for _, limits := range []string{"on", "off"} {
+		h := newServer(t, routes(map[string]http.HandlerFunc{"GET /in": func(_ http.ResponseWriter, r *http.Request) {
+			_ = server.Admit(r.Context(), core.Actor{UserID: "usr_1", CredentialID: "key_2"})
+		}, "GET /out": ok}), "CARREL_TRUSTED_PROXIES", "10.0.0.0/8", "CARREL_RATE_LIMITS", limits)
+		h.do("GET", "/in", from("10.0.0.1:99"), header("X-Forwarded-For", "203.0.113.9, 10.0.0.2"))
+		h.do("GET", "/out", from("192.0.2.7:99"), header("X-Forwarded-For", "203.0.113.9"))
+		got := h.lines(t, "request")
+		if len(got) != 2 {
+			t.Fatalf("%d lines: %s", len(got), h.log)
+		}
+		if in := got[0]; in["client"] != "203.0.113.9" || in["userId"] != "usr_1" || in["credentialId"] != "key_2" {
+			t.Errorf("authenticated, limits %s: %v", limits, in)
+		}
+		out := got[1]
+		if _, has := out["userId"]; has || out["client"] != "192.0.2.7" {
+			t.Errorf("anonymous, limits %s: %v", limits, out)
+		}
 	}
 }
 
@@ -105,7 +130,7 @@ func TestAccessLogFollowsTheLogLevel(t *testing.T) {
 		_ *http.Request,
 	) {
 		w.WriteHeader(http.StatusBadGateway)
-	}}), "CARREL_LOG_LEVEL", "warn")
+	}}), "CARREL_LOG_LEVEL", "warn", "CARREL_BASE_URL", "http://example.com")
 	quiet.do("GET", "/x")
 	if got := quiet.log.String(); got != "" {
 		t.Errorf("logged above info: %s", got)
@@ -266,6 +291,20 @@ func TestContextWithoutARequestIsEmpty(t *testing.T) {
 	}
 }
 
+func TestReadyNodeSaysWhatDoesNotWork(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, server.Options{
+		Ready:  func(context.Context) error { return nil },
+		Notice: func() string { return "Searches fail." },
+	})
+	if rec := h.do("GET", "/readyz"); rec.Code != 200 || rec.Body.String() != "ok\nSearches fail.\n" {
+		t.Errorf("ready: %d %s", rec.Code, rec.Body)
+	}
+	if rec := h.do("GET", "/healthz"); rec.Body.String() != "ok\n" {
+		t.Errorf("healthy: %s", rec.Body)
+	}
+}
+
 func TestReadinessFollowsTheCheck(t *testing.T) {
 	t.Parallel()
 	var down error
@@ -284,6 +323,12 @@ func TestReadinessFollowsTheCheck(t *testing.T) {
 	if strings.Contains(rec.Body.String(), "database") || len(h.lines(t, "not ready")) != 1 ||
 		strings.Contains(h.log.String(), "secret") {
 		t.Errorf("reply %s, log %s", rec.Body, h.log)
+	}
+	down = &core.Error{Kind: core.KindUnavailable, Code: "unavailable", Detail: "The disk is full."}
+	rec = h.do("GET", "/readyz")
+	wantProblem(t, rec, 503, "unavailable")
+	if !strings.Contains(rec.Body.String(), "The disk is full.") {
+		t.Errorf("the reply %s has no reason", rec.Body)
 	}
 	if rec := h.do("GET", "/healthz"); rec.Code != 200 || rec.Body.String() != "ok\n" {
 		t.Errorf("health follows readiness: %d %s", rec.Code, rec.Body)

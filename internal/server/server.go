@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/crypto/acme/autocert"
 	"golang.org/x/sync/singleflight"
 
 	"carrel/internal/config"
@@ -23,8 +26,11 @@ type Options struct {
 	Routes func(mux *http.ServeMux)
 	// Problem writes an error as problem+json with the status of its kind. Required.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
-	// Ready returns an error if the service can't serve requests, such as a lost database. Nil means always ready.
+	// Ready returns an error if the service can't serve requests, such as a lost database. The detail of an unavailable
+	// error is the reason in the reply. Nil means always ready.
 	Ready func(ctx context.Context) error
+	// Notice says what does not work although the service is ready; "" if all does. It may be nil.
+	Notice func() string
 	// Draining is called once when shutdown starts, so that streams and long polls can end by themselves.
 	Draining func()
 	// SignInPaths are further paths with the strict rate limit for guessing secrets.
@@ -33,6 +39,8 @@ type Options struct {
 	SessionCookie string
 	// Version is logged at start.
 	Version string
+	// Reload receives a value for each SIGHUP, which reloads the certificate files. It may be nil.
+	Reload <-chan os.Signal
 }
 
 // Server is an HTTP server, with a second one for metrics if an address is configured.
@@ -44,10 +52,18 @@ type Server struct {
 	limiter *limiter // nil without rate limits
 	ready   singleflight.Group
 
+	files           *certificateFiles // nil without tls-cert
+	certificatePoll time.Duration
+	acme            *autocert.Manager // nil without acme-domains
+	acmeClient      *http.Client      // nil means http.DefaultClient
+	base            atomic.Pointer[baseURLCheck]
+
 	handler         http.Handler
 	http            *http.Server
 	listener        net.Listener
 	metricsListener net.Listener
+	// redirectListener is nil without redirect-addr.
+	redirectListener net.Listener
 }
 
 // Limits of a connection. Writing has no timeout, because streams and long polls are normal replies. readTimeout ends
@@ -64,7 +80,8 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 	if opts.Problem == nil {
 		panic("server: Options.Problem is required")
 	}
-	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts}
+	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts, certificatePoll: certificatePoll}
+	s.base.Store(newBaseURLCheck(cfg.BaseURL))
 	if cfg.RateLimits {
 		s.limiter = newLimiter(opts.SignInPaths, opts.SessionCookie)
 	}
