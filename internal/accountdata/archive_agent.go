@@ -119,7 +119,7 @@ func (a *archive) original(ctx context.Context, name string, o source.Original) 
 func (a *archive) document(d source.Document) any {
 	a.wrote()
 	out := object{"id": d.ExternalID, "title": d.Title, "authors": listed(d.Authors), "text": d.Text}.
-		with("url", d.URL).with("doi", d.DOI).with("venue", d.Venue).with("type", d.Type).
+		with("url", d.URL).with("doi", d.DOI).with("venue", d.Venue).with("type", d.Type).with("language", d.Language).
 		with("publishedAt", d.PublishedAt).with("openAccessUrl", d.OpenAccessURL)
 	if d.Year != 0 {
 		out["year"] = d.Year

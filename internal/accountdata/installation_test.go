@@ -143,7 +143,7 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
 	})
 	grants, err := oauth.NewService(oauth.Deps{
-		Store: db, Clock: w.clock, Audit: w.audit, Log: w.log, Secret: secret,
+		Store: db, Clock: w.clock, Audit: w.audit, Log: w.log, Secret: secret, HashKey: secret,
 		Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl"),
 	})
 	w.must(err)

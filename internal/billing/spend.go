@@ -35,6 +35,11 @@ type SpendStore interface {
 	SpendOf(ctx context.Context, userID, month string) (spendCap *int64, used int64, err error)
 	// SpendDifferences returns the totals that differ from the sums of their rows.
 	SpendDifferences(ctx context.Context) ([]SpendDifference, error)
+	// SpendDifferencesSince is SpendDifferences for a month and the months after it.
+	SpendDifferencesSince(ctx context.Context, month string) ([]SpendDifference, error)
+	// RollUpSpend replaces the settled rows of one user on one day before the given one by a row for each credential,
+	// agent, kind and model, and reports whether there were any.
+	RollUpSpend(ctx context.Context, before string) (bool, error)
 }
 
 // Reservation is the maximum cost of a call that is about to be made.
@@ -121,13 +126,24 @@ func (s *Spending) SettleHold(ctx context.Context, id string, micros int64, esti
 // holdLife is far longer than any purchase runs.
 const holdLife = time.Hour
 
-// Reconcile closes the holds that crashes left open and returns the totals that differ from their rows. A difference is
-// a bug. The server calls it periodically.
+// Reconcile closes the holds that crashes left open and returns the totals of this month and the last one that differ
+// from their rows. A difference is a bug. The server calls it periodically; Check compares all months.
 func (s *Spending) Reconcile(ctx context.Context) ([]SpendDifference, error) {
 	if _, err := s.store.EndHolds(ctx, s.clock.Now().Add(-holdLife)); err != nil {
 		return nil, err
 	}
-	return s.store.SpendDifferences(ctx)
+	lastMonth := core.MonthEnd(s.clock.Now()).AddDate(0, -2, 0)
+	return s.store.SpendDifferencesSince(ctx, core.Month(lastMonth))
+}
+
+// RollUp replaces the ledger rows before a day by one row per day, credential, agent and model. Sums and usage do not
+// change.
+func (s *Spending) RollUp(ctx context.Context, before time.Time) error {
+	for {
+		if found, err := s.store.RollUpSpend(ctx, core.Day(before)); err != nil || !found {
+			return err
+		}
+	}
 }
 
 // Check returns the totals that differ from the sums of their rows.

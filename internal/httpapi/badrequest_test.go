@@ -285,7 +285,7 @@ func badParameters() []bad {
 	for name, path := range map[string]string{
 		"a cursor with no time": agent + "/threads?cursor=" + core.EncodeCursor("threads", marker, "x"),
 		"a favourites cursor with no time": agent +
-			"/favourites?cursor=" + core.EncodeCursor("favourites", marker, "x"),
+			"/favourites?cursor=" + core.EncodeCursor("favourites", marker, "x", "a"),
 		"a cursor with no number": agent +
 			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", marker),
 		"a cursor of number 0": agent +
@@ -295,13 +295,13 @@ func badParameters() []bad {
 		"a cursor past 64 bits": agent +
 			"/threads/{thread}/messages?cursor=" + core.EncodeCursor("messages", "99999999999999999999"),
 		"a search's cursor without words": agent +
-			"/favourites?cursor=" + core.EncodeCursor("favourites.q", "1", "1", "x"),
+			"/favourites?cursor=" + core.EncodeCursor("favourites.q", "1", "1", "x", "a"),
 		"a list's cursor with words": agent +
-			"/favourites?q=xyzzy&cursor=" + core.EncodeCursor("favourites", "1", "x"),
+			"/favourites?q=xyzzy&cursor=" + core.EncodeCursor("favourites", "1", "x", "a"),
 		"a search's cursor with no score": agent +
-			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", marker, "1", "x"),
+			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", marker, "1", "x", "a"),
 		"a search's cursor with no time": agent +
-			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", "1", marker, "x"),
+			"/favourites?q=x&cursor=" + core.EncodeCursor("favourites.q", "1", marker, "x", "a"),
 		"a cursor with both a good and a bad limit": agent + "/threads?limit=5&limit=xyzzy",
 	} {
 		out = append(out, bad{name: name, method: "GET", path: path, status: 400, code: "invalid_request"})

@@ -80,7 +80,7 @@ func (a *API) stripeEvent(w http.ResponseWriter, r *http.Request) error {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return closeConnection(w, tooLarge())
+		return closeConnection(w, tooLarge(maxBody))
 	case err != nil:
 		return malformed("The body is incomplete.")
 	}

@@ -22,8 +22,8 @@ func documentReply(d source.Document, err error) (*oas.DocumentReply, error) {
 		ID: s.ID, SourceId: s.SourceId, ExternalId: s.ExternalId, Title: s.Title, Authors: s.Authors, Year: s.Year,
 		PublishedAt: s.PublishedAt, URL: s.URL, Doi: s.Doi, Venue: s.Venue, Type: s.Type, Text: d.Text,
 		OpenAccessUrl: link(d.OpenAccessURL), CardId: s.CardId, Original: s.Original, Tags: s.Tags, Edited: s.Edited,
-		Completed: s.Completed,
-		FileId:    s.FileId, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Completed: s.Completed, Language: s.Language,
+		FileId: s.FileId, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 	if d.CitationCount != nil {
 		out.CitationCount = oas.NewOptInt(*d.CitationCount)
@@ -38,7 +38,7 @@ func summaryOf(d source.Document) oas.DocumentSummary {
 		Year: positive(d.Year), PublishedAt: optional(d.PublishedAt), URL: link(d.URL), Doi: optional(d.DOI),
 		Venue: optional(d.Venue), Type: optional(d.Type), CardId: d.CardID(), Original: originalOf(d),
 		Tags: emptyNotNull(d.Tags), Edited: []oas.DocumentField{}, FileId: optional(d.File),
-		Completed: completionOf(d),
+		Completed: completionOf(d), Language: optional(d.Language),
 		CreatedAt: timestamp(d.CreatedAt), UpdatedAt: timestamp(d.UpdatedAt),
 	}
 	for _, name := range d.Edits.Names() {
@@ -65,7 +65,7 @@ func completionOf(d source.Document) oas.OptCompletion {
 // ListDocuments answers GET …/sources/{sourceId}/documents.
 func (h handlers) ListDocuments(ctx context.Context, p oas.ListDocumentsParams) (*oas.DocumentList, error) {
 	list, err := h.Sources.Documents(ctx, actor(ctx), p.AgentId, p.SourceId, source.DocumentFilter{
-		Query: p.Q.Value, Year: p.Year.Value, Type: p.Type.Value, FileID: p.File.Value,
+		Query: p.Q.Value, Year: p.Year.Value, Type: p.Type.Value, FileID: p.File.Value, Language: p.Language.Value,
 		Status: source.DocumentStatus(p.Status.Value),
 	}, page(p.Limit, p.Cursor))
 	if err != nil {
@@ -94,6 +94,7 @@ func (h handlers) ChangeDocument(
 ) (*oas.DocumentReply, error) {
 	e := source.Edits{
 		Title: pointer(req.Title), Venue: pointer(req.Venue), DOI: pointer(req.Doi), URL: pointer(req.URL),
+		Language: pointer(req.Language),
 	}
 	if req.Year.Set {
 		e.Year = &req.Year.Value
@@ -143,7 +144,7 @@ func (h handlers) PutDocuments(
 		docs[i] = source.Document{
 			ExternalID: d.ExternalId, Title: d.Title.Value, Text: d.Text.Value, Authors: d.Authors, Year: d.Year.Value,
 			PublishedAt: d.PublishedAt.Value, URL: d.URL.Value, DOI: d.Doi.Value, Venue: d.Venue.Value,
-			Type: d.Type.Value, Tags: d.Tags,
+			Type: d.Type.Value, Tags: d.Tags, Language: d.Language.Value,
 		}
 	}
 	stored, err := h.Sources.PutDocuments(ctx, actor(ctx), p.AgentId, p.SourceId, docs)

@@ -93,41 +93,42 @@ func (a *API) bibliographyEntry(
 }
 
 type exportFavouritesParams struct {
-	AgentId                 string
-	Format, Tag, Collection oas.OptString
+	AgentId                    string
+	Format, Q, Tag, Collection oas.OptString
 }
 
 // serveFavouritesExport answers GET …/favourites/export.
 func (a *API) serveFavouritesExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportFavourites, func(ctx context.Context) (*File, error) {
 		return a.exportFavourites(ctx, exportFavouritesParams{
-			AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format"), Tag: queryParameter(r, "tag"),
-			Collection: queryParameter(r, "collection"),
+			AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format"), Q: queryParameter(r, "q"),
+			Tag: queryParameter(r, "tag"), Collection: queryParameter(r, "collection"),
 		})
 	})
 }
 
 func (a *API) exportFavourites(ctx context.Context, p exportFavouritesParams) (*File, error) {
 	return favouritesFile(p.Format, func(format favourite.Format, w io.Writer) error {
-		filter := favourite.Filter{Tag: p.Tag.Value, Collection: p.Collection.Value}
+		filter := favourite.Filter{Query: p.Q.Value, Tag: p.Tag.Value, Collection: p.Collection.Value}
 		return a.Favourites.Export(ctx, actor(ctx), p.AgentId, filter, format, w)
 	})
 }
 
-type exportAllFavouritesParams struct{ Format, Tag, Collection oas.OptString }
+type exportAllFavouritesParams struct{ Format, Q, Tag, Collection oas.OptString }
 
 // serveAllFavouritesExport answers GET /api/favourites/export.
 func (a *API) serveAllFavouritesExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportAllFavourites, func(ctx context.Context) (*File, error) {
 		return a.exportAllFavourites(ctx, exportAllFavouritesParams{
-			Format: queryParameter(r, "format"), Tag: queryParameter(r, "tag"), Collection: queryParameter(r, "collection"),
+			Format: queryParameter(r, "format"), Q: queryParameter(r, "q"), Tag: queryParameter(r, "tag"),
+			Collection: queryParameter(r, "collection"),
 		})
 	})
 }
 
 func (a *API) exportAllFavourites(ctx context.Context, p exportAllFavouritesParams) (*File, error) {
 	return favouritesFile(p.Format, func(format favourite.Format, w io.Writer) error {
-		filter := favourite.Filter{Tag: p.Tag.Value, Collection: p.Collection.Value}
+		filter := favourite.Filter{Query: p.Q.Value, Tag: p.Tag.Value, Collection: p.Collection.Value}
 		return a.Favourites.ExportAll(ctx, actor(ctx), filter, format, w)
 	})
 }

@@ -3,9 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"strings"
 
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/zoteroexport"
 )
 
 // ListFavourites answers GET …/favourites.
@@ -29,6 +32,17 @@ func favouriteList(favourites []favourite.Favourite, next string, err error) (*o
 		out.Favourites[i] = favouriteOf(f)
 	}
 	return out, nil
+}
+
+// LookupFavourites answers POST …/favourite-lookups.
+func (h handlers) LookupFavourites(
+	ctx context.Context, req *oas.FavouriteLookup, p oas.LookupFavouritesParams,
+) (*oas.FavouriteLookupReply, error) {
+	saved, err := h.Favourites.Lookup(ctx, actor(ctx), p.AgentId, req.CardIds)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.FavouriteLookupReply{CardIds: saved}, nil
 }
 
 // SaveFavourite answers POST …/favourites.
@@ -77,7 +91,12 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 func (h handlers) ImportFavourites(
 	ctx context.Context, req *oas.FavouriteImport, p oas.ImportFavouritesParams,
 ) (*oas.FavouriteImportReply, error) {
-	entries, err := h.Favourites.Import(ctx, actor(ctx), p.AgentId, favourite.Format(req.Format), req.Content)
+	return favouriteImportReply(h.Favourites.Import(
+		ctx, actor(ctx), p.AgentId, favourite.Format(req.Format), strings.NewReader(req.Content), int64(len(req.Content)),
+	))
+}
+
+func favouriteImportReply(entries []favourite.Imported, err error) (*oas.FavouriteImportReply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +105,55 @@ func (h handlers) ImportFavourites(
 		out.Entries[i] = oas.ImportedFavourite{
 			Line: e.Line, Key: optional(e.Key), Title: optional(e.Title), CardId: optional(e.CardID),
 			Outcome: oas.ImportedFavouriteOutcome(e.Outcome), Detail: optional(e.Detail),
+		}
+	}
+	return out, nil
+}
+
+// ExportSelectedFavourites answers POST /api/favourites/export.
+func (h handlers) ExportSelectedFavourites(
+	ctx context.Context, req *oas.FavouriteSelection,
+) (*oas.FavouriteFile, error) {
+	refs := make([]favourite.Ref, len(req.Favourites))
+	for i, f := range req.Favourites {
+		refs[i] = favourite.Ref{AgentID: f.AgentId, CardID: f.CardId}
+	}
+	file, err := favouritesFile(oas.NewOptString(string(req.Format)), func(format favourite.Format, w io.Writer) error {
+		return h.Favourites.ExportSelected(ctx, actor(ctx), refs, format, w)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &oas.FavouriteFile{Filename: file.Name, ContentType: file.ContentType, Content: string(file.Content)}, nil
+}
+
+// WriteFavouritesToZotero answers POST …/sources/{sourceId}/favourites.
+func (h handlers) WriteFavouritesToZotero(
+	ctx context.Context, req *oas.FavouriteWrite, p oas.WriteFavouritesToZoteroParams,
+) (*oas.FavouriteWriteReply, error) {
+	reply, err := h.Zotero.Write(ctx, actor(ctx), p.AgentId, p.SourceId, zoteroexport.Request{
+		Collection: req.Collection.Value,
+		Selection: favourite.ZoteroSelection{
+			Filter: favourite.Filter{
+				Query: req.Q.Value, Tag: req.Tag.Value, Collection: req.CollectionId.Value,
+			},
+			AgentID: req.FromAgentId.Value, Cards: req.CardIds,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.FavouriteWriteReply{
+		Library: reply.Library,
+		Collection: oas.FavouriteWriteReplyCollection{
+			Key: reply.CollectionKey, Name: reply.Collection, Created: reply.Created,
+		},
+		Favourites: make([]oas.WrittenFavourite, len(reply.Favourites)),
+	}
+	for i, f := range reply.Favourites {
+		out.Favourites[i] = oas.WrittenFavourite{
+			AgentId: optional(f.AgentID), CardId: f.CardID, ItemKey: optional(f.ItemKey),
+			Outcome: oas.WrittenFavouriteOutcome(f.Outcome), Detail: optional(f.Detail),
 		}
 	}
 	return out, nil

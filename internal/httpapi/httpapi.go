@@ -29,6 +29,7 @@ import (
 	"carrel/internal/task"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
+	"carrel/internal/zoteroexport"
 )
 
 // Idempotency stores the replies to requests with an Idempotency-Key.
@@ -64,6 +65,7 @@ type Services struct {
 	Importer    *importer.Service
 	Memories    *memory.Service
 	Favourites  *favourite.Service
+	Zotero      *zoteroexport.Service
 	Threads     *thread.Service
 	Texts       TextChecker
 	Webhooks    *webhook.Service

@@ -85,15 +85,25 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 func (a *API) claim(
 	r *http.Request, userID, key, seed string, hash []byte,
 ) (rec core.IdempotencyRecord, mine bool, err error) {
+	rec, mine, err = a.claimValid(r.Context(), userID, key, seed, hash)
+	if core.IsKind(err, core.KindMismatch) {
+		if invalid := a.validate(r); invalid != nil {
+			err = invalid
+		}
+	}
+	return rec, mine, err
+}
+
+// claimValid is claim for a request that has been validated.
+func (a *API) claimValid(
+	ctx context.Context, userID, key, seed string, hash []byte,
+) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
 	}
 	now := a.Clock.Now()
-	rec, mine, err = a.Idempotency.ClaimIdempotency(r.Context(), userID, key, hash, seed, now, now.Add(idempotencyLock))
+	rec, mine, err = a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, seed, now, now.Add(idempotencyLock))
 	if err == nil && !bytes.Equal(rec.Hash, hash) {
-		if err := a.validate(r); err != nil {
-			return rec, false, err
-		}
 		err = &core.Error{
 			Kind: core.KindMismatch, Code: "idempotency_mismatch",
 			Detail: "This Idempotency-Key was used for another request. Use a new key for each request.",

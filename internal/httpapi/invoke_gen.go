@@ -299,6 +299,19 @@ var invokers = map[core.Operation]invoker{
 			return h.ListFavourites(ctx, p)
 		},
 	},
+	core.OpLookupFavourites: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "cardIds"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.FavouriteLookup
+			var p oas.LookupFavouritesParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "cardIds"); err != nil {
+				return nil, err
+			}
+			return h.LookupFavourites(ctx, &req, p)
+		},
+	},
 	core.OpSaveFavourite: {
 		path:     []string{"agentId"},
 		required: []string{"agentId", "card"},
@@ -319,6 +332,9 @@ var invokers = map[core.Operation]invoker{
 			var p exportFavouritesParams
 			p.AgentId = in.path("agentId")
 			if err := queryText(in, "format", 0, p.Format.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
 				return nil, err
 			}
 			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
@@ -342,6 +358,16 @@ var invokers = map[core.Operation]invoker{
 				return nil, err
 			}
 			return h.ChangeFavourite(ctx, &req, p)
+		},
+	},
+	core.OpExportSelectedFavourites: {
+		required: []string{"format", "favourites"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.FavouriteSelection
+			if err := in.body(&req, "favourites", "format"); err != nil {
+				return nil, err
+			}
+			return h.ExportSelectedFavourites(ctx, &req)
 		},
 	},
 	core.OpDeleteFavourite: {
@@ -385,6 +411,9 @@ var invokers = map[core.Operation]invoker{
 		call: func(ctx context.Context, h handlers, in input) (any, error) {
 			var p exportAllFavouritesParams
 			if err := queryText(in, "format", 0, p.Format.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
 				return nil, err
 			}
 			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
@@ -446,6 +475,20 @@ var invokers = map[core.Operation]invoker{
 			return h.ImportFavourites(ctx, &req, p)
 		},
 	},
+	core.OpWriteFavouritesToZotero: {
+		path:     []string{"agentId", "sourceId"},
+		required: []string{"agentId", "sourceId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.FavouriteWrite
+			var p oas.WriteFavouritesToZoteroParams
+			p.AgentId = in.path("agentId")
+			p.SourceId = in.path("sourceId")
+			if err := in.body(&req, "cardIds", "collection", "collectionId", "fromAgentId", "q", "tag"); err != nil {
+				return nil, err
+			}
+			return h.WriteFavouritesToZotero(ctx, &req, p)
+		},
+	},
 	core.OpListSources: {
 		path:     []string{"agentId"},
 		required: []string{"agentId"},
@@ -497,6 +540,9 @@ var invokers = map[core.Operation]invoker{
 			if err := queryText(in, "type", 0, p.Type.SetTo); err != nil {
 				return nil, err
 			}
+			if err := queryText(in, "language", 0, p.Language.SetTo); err != nil {
+				return nil, err
+			}
 			if err := queryText(in, "file", 0, p.File.SetTo); err != nil {
 				return nil, err
 			}
@@ -520,7 +566,7 @@ var invokers = map[core.Operation]invoker{
 			var p oas.ChangeDocumentParams
 			p.AgentId = in.path("agentId")
 			p.DocumentId = in.path("documentId")
-			if err := in.body(&req, "authors", "doi", "tags", "title", "url", "venue", "year"); err != nil {
+			if err := in.body(&req, "authors", "doi", "language", "tags", "title", "url", "venue", "year"); err != nil {
 				return nil, err
 			}
 			return h.ChangeDocument(ctx, &req, p)

@@ -102,6 +102,7 @@ func (a *API) plainPaths() plainPaths {
 	p.handle(core.OpStreamImports, a.streamImports)
 	p.handle(core.OpExportFavourites, a.serveFavouritesExport)
 	p.handle(core.OpExportAllFavourites, a.serveAllFavouritesExport)
+	p.handle(core.OpImportFavouriteFile, a.importFavouriteFile)
 	p.handle(core.OpExportThread, a.serveThreadExport)
 	p.handle(core.OpExportUsage, a.serveUsageExport)
 	p.handle(core.OpDownloadExport, a.downloadExport)

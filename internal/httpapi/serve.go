@@ -222,7 +222,7 @@ func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte,
 		return nil, nil
 	}
 	if r.ContentLength > maxBody {
-		return nil, closeConnection(w, tooLarge())
+		return nil, closeConnection(w, tooLarge(maxBody))
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -232,7 +232,7 @@ func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte,
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, closeConnection(w, tooLarge())
+		return nil, closeConnection(w, tooLarge(maxBody))
 	case err != nil:
 		return nil, malformed("The body is incomplete.")
 	}
@@ -272,8 +272,11 @@ func checkBody(body []byte) ([]byte, error) {
 	return normal, nil
 }
 
-func tooLarge() error {
-	return &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
+func tooLarge(limit int64) error {
+	return &core.Error{
+		Kind: core.KindTooLarge, Code: "body_too_large",
+		Detail: "The body is larger than " + strconv.FormatInt(limit>>20, 10) + " MiB.",
+	}
 }
 
 // closeConnection closes the connection after the response. Otherwise net/http would first read the rest of the body:

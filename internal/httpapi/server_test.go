@@ -172,7 +172,8 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock, Audit: w.audit})
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
 	w.oauth, err = oauth.NewService(oauth.Deps{
-		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, Issuer: baseURL, Prefixes: w.tokens,
+		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, HashKey: secret,
+		Issuer: baseURL, Prefixes: w.tokens,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 	for i, f := range files {
 		out.Files[i] = oas.File{
 			ID: f.ID, Name: f.Name, Size: int(f.Size), Documents: f.Documents, Skipped: f.Skipped, Error: optional(f.Error),
-			Outcome:   optional(f.Outcome),
+			Title: optional(f.Title), Outcome: optional(f.Outcome),
 			CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
 		}
 	}
@@ -158,6 +158,7 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 			Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
 			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region),
 			Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
+			Library: optional(set.Library), Collection: optional(set.Collection),
 		},
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
@@ -173,7 +174,7 @@ func settingsOf(s oas.SourceSettings) source.Settings {
 		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value,
 		SyncMinutes: s.SyncMinutes.Value,
 		Bucket:      s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value,
-		AccessKeyID: s.AccessKeyId.Value,
+		AccessKeyID: s.AccessKeyId.Value, Library: s.Library.Value, Collection: s.Collection.Value,
 	}
 }
 

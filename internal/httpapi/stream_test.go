@@ -541,7 +541,7 @@ func TestOldTurnIsReplayedWithoutDeltas(t *testing.T) {
 	w := newServer(t, openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "db")}))
 	c := w.talk(t)
 	c.say("Hello").ok(t)
-	if _, err := w.db.PruneTasks(t.Context(), w.clock.Now().Add(48*time.Hour), 1000); err != nil {
+	if _, err := w.db.PruneTasks(t.Context(), w.clock.Now().Add(48*time.Hour), 30*24*time.Hour, 1000); err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string

@@ -121,6 +121,12 @@ var untestedTexts = map[string]string{
 	"POST /api/agents/{agentId}/sources /settings/region":                  "follows the naming rules of S3",
 	"POST /api/agents/{agentId}/sources /settings/accessKeyId":             "follows the naming rules of S3",
 	"POST /api/agents/{agentId}/sources /secret":                           "counted in bytes",
+	"POST /api/agents/{agentId}/sources /settings/library":                 "must be users/ or groups/ and a number",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/library":     "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/collection":  "same check as POST",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /collection": "tested in package zoteroexport",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /q":          "same check as GET /api/favourites",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /tag":        "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/bucket":      "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/prefix":      "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":      "as above",
@@ -165,6 +171,8 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		"GET " + one + "/favourites/export tag": {path: p.at("/favourites/export?format=csv&tag=VALUE")},
 		"GET /api/favourites q":                 {path: "/api/favourites?q=VALUE"},
 		"GET /api/favourites tag":               {path: "/api/favourites?tag=VALUE"},
+		"GET " + one + "/favourites/export q":   {path: p.at("/favourites/export?format=csv&q=VALUE")},
+		"GET /api/favourites/export q":          {path: "/api/favourites/export?format=csv&q=VALUE"},
 		"GET /api/favourites/export tag":        {path: "/api/favourites/export?format=csv&tag=VALUE"},
 		"PATCH " + one + "/favourites/{cardId} /note": {
 			path: p.at("/favourites/x"), body: `{"note":VALUE}`,
@@ -207,6 +215,10 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		},
 		"POST " + one + "/sources /name": {
 			path: p.at("/sources"), body: `{"kind":"upload","name":VALUE}`, refusals: true,
+		},
+		"POST " + one + "/sources /settings/collection": {
+			path: p.at("/sources"), refusals: true,
+			body: `{"kind":"zotero","name":"Z","settings":{"library":"groups/1","collection":VALUE}}`,
 		},
 		"PATCH " + one + "/sources/{sourceId} /name": {
 			path: p.at("/sources/" + source), body: `{"name":VALUE}`, refusals: true,

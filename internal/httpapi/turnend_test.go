@@ -243,6 +243,9 @@ func deletedAgent(t *testing.T, w *testServer) {
 		t.Errorf("left are %v, %v, %v, %v (%v)", left, steps, events, messages, err)
 	}
 	for line := range strings.Lines(w.log.String()) {
+		if strings.Contains(line, "does not fit base-url") {
+			continue // the test server has another address
+		}
 		if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`) {
 			t.Errorf("logged %s", line)
 		}

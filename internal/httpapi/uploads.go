@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
 	"carrel/internal/importer"
 	"carrel/internal/task"
 )
@@ -155,7 +156,7 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Tus-Resumable", tusVersion)
 	h.Set("Tus-Version", tusVersion)
-	h.Set("Tus-Extension", "creation,termination")
+	h.Set("Tus-Extension", "creation,creation-with-upload,termination")
 	h.Set("Tus-Max-Size", strconv.FormatInt(a.Importer.MaxUpload(), 10))
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -199,13 +200,65 @@ func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
 		if err != nil || size < 0 {
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Importer.CreateUpload(ctx, to, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		name := tusFilename(r.Header.Get("Upload-Metadata"))
+		if err := a.Importer.ValidateUpload(name, size); err != nil {
+			return 0, err
+		}
+		if ctx, err = a.withUploadSeed(ctx, w, r, to.UserID()); err != nil {
+			return 0, err
+		}
+		u, err := a.Importer.CreateUpload(ctx, to, name, size)
 		if err != nil {
 			return 0, err
 		}
 		w.Header().Set("Location", a.baseURL+strings.TrimSuffix(r.URL.Path, "/")+"/"+u.ID)
-		return http.StatusCreated, nil
+		// The bytes that an earlier request with the same key has stored are not stored again.
+		if mediaType(r.Header.Get("Content-Type")) == offsetStream && !u.Ready && u.Received == 0 {
+			u, err = a.Importer.AppendUpload(ctx, to, u.ID, 0, slowBody{r.Body, http.NewResponseController(w)})
+		}
+		w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
+		return http.StatusCreated, err
 	})
+}
+
+// offsetStream is the media type of the bytes of an upload.
+const offsetStream = "application/offset+octet-stream"
+
+// withUploadSeed claims the Idempotency-Key of a request, if it has one. In the returned context a repeated request
+// finds the upload of the first one, so no reply is stored.
+func (a *API) withUploadSeed(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, userID string,
+) (context.Context, error) {
+	key, sent := idempotencyKey(r)
+	if !sent {
+		return ctx, nil
+	}
+	announced := r.Header.Get("Upload-Length") + "\n" + r.Header.Get("Upload-Metadata")
+	seed := core.NewSeed()
+	rec, _, err := a.claimValid(ctx, userID, key, seed, requestHash(r, []byte(announced)))
+	if err == nil && rec.Seed != seed {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	return core.WithSeed(ctx, rec.Seed), err
+}
+
+// ListUploads answers GET …/sources/{sourceId}/uploads.
+func (h handlers) ListUploads(ctx context.Context, p oas.ListUploadsParams) (*oas.UploadResults, error) {
+	ids := strings.FieldsFunc(p.Ids, func(r rune) bool { return r == ',' })
+	uploads, err := h.Importer.Uploads(ctx, actor(ctx), p.AgentId, p.SourceId, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.UploadResults{Uploads: make([]oas.Upload, len(uploads))}
+	for i, u := range uploads {
+		out.Uploads[i] = oas.Upload{ID: u.ID, Name: u.Name, Size: int(max(u.Size, u.Received))}
+		if u.Outcome != "" {
+			one := &out.Uploads[i]
+			one.Outcome, one.Reason = oas.NewOptString(u.Outcome), optional(u.Reason)
+			one.Documents, one.Skipped = oas.NewOptInt(u.Documents), oas.NewOptInt(u.Skipped)
+		}
+	}
+	return out, nil
 }
 
 // tusFilename returns the file name of an Upload-Metadata header, a list of keys with base64 values.
@@ -237,10 +290,10 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
-		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
+		if mediaType(r.Header.Get("Content-Type")) != offsetStream {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type",
-				Detail: "Send Content-Type: application/offset+octet-stream.",
+				Detail: "Send Content-Type: " + offsetStream + ".",
 			}
 		}
 		offset, err := strconv.ParseInt(r.Header.Get("Upload-Offset"), 10, 64)

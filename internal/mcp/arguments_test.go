@@ -49,6 +49,10 @@ func (in *installation) valid(s schema, ids map[string]string) object {
 			out[name] = p.Enum[0]
 		case p.Type == "object":
 			out[name] = object{"cardId": "none"}
+		case name == "favourites":
+			out[name] = []object{{"agentId": in.agent, "cardId": "none"}}
+		case name == "cardIds":
+			out[name] = []string{"none"}
 		default:
 			out[name] = "none"
 		}

@@ -102,7 +102,7 @@ func (in *installation) key(t *testing.T, user string, scopes ...string) string 
 func (in *installation) serve(t *testing.T) {
 	t.Helper()
 	cfg, err := config.Load(config.LoadOptions{Overrides: map[string]string{
-		"data": in.data, "addr": "127.0.0.1:0", "rate-limits": "off",
+		"data": in.data, "addr": "127.0.0.1:0", "rate-limits": "off", "outbound-private": "on",
 	}})
 	if err != nil {
 		t.Fatal(err)

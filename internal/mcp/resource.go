@@ -177,6 +177,7 @@ func renderDocument(reply any) (string, error) {
 		line("Year", strconv.Itoa(year))
 	}
 	line("Published in", d.Venue.Value)
+	line("Language", d.Language.Value)
 	line("DOI", d.Doi.Value)
 	line("Address", d.URL.Value)
 	b.WriteString("\n\n" + d.Text + "\n")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"carrel/internal/testkit/zoterofake"
 )
 
 // checkedClient validates the structured content of every result against the tool's output schema.
@@ -49,8 +51,9 @@ func (c checkedClient) must(tool string, arguments any) object {
 	return content
 }
 
-// unrun are the tools that the test of results cannot call: both need a memory that a model has suggested.
-var unrun = []string{"confirm_memory", "dismiss_memory"}
+// unrun are the tools that the test of results cannot call: two need a memory that a model has suggested, the last one
+// a Zotero library, which the test of the contract has.
+var unrun = []string{"confirm_memory", "dismiss_memory", "write_favourites_to_zotero"}
 
 func TestResultsMatchTheOutputSchemas(t *testing.T) {
 	t.Parallel()
@@ -106,6 +109,15 @@ func (in *installation) walkAgent(c checkedClient, agent string) {
 		c.must(tool, object{})
 	}
 	c.must("export_all_favourites", object{"format": "ris", "collection": shelf})
+	found := c.must("lookup_favourites", object{"agentId": agent, "cardIds": []string{"a/b", "none"}})["cardIds"].([]any)
+	if len(found) != 1 || found[0] != "a/b" {
+		c.t.Errorf("found %v", found)
+	}
+	chosen := []object{{"agentId": agent, "cardId": "a/b"}}
+	file := c.must("export_selected_favourites", object{"format": "csv", "favourites": chosen})
+	if !strings.Contains(file["content"].(string), "A") {
+		c.t.Errorf("exported %v", file)
+	}
 	c.must("delete_collection", object{"collectionId": shelf})
 	exported := c.must("export_favourites", object{"agentId": agent, "format": "csv"})
 	if !strings.HasPrefix(exported["contentType"].(string), "text/csv") ||
@@ -170,6 +182,11 @@ func (in *installation) walkSources(c checkedClient, agent string) {
 	c.must("sync_source", one)
 	c.must("list_imports", one)
 	c.must("list_sources", object{"agentId": agent})
+	zotero := c.must("create_source", object{
+		"agentId": agent, "name": "Zotero", "kind": "zotero", "secret": zoterofake.Key,
+		"settings": object{"url": zoterofake.New(c.t).URL},
+	})["source"].(object)["id"]
+	c.must("write_favourites_to_zotero", object{"agentId": agent, "sourceId": zotero, "cardIds": []any{"nothing"}})
 	works := object{"agentId": in.agent, "sourceId": in.source}
 	in.upload(c.t, "/api/agents/"+in.agent+"/sources/"+in.source+"/files")
 	var files []any

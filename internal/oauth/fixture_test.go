@@ -141,7 +141,7 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
 	srv.deps = oauth.Deps{
-		Store: db, Clock: srv.clock, Log: log, Secret: secret,
+		Store: db, Clock: srv.clock, Log: log, Secret: secret, HashKey: secret,
 		Audit:  audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}),
 		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
 	}

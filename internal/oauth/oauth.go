@@ -242,8 +242,12 @@ type Deps struct {
 	// Audit receives security events.
 	Audit Recorder
 	Log   *slog.Logger
-	// Secret is the installation's secret. All keys are derived from it.
-	Secret []byte
+	// Secret is the installation's secret, which stored keys are encrypted with. Previous are earlier values, with which
+	// they may be encrypted too.
+	Secret   []byte
+	Previous [][]byte `dep:"optional"`
+	// HashKey is the HMAC key of stored secrets. It stays the same when Secret changes.
+	HashKey []byte
 	// Issuer is the installation's base URL. Clients compare it byte for byte.
 	Issuer   string
 	Prefixes Prefixes
@@ -276,15 +280,15 @@ type Service struct {
 // NewService returns an authorization server. It panics if a required dependency is missing.
 func NewService(d Deps) (*Service, error) {
 	core.RequireDeps(d)
-	handles, err := secretbox.New(d.Secret, "oauth consent")
+	handles, err := secretbox.New(d.Secret, "oauth consent", d.Previous...)
 	if err != nil {
 		return nil, err
 	}
-	private, err := secretbox.New(d.Secret, "oauth signing keys")
+	private, err := secretbox.New(d.Secret, "oauth signing keys", d.Previous...)
 	if err != nil {
 		return nil, err
 	}
-	deriveKey, err := hkdf.Key(sha256.New, d.Secret, nil, "carrel oauth: refresh", sha256.Size)
+	deriveKey, err := hkdf.Key(sha256.New, d.HashKey, nil, "carrel oauth: refresh", sha256.Size)
 	if err != nil {
 		return nil, fmt.Errorf("derive the refresh key: %w", err)
 	}
@@ -300,7 +304,7 @@ func NewService(d Deps) (*Service, error) {
 	}
 	return &Service{
 		store: d.Store, clock: d.Clock, audit: d.Audit, log: d.Log, issuer: d.Issuer, prefixes: d.Prefixes,
-		hashKey: d.Secret, deriveKey: deriveKey, handles: handles, origin: origin, address: d.Address,
+		hashKey: d.HashKey, deriveKey: deriveKey, handles: handles, origin: origin, address: d.Address,
 		documents: d.Documents, fetching: make(chan struct{}, maxFetches),
 		keys: &keyring{store: d.Store, clock: d.Clock, box: private},
 	}, nil

@@ -125,13 +125,11 @@ func (t *turn) runLookups(ctx context.Context, lookups []lookup) ([]lookupResult
 	group.SetLimit(maxConcurrentLookups)
 	for i, l := range lookups {
 		group.Go(func() error {
-			limited, cancel := context.WithTimeout(ctx, searchTimeout)
-			defer cancel()
 			q := search.Query{Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsPerSearch}
 			if l.Source != "" {
 				q.Sources = []string{l.Source}
 			}
-			results[i].found, results[i].err = t.Search.Find(limited, buyer, q)
+			results[i].found, results[i].err = t.lookUp(ctx, buyer, q)
 			return nil
 		})
 	}
@@ -140,6 +138,27 @@ func (t *turn) runLookups(ctx context.Context, lookups []lookup) ([]lookupResult
 		return nil, context.Cause(ctx)
 	}
 	return results, nil
+}
+
+// unavailablePause is the pause between two attempts to reach the search service.
+const unavailablePause = time.Second
+
+// lookUp runs one lookup. While the search service is not available, it tries again until the rest of the time is
+// needed for the answer: the service may be back in a moment, and an answer without documents would be worth little.
+func (t *turn) lookUp(ctx context.Context, buyer source.Buyer, q search.Query) (source.Found, error) {
+	for {
+		limited, cancel := context.WithTimeout(ctx, searchTimeout)
+		found, err := t.Search.Find(limited, buyer, q)
+		cancel()
+		if err == nil || !errors.Is(err, search.ErrUnavailable) || t.mustAnswerNow() {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return found, err
+		case <-time.After(unavailablePause):
+		}
+	}
 }
 
 // merge merges the results of lookups. The first lookup of a turn is the question.
@@ -214,6 +233,9 @@ func (f *found) fail(name string, err error) {
 // note records the warnings of a search.
 func (f *found) note(known prepared, answer source.Found) {
 	for _, w := range answer.Warnings {
+		if w.Code == source.WarnWordsOnly && len(answer.Cards) > 0 {
+			continue // of other wordings of the question
+		}
 		name := ""
 		if w.SourceID != "" {
 			name = known.source(w.SourceID).Name

@@ -32,7 +32,13 @@ type Result struct {
 // settings of the current environment are not passed on.
 func Carrel(t testing.TB, args ...string) Result {
 	t.Helper()
-	return runCommand(t, Binary(t), nil, args...)
+	return CarrelWith(t, nil, args...)
+}
+
+// CarrelWith is Carrel with further environment variables.
+func CarrelWith(t testing.TB, env []string, args ...string) Result {
+	t.Helper()
+	return runCommand(t, Binary(t), env, args...)
 }
 
 // Binary returns the path of the program under test, built once per process. With GOCOVERDIR set it is built to write

@@ -2,6 +2,9 @@ package testkit
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -24,3 +27,27 @@ func (l *Log) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// Excerpt returns the lines that explain a failure, at most excerptLines of them, each cut to excerptWidth. A server
+// under test writes a line for each request; those of successful requests are left out.
+func (l *Log) Excerpt() string {
+	var lines []string
+	all := strings.Split(strings.TrimSuffix(l.String(), "\n"), "\n")
+	for _, line := range all {
+		if !successful.MatchString(line) {
+			lines = append(lines, line[:min(len(line), excerptWidth)])
+		}
+	}
+	lines = lines[max(len(lines)-excerptLines, 0):]
+	if left := len(all) - len(lines); left > 0 {
+		lines = append([]string{fmt.Sprintf("(%d of %d lines left out)", left, len(all))}, lines...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+const (
+	excerptLines = 30
+	excerptWidth = 400
+)
+
+var successful = regexp.MustCompile(`"level":"(INFO|DEBUG)","msg":"request".*"status":[123]`)

@@ -25,10 +25,20 @@ const (
 // then talk to the server of another test.
 func ReserveAddr(t testing.TB) string {
 	t.Helper()
+	addr, release, err := reserveAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return addr
+}
+
+// reserveAddr returns a loopback address that is reserved until release is called.
+func reserveAddr() (addr string, release func(), err error) {
 	// One folder for each user: files of another user could not be opened.
 	dir := filepath.Join(os.TempDir(), "carrel-test-ports-"+strconv.Itoa(os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
 	first := rand.IntN(lastPort - firstPort)
 	for i := range lastPort - firstPort {
@@ -37,14 +47,9 @@ func ReserveAddr(t testing.TB) string {
 		if errors.Is(err, errPortTaken) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(release)
-		return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), release, err
 	}
-	t.Fatalf("no port from %d to %d is free", firstPort, lastPort)
-	return ""
+	return "", nil, fmt.Errorf("no port from %d to %d is free", firstPort, lastPort)
 }
 
 var errPortTaken = errors.New("the port is taken")

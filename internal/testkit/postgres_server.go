@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	if err != nil {
 		return nil, err
 	}
-	cred, err := postgresCredential()
+	cred, err := unprivileged("PostgreSQL", "postgres", "nobody")
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +98,13 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	return s, nil
 }
 
-// postgresCredential returns the user to run the server as; nil is the current user. PostgreSQL refuses to run as root.
-func postgresCredential() (*syscall.Credential, error) {
+// unprivileged returns the user to run a server as that refuses to run as root: the first of the names that exists, or
+// nil for the current user.
+func unprivileged(server string, names ...string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil //nolint:nilnil // SysProcAttr takes nil for the current user
 	}
-	for _, name := range []string{"postgres", "nobody"} {
+	for _, name := range names {
 		u, err := user.Lookup(name)
 		if err != nil {
 			continue
@@ -113,7 +115,8 @@ func postgresCredential() (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
+	return nil, fmt.Errorf("%s does not run as root, and there is no user %s to run it as", server,
+		strings.Join(names, " or "))
 }
 
 // initialise creates the cluster. Its collation is linguistic as in most installations, not bytewise, so that

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -76,4 +77,45 @@ func answerTo(query []byte, address func() [4]byte) []byte {
 		reply = append(reply, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, a[0], a[1], a[2], a[3])
 	}
 	return reply
+}
+
+// DNSServer starts a DNS server on loopback (TCP) that resolves every name to 127.0.0.1, and returns its address.
+func DNSServer(t testing.TB) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			serving.Go(func() { answerLoopback(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		serving.Wait()
+	})
+	return l.Addr().String()
+}
+
+// answerLoopback answers the DNS queries of a connection with 127.0.0.1.
+func answerLoopback(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	for {
+		var size [2]byte
+		if _, err := io.ReadFull(c, size[:]); err != nil {
+			return
+		}
+		query := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(c, query); err != nil {
+			return
+		}
+		reply := answerTo(query, func() [4]byte { return [4]byte{127, 0, 0, 1} })
+		_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
+	}
 }

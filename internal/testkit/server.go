@@ -45,7 +45,7 @@ type Server struct {
 }
 
 // StartServer starts carrel serve and returns once it is healthy. At the end of the test it is stopped with SIGTERM.
-// The test fails if that goes wrong or if the log contains a secret; a failed test prints the log.
+// The test fails if that goes wrong or if the log contains a secret; a failed test prints an excerpt of the log.
 func StartServer(t testing.TB, opts ServerOptions) *Server {
 	t.Helper()
 	if opts.Data == "" {
@@ -63,7 +63,7 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 			t.Errorf("a secret is in the log: %s", leak)
 		}
 		if t.Failed() {
-			t.Logf("carrel's log:\n%s", s.Log())
+			t.Logf("carrel's log:\n%s", s.log.Excerpt())
 		}
 	})
 	if err := s.start(); err != nil {

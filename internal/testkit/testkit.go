@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package, releases the resources they share (PostgreSQL server, built program, folder), fails
-// if goroutines have leaked, and exits. Without it the resources are released later: the kernel ends the child
-// processes, and the next test run removes the folder.
+// Main runs the tests of a package, releases the resources they share (PostgreSQL server, OpenSearch node, built
+// program, folder), fails if goroutines have leaked, and exits. Without it the resources are released later: the kernel
+// ends the child processes, and the next test run removes the folder.
 func Main(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(releasing{m}, options...)
 }
@@ -39,5 +39,5 @@ func (r releasing) Run() int {
 // Release releases the resources shared between the tests of this process. Main calls it; programs that are not tests
 // must call it themselves.
 func Release() error {
-	return errors.Join(sharedPostgres.release(), scratch.release())
+	return errors.Join(sharedPostgres.release(), sharedOpenSearch.close(), scratch.release())
 }

@@ -65,16 +65,14 @@ func (a *App) WebApp(files fs.FS) (*WebApp, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		body, err := fs.ReadFile(files, name)
+		read := func() []byte { return mustRead(files, name) }
 		switch {
-		case err != nil:
-			return err
 		case name == "index.html":
-			app.page = newAppFile(name, a.atPrefix(body), cacheNever)
+			app.page = newAppFile(name, func() []byte { return a.atPrefix(read()) }, cacheNever)
 		case strings.HasPrefix(name, "assets/"):
-			app.files[name] = newAppFile(name, body, cacheForever)
+			app.files[name] = newAppFile(name, read, cacheForever)
 		default:
-			app.files[name] = newAppFile(name, body, cacheDay)
+			app.files[name] = newAppFile(name, read, cacheDay)
 		}
 		return nil
 	})
@@ -85,6 +83,14 @@ func (a *App) WebApp(files fs.FS) (*WebApp, error) {
 		return nil, fmt.Errorf("load the web app: %w", err)
 	}
 	return app, nil
+}
+
+func mustRead(files fs.FS, name string) []byte {
+	body, err := fs.ReadFile(files, name)
+	if err != nil {
+		panic(fmt.Errorf("read a file of the web app: %w", err)) // it is in the binary
+	}
+	return body
 }
 
 // Routes adds the app to a mux.
@@ -116,25 +122,27 @@ func (a *App) atPrefix(index []byte) []byte {
 	return []byte(strings.NewReplacer(`"./`, `"`+a.prefix+`/`, base, base+a.prefix).Replace(string(index)))
 }
 
-// appFile is a file of the app. It is compressed on the first request that accepts gzip.
+// appFile is a file of the app. It is read when it is requested, because most of the files are rarely needed: the viewer
+// of PDF files alone has several megabytes. The compressed form is kept.
 type appFile struct {
-	body              []byte
-	contentType, etag string
-	cache, policy     string
-	zipped            func() []byte
+	read          func() []byte
+	contentType   string
+	cache, policy string
+	etag          func() string
+	zipped        func() []byte
 }
 
-func newAppFile(name string, body []byte, cache string) *appFile {
-	sum := sha256.Sum256(body)
-	policy := ""
+func newAppFile(name string, read func() []byte, cache string) *appFile {
+	f := &appFile{read: read, contentType: contentType(name), cache: cache}
 	if path.Ext(name) == workerExtension {
-		policy = workerPolicy
+		f.policy = workerPolicy
 	}
-	return &appFile{
-		body: body, contentType: contentType(name), etag: `"` + hex.EncodeToString(sum[:12]) + `"`, cache: cache,
-		policy: policy,
-		zipped: sync.OnceValue(func() []byte { return compress(body) }),
-	}
+	f.etag = sync.OnceValue(func() string {
+		sum := sha256.Sum256(read())
+		return `"` + hex.EncodeToString(sum[:12]) + `"`
+	})
+	f.zipped = sync.OnceValue(func() []byte { return compress(read()) })
+	return f
 }
 
 // contentType returns the media type of a file. Types that browsers check strictly are fixed here, because the
@@ -171,17 +179,20 @@ func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.policy != "" {
 		h.Set("Content-Security-Policy", f.policy)
 	}
-	body, etag := f.body, f.etag
-	if compressible(f.contentType) && acceptsGzip(r) {
-		body, etag = f.zipped(), strings.TrimSuffix(f.etag, `"`)+`-gz"`
-		h.Set("Content-Encoding", "gzip")
+	read, etag := f.read, f.etag()
+	zip := compressible(f.contentType) && acceptsGzip(r)
+	if zip {
+		read, etag = f.zipped, strings.TrimSuffix(etag, `"`)+`-gz"`
 	}
 	h.Set("Etag", etag)
 	if r.Header.Get("If-None-Match") == etag {
-		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	if zip {
+		h.Set("Content-Encoding", "gzip")
+	}
+	body := read()
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)

@@ -97,6 +97,7 @@ func (s *Service) attempt(ctx context.Context, r *task.Run, msg message, n int) 
 		if err != nil {
 			return nil, err // interrupted; another run repeats this attempt
 		}
+		s.attempted(d.Delivered())
 		a := attempt{Delivery: d}
 		if next, again := nextAttempt(n, d.At, pause); again && !d.Delivered() && !d.Gone() {
 			a.Next = &next

@@ -92,16 +92,19 @@ type Service struct {
 	clock  core.Clock
 	client *http.Client
 	// private allows private addresses and plain HTTP.
-	private  bool
-	inFlight inFlight
+	private   bool
+	attempted func(delivered bool)
+	inFlight  inFlight
 }
 
-// Options restrict where deliveries may go.
+// Options restrict where deliveries may go, and observe them.
 type Options struct {
 	// Private allows private addresses and plain HTTP.
 	Private bool
 	// Resolver looks up the hosts of receivers; nil means the system resolver.
 	Resolver *net.Resolver
+	// Attempted is called after every attempt to deliver an event. It may be nil.
+	Attempted func(delivered bool)
 }
 
 // Deps are the dependencies of a Service. All are required.
@@ -115,9 +118,13 @@ type Deps struct {
 // is missing.
 func NewService(d Deps, o Options) *Service {
 	core.RequireDeps(d)
+	if o.Attempted == nil {
+		o.Attempted = func(bool) {}
+	}
 	return &Service{
 		store: d.Store, sealer: d.Sealer, clock: d.Clock, private: o.Private, inFlight: inFlight{n: map[string]int{}},
-		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: attemptTimeout, Resolver: o.Resolver}),
+		attempted: o.Attempted,
+		client:    outbound.NewClient(outbound.Options{Private: o.Private, Timeout: attemptTimeout, Resolver: o.Resolver}),
 	}
 }
 

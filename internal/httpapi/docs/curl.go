@@ -114,11 +114,14 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 // fileSample returns the curl options that upload a file, or "". The content is on the command line, so that no file
 // has to exist.
 func fileSample(op *object) string {
-	content := op.object("requestBody").object("content")
+	body := op.object("requestBody")
+	content := body.object("content")
 	switch {
 	case content.object("multipart/form-data") != nil:
 		return " \\\n  -F 'file=A note.;filename=note.txt'"
-	case content.object("application/offset+octet-stream") != nil:
+	case content.object("application/x-bibtex") != nil:
+		return " \\\n  -H 'Content-Type: application/x-bibtex' \\\n  --data-raw '@article{codd1970, year = 1970}'"
+	case content.object("application/offset+octet-stream") != nil && body.text("required") == "true":
 		return " \\\n  -H 'Content-Type: application/offset+octet-stream' \\\n  --data-binary 'A note.'"
 	}
 	return ""

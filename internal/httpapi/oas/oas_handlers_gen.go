@@ -5168,6 +5168,102 @@ func (s *Server) handleExchangeConnectCodeRequest(args [0]string, argsEscaped bo
 	}
 }
 
+// handleExportSelectedFavouritesRequest handles exportSelectedFavourites operation.
+//
+// Like `exportAllFavourites`, with the given favourites only. Unknown ones are left out. The reply
+// contains the file.
+//
+// POST /api/favourites/export
+func (s *Server) handleExportSelectedFavouritesRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ExportSelectedFavouritesOperation,
+			ID:   "exportSelectedFavourites",
+		}
+	)
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeExportSelectedFavouritesRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *FavouriteFile
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ExportSelectedFavouritesOperation,
+			OperationSummary: "Export chosen favourites as a bibliography",
+			OperationID:      "exportSelectedFavourites",
+			Body:             request,
+			RawBody:          rawBody,
+			Params:           middleware.Parameters{},
+			Raw:              r,
+		}
+
+		type (
+			Request  = *FavouriteSelection
+			Params   = struct{}
+			Response = *FavouriteFile
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			nil,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ExportSelectedFavourites(ctx, request)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ExportSelectedFavourites(ctx, request)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeExportSelectedFavouritesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleGetAccountRequest handles getAccount operation.
 //
 // Needs a session, or a key with the scope `account`.
@@ -6465,11 +6561,13 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 
 // handleImportFavouritesRequest handles importFavourites operation.
 //
-// Saves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation
-// becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string`
-// definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file
-// again changes nothing; an entry with the same key and the same work replaces the card and keeps its
-// tags, note and collections. An entry that can't be read is refused alone.
+// Saves every entry of the file as a favourite. A body can have 1 MiB; send a larger file with
+// `importFavouriteFile`. Keywords become tags, an annotation becomes the note. Of a BibTeX entry its
+// type, key and fields are kept as written, with the `@string` definitions and preambles that it uses,
+// and a BibTeX export contains them again. Importing a file again changes nothing; an entry with the
+// same key and the same work replaces the card and keeps its tags, note and collections. An entry that
+// can't be read is refused alone. A file can have 20,000 entries; the last result says if more were
+// left out.
 //
 // POST /api/agents/{agentId}/favourite-imports
 func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7475,6 +7573,10 @@ func (s *Server) handleListDocumentsRequest(args [2]string, argsEscaped bool, w 
 					Name: "type",
 					In:   "query",
 				}: params.Type,
+				{
+					Name: "language",
+					In:   "query",
+				}: params.Language,
 				{
 					Name: "file",
 					In:   "query",
@@ -8972,6 +9074,110 @@ func (s *Server) handleListThreadsRequest(args [1]string, argsEscaped bool, w ht
 	}
 }
 
+// handleListUploadsRequest handles listUploads operation.
+//
+// The uploads with these ids, in the order of their creation. An imported upload has an `outcome`. The
+// result is kept for two days; uploads that are unknown, cancelled or expired are omitted.
+//
+// GET /api/agents/{agentId}/sources/{sourceId}/uploads
+func (s *Server) handleListUploadsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ListUploadsOperation,
+			ID:   "listUploads",
+		}
+	)
+	params, err := decodeListUploadsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *UploadResults
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ListUploadsOperation,
+			OperationSummary: "Get the results of uploads",
+			OperationID:      "listUploads",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "ids",
+					In:   "query",
+				}: params.Ids,
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = ListUploadsParams
+			Response = *UploadResults
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackListUploadsParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ListUploads(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ListUploads(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListUploadsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListUsersRequest handles listUsers operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -9143,6 +9349,116 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 	}
 
 	if err := encodeListWebhooksResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleLookupFavouritesRequest handles lookupFavourites operation.
+//
+// Find out which cards are favourites.
+//
+// POST /api/agents/{agentId}/favourite-lookups
+func (s *Server) handleLookupFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: LookupFavouritesOperation,
+			ID:   "lookupFavourites",
+		}
+	)
+	params, err := decodeLookupFavouritesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeLookupFavouritesRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *FavouriteLookupReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    LookupFavouritesOperation,
+			OperationSummary: "Find out which cards are favourites",
+			OperationID:      "lookupFavourites",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *FavouriteLookup
+			Params   = LookupFavouritesParams
+			Response = *FavouriteLookupReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackLookupFavouritesParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.LookupFavourites(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.LookupFavourites(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeLookupFavouritesResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -11278,8 +11594,9 @@ func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.Re
 
 // handleSyncSourceRequest handles syncSource operation.
 //
-// Starts an import of a folder, pages or a feed. Unchanged documents are skipped, changed ones are
-// read again, and deleted ones are removed. Imports of a source run sequentially.
+// Starts an import of a folder, pages, a feed, a bucket or a Zotero library. Unchanged documents are
+// skipped, changed ones are read again, and deleted ones are removed. Imports of a source run
+// sequentially.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/sync
 func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -11464,6 +11781,125 @@ func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w ht
 	}
 
 	if err := encodeTestWebhookResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleWriteFavouritesToZoteroRequest handles writeFavouritesToZotero operation.
+//
+// Writes your favourites with every agent that the credential may read to a collection of a Zotero
+// library: all of them, or those that a collection, a tag, words, an agent or card ids select. The
+// source must be of kind `zotero`, with a key that may write. The Zotero collection is created if it
+// is missing. A work that the library has (written before, imported from it, or with the same DOI, or
+// the same title, year and first author) is added to the collection and not created again, so that a
+// request can be repeated. A favourite that Zotero refuses is reported alone.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/favourites
+func (s *Server) handleWriteFavouritesToZoteroRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: WriteFavouritesToZoteroOperation,
+			ID:   "writeFavouritesToZotero",
+		}
+	)
+	params, err := decodeWriteFavouritesToZoteroParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeWriteFavouritesToZoteroRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *FavouriteWriteReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    WriteFavouritesToZoteroOperation,
+			OperationSummary: "Write favourites to a Zotero collection",
+			OperationID:      "writeFavouritesToZotero",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "sourceId",
+					In:   "path",
+				}: params.SourceId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *FavouriteWrite
+			Params   = WriteFavouritesToZoteroParams
+			Response = *FavouriteWriteReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackWriteFavouritesToZoteroParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.WriteFavouritesToZotero(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.WriteFavouritesToZotero(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeWriteFavouritesToZoteroResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)

@@ -1343,7 +1343,7 @@ func (s *AgentReply) SetAgent(val Agent) {
 type AgentSource struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of a live kind; see `SourceSettings`.
+	// `upload`, `folder`, `web`, `feed`, `s3`, `zotero`, or the name of a live kind; see `SourceSettings`.
 	Kind string `json:"kind"`
 	// Searched when a search names no source.
 	Default   bool `json:"default"`
@@ -3937,6 +3937,9 @@ type Document struct {
 	Doi         OptString `json:"doi"`
 	Venue       OptString `json:"venue"`
 	Type        OptString `json:"type"`
+	// The language of the text as an ISO 639-1 code: named by the file, or else detected. Absent if it is
+	// unknown.
+	Language OptString `json:"language"`
 	// The full text. Offsets count its Unicode code points.
 	Text string `json:"text"`
 	// The number of citations at the time of the import.
@@ -4009,6 +4012,11 @@ func (s *Document) GetVenue() OptString {
 // GetType returns the value of Type.
 func (s *Document) GetType() OptString {
 	return s.Type
+}
+
+// GetLanguage returns the value of Language.
+func (s *Document) GetLanguage() OptString {
+	return s.Language
 }
 
 // GetText returns the value of Text.
@@ -4121,6 +4129,11 @@ func (s *Document) SetType(val OptString) {
 	s.Type = val
 }
 
+// SetLanguage sets the value of Language.
+func (s *Document) SetLanguage(val OptString) {
+	s.Language = val
+}
+
 // SetText sets the value of Text.
 func (s *Document) SetText(val string) {
 	s.Text = val
@@ -4202,6 +4215,8 @@ type DocumentChange struct {
 	// An http or https URL, or empty.
 	URL  OptString `json:"url"`
 	Tags []string  `json:"tags"`
+	// One of the codes that sources accept; empty means unknown.
+	Language OptString `json:"language"`
 }
 
 // GetTitle returns the value of Title.
@@ -4239,6 +4254,11 @@ func (s *DocumentChange) GetTags() []string {
 	return s.Tags
 }
 
+// GetLanguage returns the value of Language.
+func (s *DocumentChange) GetLanguage() OptString {
+	return s.Language
+}
+
 // SetTitle sets the value of Title.
 func (s *DocumentChange) SetTitle(val OptString) {
 	s.Title = val
@@ -4274,17 +4294,23 @@ func (s *DocumentChange) SetTags(val []string) {
 	s.Tags = val
 }
 
+// SetLanguage sets the value of Language.
+func (s *DocumentChange) SetLanguage(val OptString) {
+	s.Language = val
+}
+
 // Ref: #/components/schemas/DocumentField
 type DocumentField string
 
 const (
-	DocumentFieldTitle   DocumentField = "title"
-	DocumentFieldAuthors DocumentField = "authors"
-	DocumentFieldYear    DocumentField = "year"
-	DocumentFieldVenue   DocumentField = "venue"
-	DocumentFieldDoi     DocumentField = "doi"
-	DocumentFieldURL     DocumentField = "url"
-	DocumentFieldTags    DocumentField = "tags"
+	DocumentFieldTitle    DocumentField = "title"
+	DocumentFieldAuthors  DocumentField = "authors"
+	DocumentFieldYear     DocumentField = "year"
+	DocumentFieldVenue    DocumentField = "venue"
+	DocumentFieldDoi      DocumentField = "doi"
+	DocumentFieldURL      DocumentField = "url"
+	DocumentFieldTags     DocumentField = "tags"
+	DocumentFieldLanguage DocumentField = "language"
 )
 
 // AllValues returns all DocumentField values.
@@ -4297,6 +4323,7 @@ func (DocumentField) AllValues() []DocumentField {
 		DocumentFieldDoi,
 		DocumentFieldURL,
 		DocumentFieldTags,
+		DocumentFieldLanguage,
 	}
 }
 
@@ -4316,6 +4343,8 @@ func (s DocumentField) MarshalText() ([]byte, error) {
 	case DocumentFieldURL:
 		return []byte(s), nil
 	case DocumentFieldTags:
+		return []byte(s), nil
+	case DocumentFieldLanguage:
 		return []byte(s), nil
 	default:
 		return nil, errors.Errorf("invalid value: %q", s)
@@ -4345,6 +4374,9 @@ func (s *DocumentField) UnmarshalText(data []byte) error {
 		return nil
 	case DocumentFieldTags:
 		*s = DocumentFieldTags
+		return nil
+	case DocumentFieldLanguage:
+		*s = DocumentFieldLanguage
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -4423,6 +4455,8 @@ type DocumentPut struct {
 	Venue OptString `json:"venue"`
 	Type  OptString `json:"type"`
 	Tags  []string  `json:"tags"`
+	// One of the codes that sources accept. It is detected if it is empty.
+	Language OptString `json:"language"`
 }
 
 // GetExternalId returns the value of ExternalId.
@@ -4480,6 +4514,11 @@ func (s *DocumentPut) GetTags() []string {
 	return s.Tags
 }
 
+// GetLanguage returns the value of Language.
+func (s *DocumentPut) GetLanguage() OptString {
+	return s.Language
+}
+
 // SetExternalId sets the value of ExternalId.
 func (s *DocumentPut) SetExternalId(val string) {
 	s.ExternalId = val
@@ -4535,6 +4574,11 @@ func (s *DocumentPut) SetTags(val []string) {
 	s.Tags = val
 }
 
+// SetLanguage sets the value of Language.
+func (s *DocumentPut) SetLanguage(val OptString) {
+	s.Language = val
+}
+
 // Ref: #/components/schemas/DocumentReply
 type DocumentReply struct {
 	Document Document `json:"document"`
@@ -4567,6 +4611,9 @@ type DocumentSummary struct {
 	Doi         OptString `json:"doi"`
 	Venue       OptString `json:"venue"`
 	Type        OptString `json:"type"`
+	// The language of the text as an ISO 639-1 code: named by the file, or else detected. Absent if it is
+	// unknown.
+	Language OptString `json:"language"`
 	// The id of the document's card, the same in every search, conversation and favourite.
 	CardId   string      `json:"cardId"`
 	Original OptOriginal `json:"original"`
@@ -4638,6 +4685,11 @@ func (s *DocumentSummary) GetVenue() OptString {
 // GetType returns the value of Type.
 func (s *DocumentSummary) GetType() OptString {
 	return s.Type
+}
+
+// GetLanguage returns the value of Language.
+func (s *DocumentSummary) GetLanguage() OptString {
+	return s.Language
 }
 
 // GetCardId returns the value of CardId.
@@ -4738,6 +4790,11 @@ func (s *DocumentSummary) SetVenue(val OptString) {
 // SetType sets the value of Type.
 func (s *DocumentSummary) SetType(val OptString) {
 	s.Type = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *DocumentSummary) SetLanguage(val OptString) {
+	s.Language = val
 }
 
 // SetCardId sets the value of CardId.
@@ -5299,6 +5356,43 @@ func (s *FavouriteChange) SetCollections(val []string) {
 	s.Collections = val
 }
 
+// Ref: #/components/schemas/FavouriteFile
+type FavouriteFile struct {
+	Filename    string `json:"filename"`
+	ContentType string `json:"contentType"`
+	Content     string `json:"content"`
+}
+
+// GetFilename returns the value of Filename.
+func (s *FavouriteFile) GetFilename() string {
+	return s.Filename
+}
+
+// GetContentType returns the value of ContentType.
+func (s *FavouriteFile) GetContentType() string {
+	return s.ContentType
+}
+
+// GetContent returns the value of Content.
+func (s *FavouriteFile) GetContent() string {
+	return s.Content
+}
+
+// SetFilename sets the value of Filename.
+func (s *FavouriteFile) SetFilename(val string) {
+	s.Filename = val
+}
+
+// SetContentType sets the value of ContentType.
+func (s *FavouriteFile) SetContentType(val string) {
+	s.ContentType = val
+}
+
+// SetContent sets the value of Content.
+func (s *FavouriteFile) SetContent(val string) {
+	s.Content = val
+}
+
 // Ref: #/components/schemas/FavouriteImport
 type FavouriteImport struct {
 	Format FavouriteImportFormat `json:"format"`
@@ -5408,6 +5502,62 @@ func (s *FavouriteList) SetNextCursor(val OptString) {
 	s.NextCursor = val
 }
 
+// Ref: #/components/schemas/FavouriteLookup
+type FavouriteLookup struct {
+	CardIds []string `json:"cardIds"`
+}
+
+// GetCardIds returns the value of CardIds.
+func (s *FavouriteLookup) GetCardIds() []string {
+	return s.CardIds
+}
+
+// SetCardIds sets the value of CardIds.
+func (s *FavouriteLookup) SetCardIds(val []string) {
+	s.CardIds = val
+}
+
+// Ref: #/components/schemas/FavouriteLookupReply
+type FavouriteLookupReply struct {
+	CardIds []string `json:"cardIds"`
+}
+
+// GetCardIds returns the value of CardIds.
+func (s *FavouriteLookupReply) GetCardIds() []string {
+	return s.CardIds
+}
+
+// SetCardIds sets the value of CardIds.
+func (s *FavouriteLookupReply) SetCardIds(val []string) {
+	s.CardIds = val
+}
+
+// Ref: #/components/schemas/FavouriteRef
+type FavouriteRef struct {
+	AgentId string `json:"agentId"`
+	CardId  string `json:"cardId"`
+}
+
+// GetAgentId returns the value of AgentId.
+func (s *FavouriteRef) GetAgentId() string {
+	return s.AgentId
+}
+
+// GetCardId returns the value of CardId.
+func (s *FavouriteRef) GetCardId() string {
+	return s.CardId
+}
+
+// SetAgentId sets the value of AgentId.
+func (s *FavouriteRef) SetAgentId(val string) {
+	s.AgentId = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *FavouriteRef) SetCardId(val string) {
+	s.CardId = val
+}
+
 // Ref: #/components/schemas/FavouriteReply
 type FavouriteReply struct {
 	Favourite Favourite `json:"favourite"`
@@ -5450,6 +5600,94 @@ func (s *FavouriteSave) SetThreadId(val OptString) {
 	s.ThreadId = val
 }
 
+// Ref: #/components/schemas/FavouriteSelection
+type FavouriteSelection struct {
+	Format     FavouriteSelectionFormat `json:"format"`
+	Favourites []FavouriteRef           `json:"favourites"`
+}
+
+// GetFormat returns the value of Format.
+func (s *FavouriteSelection) GetFormat() FavouriteSelectionFormat {
+	return s.Format
+}
+
+// GetFavourites returns the value of Favourites.
+func (s *FavouriteSelection) GetFavourites() []FavouriteRef {
+	return s.Favourites
+}
+
+// SetFormat sets the value of Format.
+func (s *FavouriteSelection) SetFormat(val FavouriteSelectionFormat) {
+	s.Format = val
+}
+
+// SetFavourites sets the value of Favourites.
+func (s *FavouriteSelection) SetFavourites(val []FavouriteRef) {
+	s.Favourites = val
+}
+
+type FavouriteSelectionFormat string
+
+const (
+	FavouriteSelectionFormatBibtex   FavouriteSelectionFormat = "bibtex"
+	FavouriteSelectionFormatRis      FavouriteSelectionFormat = "ris"
+	FavouriteSelectionFormatCslJSON  FavouriteSelectionFormat = "csl-json"
+	FavouriteSelectionFormatCsv      FavouriteSelectionFormat = "csv"
+	FavouriteSelectionFormatMarkdown FavouriteSelectionFormat = "markdown"
+)
+
+// AllValues returns all FavouriteSelectionFormat values.
+func (FavouriteSelectionFormat) AllValues() []FavouriteSelectionFormat {
+	return []FavouriteSelectionFormat{
+		FavouriteSelectionFormatBibtex,
+		FavouriteSelectionFormatRis,
+		FavouriteSelectionFormatCslJSON,
+		FavouriteSelectionFormatCsv,
+		FavouriteSelectionFormatMarkdown,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s FavouriteSelectionFormat) MarshalText() ([]byte, error) {
+	switch s {
+	case FavouriteSelectionFormatBibtex:
+		return []byte(s), nil
+	case FavouriteSelectionFormatRis:
+		return []byte(s), nil
+	case FavouriteSelectionFormatCslJSON:
+		return []byte(s), nil
+	case FavouriteSelectionFormatCsv:
+		return []byte(s), nil
+	case FavouriteSelectionFormatMarkdown:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *FavouriteSelectionFormat) UnmarshalText(data []byte) error {
+	switch FavouriteSelectionFormat(data) {
+	case FavouriteSelectionFormatBibtex:
+		*s = FavouriteSelectionFormatBibtex
+		return nil
+	case FavouriteSelectionFormatRis:
+		*s = FavouriteSelectionFormatRis
+		return nil
+	case FavouriteSelectionFormatCslJSON:
+		*s = FavouriteSelectionFormatCslJSON
+		return nil
+	case FavouriteSelectionFormatCsv:
+		*s = FavouriteSelectionFormatCsv
+		return nil
+	case FavouriteSelectionFormatMarkdown:
+		*s = FavouriteSelectionFormatMarkdown
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/FavouriteTag
 type FavouriteTag struct {
 	Tag string `json:"tag"`
@@ -5490,6 +5728,159 @@ func (s *FavouriteTagList) GetTags() []FavouriteTag {
 // SetTags sets the value of Tags.
 func (s *FavouriteTagList) SetTags(val []FavouriteTag) {
 	s.Tags = val
+}
+
+// Which favourites are written to which Zotero collection. A favourite must match every given field;
+// without any of `collectionId`, `tag`, `q`, `fromAgentId` and `cardIds`, all of them are written.
+// Ref: #/components/schemas/FavouriteWrite
+type FavouriteWrite struct {
+	// The name or the key of the Zotero collection; it is created if it is missing. `Carrel` when omitted.
+	Collection OptString `json:"collection"`
+	// Writes only the favourites of this collection of yours.
+	CollectionId OptString `json:"collectionId"`
+	// Writes only the favourites with this tag, in any case.
+	Tag OptString `json:"tag"`
+	// Writes only the favourites that contain these words in the card, the tags or the note.
+	Q OptString `json:"q"`
+	// Writes only the favourites with this agent.
+	FromAgentId OptString `json:"fromAgentId"`
+	// Writes only the favourites with these cards, at most 500.
+	CardIds []string `json:"cardIds"`
+}
+
+// GetCollection returns the value of Collection.
+func (s *FavouriteWrite) GetCollection() OptString {
+	return s.Collection
+}
+
+// GetCollectionId returns the value of CollectionId.
+func (s *FavouriteWrite) GetCollectionId() OptString {
+	return s.CollectionId
+}
+
+// GetTag returns the value of Tag.
+func (s *FavouriteWrite) GetTag() OptString {
+	return s.Tag
+}
+
+// GetQ returns the value of Q.
+func (s *FavouriteWrite) GetQ() OptString {
+	return s.Q
+}
+
+// GetFromAgentId returns the value of FromAgentId.
+func (s *FavouriteWrite) GetFromAgentId() OptString {
+	return s.FromAgentId
+}
+
+// GetCardIds returns the value of CardIds.
+func (s *FavouriteWrite) GetCardIds() []string {
+	return s.CardIds
+}
+
+// SetCollection sets the value of Collection.
+func (s *FavouriteWrite) SetCollection(val OptString) {
+	s.Collection = val
+}
+
+// SetCollectionId sets the value of CollectionId.
+func (s *FavouriteWrite) SetCollectionId(val OptString) {
+	s.CollectionId = val
+}
+
+// SetTag sets the value of Tag.
+func (s *FavouriteWrite) SetTag(val OptString) {
+	s.Tag = val
+}
+
+// SetQ sets the value of Q.
+func (s *FavouriteWrite) SetQ(val OptString) {
+	s.Q = val
+}
+
+// SetFromAgentId sets the value of FromAgentId.
+func (s *FavouriteWrite) SetFromAgentId(val OptString) {
+	s.FromAgentId = val
+}
+
+// SetCardIds sets the value of CardIds.
+func (s *FavouriteWrite) SetCardIds(val []string) {
+	s.CardIds = val
+}
+
+// Ref: #/components/schemas/FavouriteWriteReply
+type FavouriteWriteReply struct {
+	// The Zotero library.
+	Library    string                        `json:"library"`
+	Collection FavouriteWriteReplyCollection `json:"collection"`
+	Favourites []WrittenFavourite            `json:"favourites"`
+}
+
+// GetLibrary returns the value of Library.
+func (s *FavouriteWriteReply) GetLibrary() string {
+	return s.Library
+}
+
+// GetCollection returns the value of Collection.
+func (s *FavouriteWriteReply) GetCollection() FavouriteWriteReplyCollection {
+	return s.Collection
+}
+
+// GetFavourites returns the value of Favourites.
+func (s *FavouriteWriteReply) GetFavourites() []WrittenFavourite {
+	return s.Favourites
+}
+
+// SetLibrary sets the value of Library.
+func (s *FavouriteWriteReply) SetLibrary(val string) {
+	s.Library = val
+}
+
+// SetCollection sets the value of Collection.
+func (s *FavouriteWriteReply) SetCollection(val FavouriteWriteReplyCollection) {
+	s.Collection = val
+}
+
+// SetFavourites sets the value of Favourites.
+func (s *FavouriteWriteReply) SetFavourites(val []WrittenFavourite) {
+	s.Favourites = val
+}
+
+type FavouriteWriteReplyCollection struct {
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Whether it was created by this request.
+	Created bool `json:"created"`
+}
+
+// GetKey returns the value of Key.
+func (s *FavouriteWriteReplyCollection) GetKey() string {
+	return s.Key
+}
+
+// GetName returns the value of Name.
+func (s *FavouriteWriteReplyCollection) GetName() string {
+	return s.Name
+}
+
+// GetCreated returns the value of Created.
+func (s *FavouriteWriteReplyCollection) GetCreated() bool {
+	return s.Created
+}
+
+// SetKey sets the value of Key.
+func (s *FavouriteWriteReplyCollection) SetKey(val string) {
+	s.Key = val
+}
+
+// SetName sets the value of Name.
+func (s *FavouriteWriteReplyCollection) SetName(val string) {
+	s.Name = val
+}
+
+// SetCreated sets the value of Created.
+func (s *FavouriteWriteReplyCollection) SetCreated(val bool) {
+	s.Created = val
 }
 
 // The user's rating of a reply.
@@ -5689,7 +6080,9 @@ type File struct {
 	ID string `json:"id"`
 	// Its path in the source, or its address.
 	Name string `json:"name"`
-	Size int    `json:"size"`
+	// The title of the document in it, if it is a single one.
+	Title OptString `json:"title"`
+	Size  int       `json:"size"`
 	// The number of documents in it.
 	Documents int `json:"documents"`
 	// The number of records that could not be read.
@@ -5711,6 +6104,11 @@ func (s *File) GetID() string {
 // GetName returns the value of Name.
 func (s *File) GetName() string {
 	return s.Name
+}
+
+// GetTitle returns the value of Title.
+func (s *File) GetTitle() OptString {
+	return s.Title
 }
 
 // GetSize returns the value of Size.
@@ -5756,6 +6154,11 @@ func (s *File) SetID(val string) {
 // SetName sets the value of Name.
 func (s *File) SetName(val string) {
 	s.Name = val
+}
+
+// SetTitle sets the value of Title.
+func (s *File) SetTitle(val OptString) {
+	s.Title = val
 }
 
 // SetSize sets the value of Size.
@@ -10647,7 +11050,7 @@ func (s *PlanReply) SetPlan(val Plan) {
 // A problem detail (RFC 9457). Codes and solutions:
 //
 //	Status | code                      | Solution
-//	-------+---------------------------+-------------------------------------------------------------------------------------------
+//	-------+---------------------------+-------------------------------------------------------------------------------------------------
 //	400    | `malformed_json`          | Send one JSON object in UTF-8, without duplicate keys or trailing text.
 //	400    | `invalid_request`         | Correct the fields in `errors`.
 //	400    | `invalid_code`            | Create a new connect code and exchange it within 15 minutes, once.
@@ -10680,6 +11083,7 @@ func (s *PlanReply) SetPlan(val Plan) {
 //	500    | `internal`                | Try again; report `requestId` if it persists.
 //	502    | `model_failed`            | Read the thread's messages; send the message again.
 //	503    | `unavailable`             | Try again after `Retry-After` seconds.
+//	503    | `search_unavailable`      | The search service does not respond. Try again after `Retry-After` seconds; other requests work.
 //	504    | `model_timeout`           | Send the message again, or ask a smaller question.
 //
 // Ref: #/components/schemas/Problem
@@ -10806,6 +11210,7 @@ const (
 	ProblemCodeInternal              ProblemCode = "internal"
 	ProblemCodeModelFailed           ProblemCode = "model_failed"
 	ProblemCodeUnavailable           ProblemCode = "unavailable"
+	ProblemCodeSearchUnavailable     ProblemCode = "search_unavailable"
 	ProblemCodeModelTimeout          ProblemCode = "model_timeout"
 )
 
@@ -10844,6 +11249,7 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeInternal,
 		ProblemCodeModelFailed,
 		ProblemCodeUnavailable,
+		ProblemCodeSearchUnavailable,
 		ProblemCodeModelTimeout,
 	}
 }
@@ -10914,6 +11320,8 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 	case ProblemCodeModelFailed:
 		return []byte(s), nil
 	case ProblemCodeUnavailable:
+		return []byte(s), nil
+	case ProblemCodeSearchUnavailable:
 		return []byte(s), nil
 	case ProblemCodeModelTimeout:
 		return []byte(s), nil
@@ -11020,6 +11428,9 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 		return nil
 	case ProblemCodeUnavailable:
 		*s = ProblemCodeUnavailable
+		return nil
+	case ProblemCodeSearchUnavailable:
+		*s = ProblemCodeSearchUnavailable
 		return nil
 	case ProblemCodeModelTimeout:
 		*s = ProblemCodeModelTimeout
@@ -11266,9 +11677,10 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 // The results are correct but may be incomplete.
 //
 //	`code`                   | meaning
-//	-------------------------+------------------------------------------------------------------------------------------------------------
+//	-------------------------+----------------------------------------------------------------------------------------------------------------------------------------
 //	`index_incomplete`       | The index does not contain all documents of this source yet. Search again later; see the source's `status`.
 //	`embeddings_unavailable` | The embeddings service did not respond; the search used keywords only.
+//	`words_only`             | The search engine finds documents by their words only, and few were found. Documents that use other words may be missing; try synonyms.
 //	`source_timeout`         | A live source timed out.
 //	`source_rate_limited`    | A live source limited the rate of requests.
 //	`source_refused`         | A live source refused the key or the URL.
@@ -11566,7 +11978,7 @@ type Source struct {
 	ID      string `json:"id"`
 	AgentId string `json:"agentId"`
 	Name    string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of a live kind; see `SourceSettings`.
+	// `upload`, `folder`, `web`, `feed`, `s3`, `zotero`, or the name of a live kind; see `SourceSettings`.
 	Kind string `json:"kind"`
 	// Whether it is searched when no source is named.
 	Default bool `json:"default"`
@@ -11935,6 +12347,7 @@ func (s *SourceReply) SetWarnings(val []SourceWarning) {
 //	`web`             | pages                                  | `urls`, `syncMinutes`                                                  | –
 //	`feed`            | an RSS or Atom feed                    | `url`, `syncMinutes`                                                   | –
 //	`s3`              | a bucket                               | `bucket`, `prefix`, `region`, `endpoint`, `accessKeyId`, `syncMinutes` | the secret of the access key, unless the bucket is public
+//	`zotero`          | a Zotero library                       | `library`, `collection`, `url`, `syncMinutes`                          | an API key, unless the library is public or local
 //	`openalex`        | OpenAlex, live                         | –                                                                    | a key, optional
 //	`crossref`        | Crossref, live                         | –                                                                    | –
 //	`arxiv`           | arXiv, live                            | –                                                                    | –
@@ -11956,7 +12369,8 @@ type SourceSettings struct {
 	Path OptString `json:"path"`
 	// The pages (kind `web`), at most 500.
 	Urls []string `json:"urls"`
-	// The feed (kind `feed`), or the server to query (kinds `searxng` and `mcp`).
+	// The feed (kind `feed`), the server to query (kinds `searxng` and `mcp`), or the address of the API
+	// (kind `zotero`; `https://api.zotero.org` when omitted).
 	URL OptString `json:"url"`
 	// The bucket (kind `s3`).
 	Bucket OptString `json:"bucket"`
@@ -11969,6 +12383,12 @@ type SourceSettings struct {
 	// The id of the access key whose secret is the source's `secret` (kind `s3`). A public bucket needs
 	// neither.
 	AccessKeyId OptString `json:"accessKeyId"`
+	// The library: `users/` or `groups/` and its number (kind `zotero`); the library of the key's user
+	// when omitted.
+	Library OptString `json:"library"`
+	// The name or the key of a collection, which is imported with its subcollections (kind `zotero`); the
+	// whole library when omitted.
+	Collection OptString `json:"collection"`
 	// The language edition (kind `wikipedia`; `en` when omitted), or the language of the pages (kind
 	// `searxng`; any when omitted).
 	Language OptString `json:"language"`
@@ -12016,6 +12436,16 @@ func (s *SourceSettings) GetEndpoint() OptString {
 // GetAccessKeyId returns the value of AccessKeyId.
 func (s *SourceSettings) GetAccessKeyId() OptString {
 	return s.AccessKeyId
+}
+
+// GetLibrary returns the value of Library.
+func (s *SourceSettings) GetLibrary() OptString {
+	return s.Library
+}
+
+// GetCollection returns the value of Collection.
+func (s *SourceSettings) GetCollection() OptString {
+	return s.Collection
 }
 
 // GetLanguage returns the value of Language.
@@ -12071,6 +12501,16 @@ func (s *SourceSettings) SetEndpoint(val OptString) {
 // SetAccessKeyId sets the value of AccessKeyId.
 func (s *SourceSettings) SetAccessKeyId(val OptString) {
 	s.AccessKeyId = val
+}
+
+// SetLibrary sets the value of Library.
+func (s *SourceSettings) SetLibrary(val OptString) {
+	s.Library = val
+}
+
+// SetCollection sets the value of Collection.
+func (s *SourceSettings) SetCollection(val OptString) {
+	s.Collection = val
 }
 
 // SetLanguage sets the value of Language.
@@ -14028,6 +14468,109 @@ func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
 
 func (*TurnWorkingHeaders) sendMessageRes() {}
 
+// A file that a client sends.
+// Ref: #/components/schemas/Upload
+type Upload struct {
+	ID string `json:"id"`
+	// Its path in the source.
+	Name string `json:"name"`
+	Size int    `json:"size"`
+	// The result of the import: `added`, `updated`, `unchanged` or `failed`. Absent until the file is
+	// imported.
+	Outcome OptString `json:"outcome"`
+	// The reason if the file could not be read, or if records of it were skipped.
+	Reason OptString `json:"reason"`
+	// The number of documents in it.
+	Documents OptInt `json:"documents"`
+	// The number of records that could not be read.
+	Skipped OptInt `json:"skipped"`
+}
+
+// GetID returns the value of ID.
+func (s *Upload) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *Upload) GetName() string {
+	return s.Name
+}
+
+// GetSize returns the value of Size.
+func (s *Upload) GetSize() int {
+	return s.Size
+}
+
+// GetOutcome returns the value of Outcome.
+func (s *Upload) GetOutcome() OptString {
+	return s.Outcome
+}
+
+// GetReason returns the value of Reason.
+func (s *Upload) GetReason() OptString {
+	return s.Reason
+}
+
+// GetDocuments returns the value of Documents.
+func (s *Upload) GetDocuments() OptInt {
+	return s.Documents
+}
+
+// GetSkipped returns the value of Skipped.
+func (s *Upload) GetSkipped() OptInt {
+	return s.Skipped
+}
+
+// SetID sets the value of ID.
+func (s *Upload) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *Upload) SetName(val string) {
+	s.Name = val
+}
+
+// SetSize sets the value of Size.
+func (s *Upload) SetSize(val int) {
+	s.Size = val
+}
+
+// SetOutcome sets the value of Outcome.
+func (s *Upload) SetOutcome(val OptString) {
+	s.Outcome = val
+}
+
+// SetReason sets the value of Reason.
+func (s *Upload) SetReason(val OptString) {
+	s.Reason = val
+}
+
+// SetDocuments sets the value of Documents.
+func (s *Upload) SetDocuments(val OptInt) {
+	s.Documents = val
+}
+
+// SetSkipped sets the value of Skipped.
+func (s *Upload) SetSkipped(val OptInt) {
+	s.Skipped = val
+}
+
+// Ref: #/components/schemas/UploadResults
+type UploadResults struct {
+	Uploads []Upload `json:"uploads"`
+}
+
+// GetUploads returns the value of Uploads.
+func (s *UploadResults) GetUploads() []Upload {
+	return s.Uploads
+}
+
+// SetUploads sets the value of Uploads.
+func (s *UploadResults) SetUploads(val []Upload) {
+	s.Uploads = val
+}
+
 // The usage of the language model; absent if none was used.
 // Ref: #/components/schemas/Usage
 type Usage struct {
@@ -15028,6 +15571,130 @@ func (s *WebhookTest) SetStatus(val OptInt) {
 // SetDetail sets the value of Detail.
 func (s *WebhookTest) SetDetail(val OptString) {
 	s.Detail = val
+}
+
+//	`outcome`   | meaning
+//	------------+----------------------------------------------------------
+//	`added`     | A new item was created in the collection.
+//	`linked`    | The library had the work; it was added to the collection.
+//	`unchanged` | The work was in the collection already.
+//	`failed`    | The work could not be written; `detail` is the reason.
+//
+// Ref: #/components/schemas/WrittenFavourite
+type WrittenFavourite struct {
+	// The agent of the favourite; absent if there is no such favourite.
+	AgentId OptString `json:"agentId"`
+	CardId  string    `json:"cardId"`
+	// The key of the Zotero item.
+	ItemKey OptString               `json:"itemKey"`
+	Outcome WrittenFavouriteOutcome `json:"outcome"`
+	// The reason of a failure.
+	Detail OptString `json:"detail"`
+}
+
+// GetAgentId returns the value of AgentId.
+func (s *WrittenFavourite) GetAgentId() OptString {
+	return s.AgentId
+}
+
+// GetCardId returns the value of CardId.
+func (s *WrittenFavourite) GetCardId() string {
+	return s.CardId
+}
+
+// GetItemKey returns the value of ItemKey.
+func (s *WrittenFavourite) GetItemKey() OptString {
+	return s.ItemKey
+}
+
+// GetOutcome returns the value of Outcome.
+func (s *WrittenFavourite) GetOutcome() WrittenFavouriteOutcome {
+	return s.Outcome
+}
+
+// GetDetail returns the value of Detail.
+func (s *WrittenFavourite) GetDetail() OptString {
+	return s.Detail
+}
+
+// SetAgentId sets the value of AgentId.
+func (s *WrittenFavourite) SetAgentId(val OptString) {
+	s.AgentId = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *WrittenFavourite) SetCardId(val string) {
+	s.CardId = val
+}
+
+// SetItemKey sets the value of ItemKey.
+func (s *WrittenFavourite) SetItemKey(val OptString) {
+	s.ItemKey = val
+}
+
+// SetOutcome sets the value of Outcome.
+func (s *WrittenFavourite) SetOutcome(val WrittenFavouriteOutcome) {
+	s.Outcome = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *WrittenFavourite) SetDetail(val OptString) {
+	s.Detail = val
+}
+
+type WrittenFavouriteOutcome string
+
+const (
+	WrittenFavouriteOutcomeAdded     WrittenFavouriteOutcome = "added"
+	WrittenFavouriteOutcomeLinked    WrittenFavouriteOutcome = "linked"
+	WrittenFavouriteOutcomeUnchanged WrittenFavouriteOutcome = "unchanged"
+	WrittenFavouriteOutcomeFailed    WrittenFavouriteOutcome = "failed"
+)
+
+// AllValues returns all WrittenFavouriteOutcome values.
+func (WrittenFavouriteOutcome) AllValues() []WrittenFavouriteOutcome {
+	return []WrittenFavouriteOutcome{
+		WrittenFavouriteOutcomeAdded,
+		WrittenFavouriteOutcomeLinked,
+		WrittenFavouriteOutcomeUnchanged,
+		WrittenFavouriteOutcomeFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s WrittenFavouriteOutcome) MarshalText() ([]byte, error) {
+	switch s {
+	case WrittenFavouriteOutcomeAdded:
+		return []byte(s), nil
+	case WrittenFavouriteOutcomeLinked:
+		return []byte(s), nil
+	case WrittenFavouriteOutcomeUnchanged:
+		return []byte(s), nil
+	case WrittenFavouriteOutcomeFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *WrittenFavouriteOutcome) UnmarshalText(data []byte) error {
+	switch WrittenFavouriteOutcome(data) {
+	case WrittenFavouriteOutcomeAdded:
+		*s = WrittenFavouriteOutcomeAdded
+		return nil
+	case WrittenFavouriteOutcomeLinked:
+		*s = WrittenFavouriteOutcomeLinked
+		return nil
+	case WrittenFavouriteOutcomeUnchanged:
+		*s = WrittenFavouriteOutcomeUnchanged
+		return nil
+	case WrittenFavouriteOutcomeFailed:
+		*s = WrittenFavouriteOutcomeFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/YearCount

@@ -420,6 +420,13 @@ type Handler interface {
 	//
 	// POST /api/connect/exchange
 	ExchangeConnectCode(ctx context.Context, req *ConnectExchange) (*ConnectReply, error)
+	// ExportSelectedFavourites implements exportSelectedFavourites operation.
+	//
+	// Like `exportAllFavourites`, with the given favourites only. Unknown ones are left out. The reply
+	// contains the file.
+	//
+	// POST /api/favourites/export
+	ExportSelectedFavourites(ctx context.Context, req *FavouriteSelection) (*FavouriteFile, error)
 	// GetAccount implements getAccount operation.
 	//
 	// Needs a session, or a key with the scope `account`.
@@ -511,11 +518,13 @@ type Handler interface {
 	GiveFeedback(ctx context.Context, req *FeedbackGive, params GiveFeedbackParams) (*FeedbackReply, error)
 	// ImportFavourites implements importFavourites operation.
 	//
-	// Saves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation
-	// becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string`
-	// definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file
-	// again changes nothing; an entry with the same key and the same work replaces the card and keeps its
-	// tags, note and collections. An entry that can't be read is refused alone.
+	// Saves every entry of the file as a favourite. A body can have 1 MiB; send a larger file with
+	// `importFavouriteFile`. Keywords become tags, an annotation becomes the note. Of a BibTeX entry its
+	// type, key and fields are kept as written, with the `@string` definitions and preambles that it uses,
+	// and a BibTeX export contains them again. Importing a file again changes nothing; an entry with the
+	// same key and the same work replaces the card and keeps its tags, note and collections. An entry that
+	// can't be read is refused alone. A file can have 20,000 entries; the last result says if more were
+	// left out.
 	//
 	// POST /api/agents/{agentId}/favourite-imports
 	ImportFavourites(ctx context.Context, req *FavouriteImport, params ImportFavouritesParams) (*FavouriteImportReply, error)
@@ -689,6 +698,13 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/threads
 	ListThreads(ctx context.Context, params ListThreadsParams) (*ThreadList, error)
+	// ListUploads implements listUploads operation.
+	//
+	// The uploads with these ids, in the order of their creation. An imported upload has an `outcome`. The
+	// result is kept for two days; uploads that are unknown, cancelled or expired are omitted.
+	//
+	// GET /api/agents/{agentId}/sources/{sourceId}/uploads
+	ListUploads(ctx context.Context, params ListUploadsParams) (*UploadResults, error)
 	// ListUsers implements listUsers operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -701,6 +717,12 @@ type Handler interface {
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
+	// LookupFavourites implements lookupFavourites operation.
+	//
+	// Find out which cards are favourites.
+	//
+	// POST /api/agents/{agentId}/favourite-lookups
+	LookupFavourites(ctx context.Context, req *FavouriteLookup, params LookupFavouritesParams) (*FavouriteLookupReply, error)
 	// OpenPortal implements openPortal operation.
 	//
 	// Needs a session, or a key with the scope `account`. Creates a page at the payment provider with the
@@ -897,8 +919,9 @@ type Handler interface {
 	StepUp(ctx context.Context, req *StepUp) (*StepUpReply, error)
 	// SyncSource implements syncSource operation.
 	//
-	// Starts an import of a folder, pages or a feed. Unchanged documents are skipped, changed ones are
-	// read again, and deleted ones are removed. Imports of a source run sequentially.
+	// Starts an import of a folder, pages, a feed, a bucket or a Zotero library. Unchanged documents are
+	// skipped, changed ones are read again, and deleted ones are removed. Imports of a source run
+	// sequentially.
 	//
 	// POST /api/agents/{agentId}/sources/{sourceId}/sync
 	SyncSource(ctx context.Context, params SyncSourceParams) (*ImportReply, error)
@@ -909,6 +932,17 @@ type Handler interface {
 	//
 	// POST /api/account/webhooks/{webhookId}/test
 	TestWebhook(ctx context.Context, params TestWebhookParams) (*WebhookTest, error)
+	// WriteFavouritesToZotero implements writeFavouritesToZotero operation.
+	//
+	// Writes your favourites with every agent that the credential may read to a collection of a Zotero
+	// library: all of them, or those that a collection, a tag, words, an agent or card ids select. The
+	// source must be of kind `zotero`, with a key that may write. The Zotero collection is created if it
+	// is missing. A work that the library has (written before, imported from it, or with the same DOI, or
+	// the same title, year and first author) is added to the collection and not created again, so that a
+	// request can be repeated. A favourite that Zotero refuses is reported alone.
+	//
+	// POST /api/agents/{agentId}/sources/{sourceId}/favourites
+	WriteFavouritesToZotero(ctx context.Context, req *FavouriteWrite, params WriteFavouritesToZoteroParams) (*FavouriteWriteReply, error)
 	// NewError creates *ProblemStatusCode from error returned by handler.
 	//
 	// Used for common default response.

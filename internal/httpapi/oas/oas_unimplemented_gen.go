@@ -581,6 +581,16 @@ func (UnimplementedHandler) ExchangeConnectCode(ctx context.Context, req *Connec
 	return r, ht.ErrNotImplemented
 }
 
+// ExportSelectedFavourites implements exportSelectedFavourites operation.
+//
+// Like `exportAllFavourites`, with the given favourites only. Unknown ones are left out. The reply
+// contains the file.
+//
+// POST /api/favourites/export
+func (UnimplementedHandler) ExportSelectedFavourites(ctx context.Context, req *FavouriteSelection) (r *FavouriteFile, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // GetAccount implements getAccount operation.
 //
 // Needs a session, or a key with the scope `account`.
@@ -714,11 +724,13 @@ func (UnimplementedHandler) GiveFeedback(ctx context.Context, req *FeedbackGive,
 
 // ImportFavourites implements importFavourites operation.
 //
-// Saves every entry of the file, up to 1 MiB, as a favourite. Keywords become tags, an annotation
-// becomes the note. Of a BibTeX entry its type, key and fields are kept as written, with the `@string`
-// definitions and preambles that it uses, and a BibTeX export contains them again. Importing a file
-// again changes nothing; an entry with the same key and the same work replaces the card and keeps its
-// tags, note and collections. An entry that can't be read is refused alone.
+// Saves every entry of the file as a favourite. A body can have 1 MiB; send a larger file with
+// `importFavouriteFile`. Keywords become tags, an annotation becomes the note. Of a BibTeX entry its
+// type, key and fields are kept as written, with the `@string` definitions and preambles that it uses,
+// and a BibTeX export contains them again. Importing a file again changes nothing; an entry with the
+// same key and the same work replaces the card and keeps its tags, note and collections. An entry that
+// can't be read is refused alone. A file can have 20,000 entries; the last result says if more were
+// left out.
 //
 // POST /api/agents/{agentId}/favourite-imports
 func (UnimplementedHandler) ImportFavourites(ctx context.Context, req *FavouriteImport, params ImportFavouritesParams) (r *FavouriteImportReply, _ error) {
@@ -970,6 +982,16 @@ func (UnimplementedHandler) ListThreads(ctx context.Context, params ListThreadsP
 	return r, ht.ErrNotImplemented
 }
 
+// ListUploads implements listUploads operation.
+//
+// The uploads with these ids, in the order of their creation. An imported upload has an `outcome`. The
+// result is kept for two days; uploads that are unknown, cancelled or expired are omitted.
+//
+// GET /api/agents/{agentId}/sources/{sourceId}/uploads
+func (UnimplementedHandler) ListUploads(ctx context.Context, params ListUploadsParams) (r *UploadResults, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListUsers implements listUsers operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -985,6 +1007,15 @@ func (UnimplementedHandler) ListUsers(ctx context.Context, params ListUsersParam
 //
 // GET /api/account/webhooks
 func (UnimplementedHandler) ListWebhooks(ctx context.Context) (r *WebhookList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// LookupFavourites implements lookupFavourites operation.
+//
+// Find out which cards are favourites.
+//
+// POST /api/agents/{agentId}/favourite-lookups
+func (UnimplementedHandler) LookupFavourites(ctx context.Context, req *FavouriteLookup, params LookupFavouritesParams) (r *FavouriteLookupReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -1244,8 +1275,9 @@ func (UnimplementedHandler) StepUp(ctx context.Context, req *StepUp) (r *StepUpR
 
 // SyncSource implements syncSource operation.
 //
-// Starts an import of a folder, pages or a feed. Unchanged documents are skipped, changed ones are
-// read again, and deleted ones are removed. Imports of a source run sequentially.
+// Starts an import of a folder, pages, a feed, a bucket or a Zotero library. Unchanged documents are
+// skipped, changed ones are read again, and deleted ones are removed. Imports of a source run
+// sequentially.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/sync
 func (UnimplementedHandler) SyncSource(ctx context.Context, params SyncSourceParams) (r *ImportReply, _ error) {
@@ -1259,6 +1291,20 @@ func (UnimplementedHandler) SyncSource(ctx context.Context, params SyncSourcePar
 //
 // POST /api/account/webhooks/{webhookId}/test
 func (UnimplementedHandler) TestWebhook(ctx context.Context, params TestWebhookParams) (r *WebhookTest, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// WriteFavouritesToZotero implements writeFavouritesToZotero operation.
+//
+// Writes your favourites with every agent that the credential may read to a collection of a Zotero
+// library: all of them, or those that a collection, a tag, words, an agent or card ids select. The
+// source must be of kind `zotero`, with a key that may write. The Zotero collection is created if it
+// is missing. A work that the library has (written before, imported from it, or with the same DOI, or
+// the same title, year and first author) is added to the collection and not created again, so that a
+// request can be repeated. A favourite that Zotero refuses is reported alone.
+//
+// POST /api/agents/{agentId}/sources/{sourceId}/favourites
+func (UnimplementedHandler) WriteFavouritesToZotero(ctx context.Context, req *FavouriteWrite, params WriteFavouritesToZoteroParams) (r *FavouriteWriteReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 

@@ -30,13 +30,14 @@ func (builtinRanker) Most() int {
 
 // Similarities implements Ranker.
 func (builtinRanker) Similarities(question string, texts []string) []float64 {
-	asked := builtin.Embed(question)
+	vectors := builtin.Embed(append([]string{question}, texts...)...)
+	asked := vectors[0]
 	if asked == nil {
 		return nil
 	}
 	out := make([]float64, len(texts))
-	for i, text := range texts {
-		for d, x := range builtin.Embed(text) {
+	for i, vector := range vectors[1:] {
+		for d, x := range vector {
 			out[i] += float64(x) * float64(asked[d])
 		}
 	}

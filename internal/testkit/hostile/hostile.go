@@ -28,7 +28,7 @@ type Case struct {
 // Cases returns all hostile files.
 func Cases() []Case {
 	var out []Case
-	for _, part := range [][]Case{archives(), records(), documents(), office(), mails(), pdfs()} {
+	for _, part := range [][]Case{archives(), records(), documents(), office(), mails(), outlook(), pdfs()} {
 		out = append(out, part...)
 	}
 	return out
