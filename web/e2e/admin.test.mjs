@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, member, slow, test } from './harness.mjs';
+import { agentOf, api, demo, member, slow, test, eventually } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
 
 /** The member's account id, read as admin. */
@@ -70,14 +70,14 @@ test('the owner’s account has no controls', async (open) => {
   const me = (await api(page, 'GET', '/api/account')).account;
   await page.goto(`${demo.url}/admin/users/${me.id}`);
   await page.getByLabel('Default plan').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Disable account' }).count(), 0);
-  assert.equal(await page.getByLabel('Role').count(), 0);
+  await eventually(async () => assert.equal(await page.getByRole('button', { name: 'Disable account' }).count(), 0));
+  await eventually(async () => assert.equal(await page.getByLabel('Role').count(), 0));
 });
 
 test('members see no administration', async (open) => {
   const page = await open(member, '/settings/profile');
   await page.getByLabel('Name').waitFor();
-  assert.equal(await page.getByRole('navigation', { name: 'Administration' }).count(), 0);
+  await eventually(async () => assert.equal(await page.getByRole('navigation', { name: 'Administration' }).count(), 0));
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Commands' }).fill('audit log');
   await page.getByText('No results.').waitFor();
@@ -101,7 +101,7 @@ test('a plan is created, edited and deleted', async (open) => {
   await row.getByText('US$9.00 per month').waitFor();
   await row.getByText('up to US$5.00 per month · 200 MB of storage').waitFor();
   await row.getByRole('button', { name: /^Edit/ }).click();
-  assert.equal(await dialog(page).getByLabel('Monthly cap').inputValue(), '5');
+  await eventually(async () => assert.equal(await dialog(page).getByLabel('Monthly cap').inputValue(), '5'));
   await dialog(page).getByLabel('Monthly cap').fill('');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await row.getByText('up to US$5.00 per month').waitFor({ state: 'detached' });
@@ -158,13 +158,15 @@ test('the system page shows tasks and cancels one', async (open) => {
       fetch(p, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' },
-        body: JSON.stringify({ text: 'slow 60s; stream never' }),
+        body: JSON.stringify({ text: 'slow 10m; stream never' }),
       }),
     [`/api/agents/${agent.id}/threads/${thread.id}/messages`],
   );
   await page.goto(`${slow.url}/admin/system`);
   await page.getByText('SQLite').waitFor();
-  assert.equal(await page.getByRole('definition').last().getByRole('listitem').count(), 1, 'one server runs');
+  await eventually(async () =>
+    assert.equal(await page.getByRole('definition').last().getByRole('listitem').count(), 1, 'one server runs'),
+  );
   await page.getByText('All totals match.').waitFor();
   await page
     .getByRole('listitem')

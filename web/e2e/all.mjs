@@ -2,7 +2,10 @@
 import './chat.test.mjs';
 import './app.test.mjs';
 import './sources.test.mjs';
+import './uploads.test.mjs';
+import './zotero.test.mjs';
 import './documents.test.mjs';
+import './favourites.test.mjs';
 import './admin.test.mjs';
 import './sharing.test.mjs';
 import './revoke.test.mjs';

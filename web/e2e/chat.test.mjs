@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, ask, demo, longThread, power, slow, test } from './harness.mjs';
+import { agentOf, api, ask, demo, longThread, control, release, slow, test, eventually } from './harness.mjs';
 
 const field = (page) => page.getByRole('textbox', { name: 'Message' });
 const busy = (page) => page.locator('[aria-busy=true]');
@@ -12,7 +12,7 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
   await mark.click();
   const panel = page.getByRole('complementary', { name: 'Source 1' });
   const quote = await panel.locator('blockquote').textContent();
-  assert.equal(await panel.locator('mark').textContent(), quote);
+  await eventually(async () => assert.equal(await panel.locator('mark').textContent(), quote));
   assert.ok(
     await panel.locator('mark').evaluate((m) => {
       const r = m.getBoundingClientRect();
@@ -22,7 +22,9 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
   );
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
-  assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus returns to the citation');
+  await eventually(async () =>
+    assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus returns to the citation'),
+  );
 });
 
 test('[n] opens a bottom sheet on phones', async (open) => {
@@ -42,30 +44,30 @@ test('Enter sends, Shift+Enter adds a line, and IME composition is not interrupt
   await field(page).fill('one');
   await page.keyboard.press('Shift+Enter');
   await page.keyboard.type('two');
-  assert.equal(await field(page).inputValue(), 'one\ntwo');
+  await eventually(async () => assert.equal(await field(page).inputValue(), 'one\ntwo'));
   await field(page).dispatchEvent('keydown', { key: 'Enter', isComposing: true, keyCode: 229 });
-  assert.equal(await field(page).inputValue(), 'one\ntwo', 'composing does not send');
+  await eventually(async () => assert.equal(await field(page).inputValue(), 'one\ntwo', 'composing does not send'));
   await page.keyboard.press('Enter');
   await page.getByText('You wrote: one').waitFor();
-  assert.equal(await field(page).inputValue(), '');
+  await eventually(async () => assert.equal(await field(page).inputValue(), ''));
 });
 
 test('Stop and Esc end the turn', async (open) => {
   const page = await open(slow, '/chat');
   for (const stop of [() => page.getByRole('button', { name: 'Stop' }).click(), () => page.keyboard.press('Escape')]) {
-    await field(page).fill('slow 60s');
+    await field(page).fill('slow 10m');
     await page.keyboard.press('Enter');
     await busy(page).waitFor();
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     await stop();
     await busy(page).waitFor({ state: 'detached' });
   }
-  assert.equal(await page.getByText('Stopped.').count(), 2);
+  await eventually(async () => assert.equal(await page.getByText('Stopped.').count(), 2));
 });
 
 test('a stopped answer keeps what was written', async (open) => {
   const page = await open(slow, '/chat');
-  await field(page).fill('stream The first section.; slow 60s');
+  await field(page).fill('stream The first section.; slow 10m');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
@@ -77,49 +79,52 @@ test('a stopped answer keeps what was written', async (open) => {
 
 test('a turn resumes after a reload or a lost connection', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
-  await field(page).fill('slow 20s; stream after the reload');
+  await field(page).fill('until reloaded; stream after the reload');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
   await busy(page).waitFor();
   await page.reload();
   await busy(page).waitFor();
+  await release('reloaded');
   await page.getByText('after the reload', { exact: true }).waitFor();
-  await field(page).fill('slow 10s; stream after the gap');
+  await field(page).fill('until gap; stream after the gap');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   await page.context().setOffline(true);
   await page.getByText('You’re offline').waitFor();
   await page.context().setOffline(false);
+  await release('gap');
   await page.getByText('after the gap', { exact: true }).waitFor();
-  assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
+  await eventually(async () => assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1));
 });
 
 test('an answer completes after the server is killed and restarted', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
-  await field(page).fill('stream before the crash; slow 5s; stream and after it');
+  await field(page).fill('stream before the crash; until restarted; stream and after it');
   await page.keyboard.press('Enter');
   await page.getByText('before the crash').last().waitFor();
   await page.getByText('Waiting…').waitFor();
-  await power('kill');
+  await control('kill');
   try {
     await page.getByText('Connection lost.').waitFor();
-    assert.equal(await busy(page).count(), 1, 'the answer is still running');
+    await eventually(async () => assert.equal(await busy(page).count(), 1, 'the answer is still running'));
   } finally {
-    await power('start');
+    await control('start');
   }
   await page.getByText('Connection lost.').waitFor({ state: 'detached' });
+  await release('restarted');
   await busy(page).waitFor({ state: 'detached', timeout: 90_000 });
   const answer = page.getByRole('article', { name: 'Agent' });
-  assert.equal(await answer.count(), 1);
-  assert.match(await answer.textContent(), /before the crash\s?and after it/);
+  await eventually(async () => assert.equal(await answer.count(), 1));
+  await eventually(async () => assert.match(await answer.textContent(), /before the crash\s?and after it/));
   await page.reload();
   await answer.waitFor();
-  assert.match(await answer.textContent(), /before the crash\s?and after it/);
+  await eventually(async () => assert.match(await answer.textContent(), /before the crash\s?and after it/));
 });
 
 test('an answer continues after the computer was asleep', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
-  await field(page).fill('slow 4s; stream after the nap');
+  await field(page).fill('until nap; stream after the nap');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   // Freeze the page as closing a laptop does: no timers, no reads, and the network is lost.
@@ -129,20 +134,22 @@ test('an answer continues after the computer was asleep', async (open) => {
   const other = await open(slow, '/chat');
   const agent = await agentOf(other);
   const thread = new URL(page.url()).pathname.split('/')[2];
+  await release('nap');
   for (let status = 'working'; status === 'working';)
     status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
   await page.context().setOffline(false);
   await devtools.send('Page.setWebLifecycleState', { state: 'active' });
   await page.getByText('after the nap', { exact: true }).waitFor();
   await busy(page).waitFor({ state: 'detached' });
-  assert.equal(await page.getByText('after the nap', { exact: true }).count(), 1);
+  await eventually(async () => assert.equal(await page.getByText('after the nap', { exact: true }).count(), 1));
 });
 
 test('steps are live, then collapsed to a summary', async (open) => {
   const page = await open(slow, '/chat');
-  await field(page).fill('steps 3; slow 2s; stream words');
+  await field(page).fill('steps 3; until seen; stream words');
   await page.keyboard.press('Enter');
   await page.locator('[aria-busy=true] li', { hasText: 'Thought 3' }).waitFor();
+  await release('seen');
   await busy(page).waitFor({ state: 'detached' });
   assert.equal(
     await page
@@ -151,10 +158,14 @@ test('steps are live, then collapsed to a summary', async (open) => {
       .evaluate((d) => d.open),
     false,
   );
-  assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/);
+  await eventually(async () =>
+    assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/),
+  );
   const other = await open(demo, '/chat');
   const answer = await ask(other, 'Who proposed the relational model?');
-  assert.match(await answer.locator('summary').first().textContent(), /^\d+ steps · \d+ sources?$/);
+  await eventually(async () =>
+    assert.match(await answer.locator('summary').first().textContent(), /^\d+ steps · \d+ sources?$/),
+  );
 });
 
 /** Serves a scripted event stream for a turn. */
@@ -183,7 +194,7 @@ test('only the last block is rendered again while an answer grows', async (open)
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
-  await field(page).fill('slow 30s');
+  await field(page).fill('slow 10m');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
   await page.evaluate(() => window.push('First block.\n\nSecond'));
@@ -204,7 +215,7 @@ test('the view follows the answer only if it is scrolled to the end', async (ope
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
-  await field(page).fill('slow 30s');
+  await field(page).fill('slow 10m');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
   const scroller = page.getByRole('region', { name: 'Chat' });
@@ -221,9 +232,9 @@ test('the view follows the answer only if it is scrolled to the end', async (ope
   await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
   await page.evaluate(() => window.push('More.\n\n'.repeat(20)));
   await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 80);
-  assert.equal(await scroller.evaluate((s) => s.scrollTop), 100);
+  await eventually(async () => assert.equal(await scroller.evaluate((s) => s.scrollTop), 100));
   await page.getByRole('button', { name: 'Jump to latest' }).click();
-  assert.ok((await gap()) < 5);
+  await eventually(async () => assert.ok((await gap()) < 5));
   await page.keyboard.press('Escape');
 });
 
@@ -232,20 +243,24 @@ test('answers, code and citations can be copied', async (open) => {
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
   const answer = await ask(page, 'Who proposed the relational model?');
   await answer.getByRole('button', { name: 'Copy answer' }).click();
-  assert.match(await clipboard(), /\[1\][\s\S]+\n\n\[1\] Edgar F\. Codd\. A Relational Model/);
+  await eventually(async () =>
+    assert.match(await clipboard(), /\[1\][\s\S]+\n\n\[1\] Edgar F\. Codd\. A Relational Model/),
+  );
   await answer.getByRole('button', { name: 'Open source 1' }).first().click();
   await page.getByRole('button', { name: /^Copy citation/ }).click();
   await page.getByRole('button', { name: 'BibTeX' }).click();
-  assert.match(await clipboard(), /^@article\{codd1970/);
+  await eventually(async () => assert.match(await clipboard(), /^@article\{codd1970/));
   const other = await open(slow);
   await scriptStream(other);
   await other.goto(`${slow.url}/chat`);
-  await field(other).fill('slow 30s');
+  await field(other).fill('slow 10m');
   await other.keyboard.press('Enter');
   await other.waitForFunction(() => window.push);
   await other.evaluate(() => window.push('```python\nprint(1)\n```\n'));
   await other.locator('.copy-code').click();
-  assert.equal((await other.evaluate(() => navigator.clipboard.readText())).trim(), 'print(1)');
+  await eventually(async () =>
+    assert.equal((await other.evaluate(() => navigator.clipboard.readText())).trim(), 'print(1)'),
+  );
   await other.locator('.hljs-built_in').waitFor();
   await other.getByRole('button', { name: 'Stop' }).click();
 });
@@ -254,7 +269,7 @@ test('HTML in an answer is not executed', async (open) => {
   const page = await open(slow);
   await scriptStream(page);
   await page.goto(`${slow.url}/chat`);
-  await field(page).fill('slow 30s');
+  await field(page).fill('slow 10m');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => window.push);
   await page.evaluate(() =>
@@ -274,8 +289,10 @@ test('HTML in an answer is not executed', async (open) => {
       ]),
     );
   for (const bad of ['img', 'script', 'onclick', 'onerror', 'javascript:']) assert.ok(!live.includes(bad), bad);
-  assert.equal(await page.evaluate(() => window.bad), undefined);
-  assert.equal(await page.getByRole('link', { name: 'out' }).getAttribute('rel'), 'noreferrer');
+  await eventually(async () => assert.equal(await page.evaluate(() => window.bad), undefined));
+  await eventually(async () =>
+    assert.equal(await page.getByRole('link', { name: 'out' }).getAttribute('rel'), 'noreferrer'),
+  );
   await page.getByRole('button', { name: 'Stop' }).click();
 });
 
@@ -288,8 +305,8 @@ test('a question can be asked again and edited', async (open) => {
       document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'),
   );
   await page.getByRole('button', { name: 'Edit question' }).first().click();
-  assert.equal(await field(page).inputValue(), 'hello');
-  assert.ok(await field(page).evaluate((f) => f === document.activeElement));
+  await eventually(async () => assert.equal(await field(page).inputValue(), 'hello'));
+  await eventually(async () => assert.ok(await field(page).evaluate((f) => f === document.activeElement)));
 });
 
 test('a failed send restores the draft, with the request id and Retry', async (open) => {
@@ -313,7 +330,7 @@ test('a failed send restores the draft, with the request id and Retry', async (o
   await field(page).fill('not lost');
   await page.keyboard.press('Enter');
   await page.getByText('Request req_test').waitFor();
-  assert.equal(await field(page).inputValue(), 'not lost');
+  await eventually(async () => assert.equal(await field(page).inputValue(), 'not lost'));
   await page.unroute('**/messages');
   await page.getByRole('button', { name: 'Retry' }).click();
   await page.getByText('You wrote: not lost').waitFor();
@@ -370,13 +387,14 @@ test('feedback is saved', async (open) => {
 
 test('running and unread chats have a dot', async (open) => {
   const page = await open(slow, '/chat');
-  await field(page).fill('slow 3s; stream later');
+  await field(page).fill('until dotted; stream later');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
   const thread = new URL(page.url()).pathname.split('/')[2];
   await page.getByRole('link', { name: 'New chat' }).click();
   const row = page.locator(`a[href*="${thread}"]`).first();
   await row.getByRole('img', { name: 'Answering' }).waitFor();
+  await release('dotted');
   await row.getByRole('img', { name: 'New answer' }).waitFor();
   await row.click();
   await page.getByText('later', { exact: true }).waitFor();
@@ -411,14 +429,14 @@ test('a chat of 500 messages can be scrolled to its start', async (open) => {
   const scroller = page.getByRole('region', { name: 'Chat' });
   const shown = () => page.getByRole('article').count();
   await page.getByRole('article').first().waitFor();
-  assert.ok((await shown()) < 200, 'only the latest messages are loaded');
+  await eventually(async () => assert.ok((await shown()) < 200, 'only the latest messages are loaded'));
   for (let n = await shown(); n < 500; n = await shown()) {
     await scroller.evaluate((s) => {
       s.scrollTop = 0;
     });
     await page.waitForFunction((before) => document.querySelectorAll('article').length > before, n);
   }
-  assert.equal(await shown(), 500);
+  await eventually(async () => assert.equal(await shown(), 500));
   await scroller.evaluate((s) => {
     s.scrollTop = 0;
   });

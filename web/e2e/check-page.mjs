@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
+import { eventually } from './harness.mjs';
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Viewports and themes to check. Open the page with bypassCSP, because axe is injected. */
@@ -17,16 +19,21 @@ export async function checkPage(page, name) {
   // Not networkidle: a page that follows an import keeps a connection open.
   await page.locator('h1').first().waitFor({ state: 'attached' });
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-  assert.ok(
-    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
-    `${name}: no horizontal scroll`,
+  await eventually(async () =>
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      `${name}: no horizontal scroll`,
+    ),
   );
-  assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
-  const violations = await page.evaluate(async (source) => {
+  await eventually(async () => assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`));
+  // Repeated, because text that is just appearing has too little contrast.
+  await eventually(async () => assert.deepEqual(await violations(page), [], name));
+}
+
+const violations = (page) =>
+  page.evaluate(async (source) => {
     if (!window.axe) (0, eval)(source);
     return (await window.axe.run()).violations.map(
       (v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`,
     );
   }, axe);
-  assert.deepEqual(violations, [], name);
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { agentOf, api, ask, demo, slow, test } from './harness.mjs';
+import { agentOf, api, ask, demo, slow, test, eventually } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
 
 const tip = (page) => page.locator('.tip');
@@ -18,10 +18,10 @@ test('a contradicted sentence is marked and explains itself', async (open) => {
         .join('')
         .replace(' .', '.');
     });
-  assert.equal(await words('contradicted'), 'He proposed it in 1971.');
-  assert.equal(await words('unsupported'), 'It made databases 𝒏 times faster.');
-  assert.equal(await words('uncited'), 'Many companies use it today.');
-  assert.equal(await words('supported'), '', 'only problems are marked');
+  await eventually(async () => assert.equal(await words('contradicted'), 'He proposed it in 1971.'));
+  await eventually(async () => assert.equal(await words('unsupported'), 'It made databases 𝒏 times faster.'));
+  await eventually(async () => assert.equal(await words('uncited'), 'Many companies use it today.'));
+  await eventually(async () => assert.equal(await words('supported'), '', 'only problems are marked'));
   const lines = await answer
     .locator('.sentence')
     .evaluateAll((all) => new Set(all.map((s) => getComputedStyle(s).textDecorationStyle)).size);
@@ -57,19 +57,19 @@ test('the verdicts of an answer are summarized, listed and can be hidden', async
   );
   await summary.click();
   const items = answer.locator('details li').filter({ has: page.locator('.flag') });
-  assert.equal(await items.count(), 7);
+  await eventually(async () => assert.equal(await items.count(), 7));
   assert.match(
     await items.nth(2).innerText(),
     /He proposed it in 1971\.\s+1\s+Contradicted\. The source says 1970, the sentence 1971\. Judged by rules\./,
   );
-  assert.match(await items.nth(5).innerText(), /Not judged\. Its citations exist/);
+  await eventually(async () => assert.match(await items.nth(5).innerText(), /Not judged\. Its citations exist/));
   await answer.getByLabel('Marks in the text').selectOption('All sentences');
-  assert.equal(await answer.locator('.prose button.flag').count(), 7);
+  await eventually(async () => assert.equal(await answer.locator('.prose button.flag').count(), 7));
   await answer.getByLabel('Marks in the text').selectOption('None');
-  assert.equal(await answer.locator('.prose .flag, .prose .sentence').count(), 0);
+  await eventually(async () => assert.equal(await answer.locator('.prose .flag, .prose .sentence').count(), 0));
   await page.reload();
   await answer.locator('summary', { hasText: 'contradicted' }).waitFor();
-  assert.equal(await answer.locator('.prose .flag').count(), 0, 'the choice is kept');
+  await eventually(async () => assert.equal(await answer.locator('.prose .flag').count(), 0, 'the choice is kept'));
 });
 
 test('an answer of an earlier version shows its checks', async (open) => {
@@ -103,7 +103,7 @@ test('actions of a reply can be undone', async (open) => {
   await answer.getByText('Remembered: I read Latin.').waitFor();
   await answer.getByRole('button', { name: 'Undo: I read Latin.' }).click();
   await answer.getByText('Undone. Not remembered: I read Latin.').waitFor();
-  assert.ok(!(await memories()).includes('I read Latin.'));
+  await eventually(async () => assert.ok(!(await memories()).includes('I read Latin.')));
 
   answer = await act({ kind: 'forget', id: memory.id, text: memory.text, undo: 'addMemory' });
   await page.route('**/memories', (r) =>
@@ -119,21 +119,21 @@ test('actions of a reply can be undone', async (open) => {
   await page.unroute('**/memories');
   await answer.getByRole('button', { name: /^Undo/ }).click();
   await answer.getByText('Undone. Remembered again: I read Latin.').waitFor();
-  assert.ok((await memories()).includes('I read Latin.'));
+  await eventually(async () => assert.ok((await memories()).includes('I read Latin.')));
 
   const card = { cardId: 'card_undo', title: 'A removed work' };
   answer = await act({ kind: 'remove_favourite', id: card.cardId, title: card.title, undo: 'saveFavourite', card });
   await answer.getByRole('button', { name: /^Undo/ }).click();
   await answer.getByText('Undone. In favourites again: A removed work').waitFor();
-  assert.ok((await favourites()).includes('card_undo'));
+  await eventually(async () => assert.ok((await favourites()).includes('card_undo')));
   answer = await act({ kind: 'save_favourite', id: card.cardId, title: card.title, undo: 'deleteFavourite' });
   await answer.getByRole('button', { name: /^Undo/ }).click();
   await answer.getByText('Undone. Not in favourites: A removed work').waitFor();
-  assert.ok(!(await favourites()).includes('card_undo'));
+  await eventually(async () => assert.ok(!(await favourites()).includes('card_undo')));
 
   await page.reload();
   await page.getByText('Undone. Not in favourites: A removed work').waitFor();
-  assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0);
+  await eventually(async () => assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0));
 });
 
 test('settings of an agent are saved and shown in an empty chat', async (open) => {
@@ -162,8 +162,10 @@ test('settings of an agent are saved and shown in an empty chat', async (open) =
     ['strict', 'short', 'de', 'Ask me about computing.\nI know 60 works.', ['Third?', 'Second?']],
   );
   await page.reload();
-  assert.ok(await page.getByRole('radio', { name: /^Remove/ }).isChecked());
-  assert.equal(await page.getByRole('textbox', { name: 'Question 2' }).inputValue(), 'Second?');
+  await eventually(async () => assert.ok(await page.getByRole('radio', { name: /^Remove/ }).isChecked()));
+  await eventually(async () =>
+    assert.equal(await page.getByRole('textbox', { name: 'Question 2' }).inputValue(), 'Second?'),
+  );
 
   await page.goto(`${slow.url}/chat?agent=${id}`);
   await page.getByText('I know 60 works.').waitFor();
@@ -179,10 +181,14 @@ test('an empty chat shows questions suggested from the documents', async (open) 
   assert.ok(agent.suggestedExamples.length > 0);
   const list = page.getByRole('list', { name: 'Example questions' });
   await list.waitFor();
-  assert.deepEqual(await list.getByRole('button').allInnerTexts(), agent.suggestedExamples);
+  await eventually(async () =>
+    assert.deepEqual(await list.getByRole('button').allInnerTexts(), agent.suggestedExamples),
+  );
   await page.goto(`${demo.url}/agents/${id}`);
   await page.getByRole('button', { name: 'Edit these' }).click();
-  assert.equal(await page.getByRole('textbox', { name: 'Question 1' }).inputValue(), agent.suggestedExamples[0]);
+  await eventually(async () =>
+    assert.equal(await page.getByRole('textbox', { name: 'Question 1' }).inputValue(), agent.suggestedExamples[0]),
+  );
   await page.goto(`${demo.url}/chat`);
   await list.getByRole('button').first().click();
   await page
@@ -232,18 +238,24 @@ test('a text is checked against the sources', async (open) => {
   await page.keyboard.press('End');
   await text.getByRole('button', { name: /^Coffee.*\(Not found\)$/, pressed: true }).waitFor();
   await page.keyboard.press('Home');
-  assert.ok(await quoted.evaluate((el) => el === document.activeElement), 'the focus follows');
-  assert.equal(await text.getByText('What do you think?').getAttribute('role'), null, 'a question is not judged');
+  await eventually(async () =>
+    assert.ok(await quoted.evaluate((el) => el === document.activeElement), 'the focus follows'),
+  );
+  await eventually(async () =>
+    assert.equal(await text.getByText('What do you think?').getAttribute('role'), null, 'a question is not judged'),
+  );
 
   const quote = await evidence.locator('blockquote').first().textContent();
   const opens = evidence.getByRole('button', { name: /^Open document ?: A Relational Model/ }).first();
   await opens.click();
   const panel = page.getByRole('complementary', { name: /^A Relational Model/ });
-  assert.equal(await panel.locator('mark').textContent(), quote);
+  await eventually(async () => assert.equal(await panel.locator('mark').textContent(), quote));
   await panel.getByText('Edgar F. Codd').first().waitFor();
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
-  assert.ok(await opens.evaluate((b) => b === document.activeElement), 'the focus returns');
+  await eventually(async () =>
+    assert.ok(await opens.evaluate((b) => b === document.activeElement), 'the focus returns'),
+  );
 });
 
 test('the verdicts of a checked text filter it, and it can be exported and edited', async (open) => {
@@ -251,12 +263,12 @@ test('the verdicts of a checked text filter it, and it can be exported and edite
   await check(page);
   const filters = page.getByRole('list', { name: 'Filter by verdict' });
   await filters.getByRole('button', { name: /^Not found 1$/ }).click();
-  assert.equal(await page.locator('.claim.sentence').count(), 1);
+  await eventually(async () => assert.equal(await page.locator('.claim.sentence').count(), 1));
   await page.getByRole('button', { name: /^Coffee/, pressed: true }).waitFor();
   await page.getByRole('button', { name: 'Next sentence' }).click();
   await page.getByRole('button', { name: /^Coffee/, pressed: true }).waitFor();
   await filters.getByRole('button', { name: /^Not found/ }).click();
-  assert.equal(await page.locator('.claim.sentence').count(), 3);
+  await eventually(async () => assert.equal(await page.locator('.claim.sentence').count(), 3));
 
   const [file] = await Promise.all([
     page.waitForEvent('download'),
@@ -272,13 +284,13 @@ test('the verdicts of a checked text filter it, and it can be exported and edite
   await page.locator('.claim').first().waitFor();
   await page.getByRole('button', { name: 'Edit text' }).click();
   const field = page.getByRole('textbox', { name: 'Your text' });
-  assert.equal(await field.inputValue(), draft);
-  assert.ok(await field.evaluate((f) => f === document.activeElement));
+  await eventually(async () => assert.equal(await field.inputValue(), draft));
+  await eventually(async () => assert.ok(await field.evaluate((f) => f === document.activeElement)));
   await page.reload();
-  assert.equal(await field.inputValue(), draft, 'the draft survives a reload');
+  await eventually(async () => assert.equal(await field.inputValue(), draft, 'the draft survives a reload'));
   await field.fill(`${'a'.repeat(20_000)}𝒳`);
   await page.getByText('1 character too many').waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Check', exact: true }).isDisabled());
+  await eventually(async () => assert.ok(await page.getByRole('button', { name: 'Check', exact: true }).isDisabled()));
   await field.fill('');
 });
 

@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 // Files for the tests of the reader.
 
 /**
@@ -103,4 +105,33 @@ export async function agentWithFiles(page, name, files) {
     },
     [name, files],
   );
+}
+
+/** A zip archive of texts, without compression. */
+export function zipFile(files) {
+  const local = [];
+  const directory = [];
+  let offset = 0;
+  for (const [name, text] of Object.entries(files)) {
+    const [path, data] = [Buffer.from(name), Buffer.from(text)];
+    const fields = Buffer.alloc(26); // version, flags, method, time, date, CRC, sizes, length of the name, of the extra
+    fields.writeUInt16LE(20, 0);
+    fields.writeUInt32LE(crc32(data), 10);
+    fields.writeUInt32LE(data.length, 14);
+    fields.writeUInt32LE(data.length, 18);
+    fields.writeUInt16LE(path.length, 22);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(offset, 10);
+    const entry = Buffer.concat([Buffer.from('PK\x03\x04'), fields, path, data]);
+    directory.push(Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), fields, place, path);
+    local.push(entry);
+    offset += entry.length;
+  }
+  const list = Buffer.concat(directory);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(Object.keys(files).length, 4);
+  end.writeUInt16LE(Object.keys(files).length, 6);
+  end.writeUInt32LE(list.length, 8);
+  end.writeUInt32LE(offset, 12);
+  return Buffer.concat([...local, list, Buffer.from('PK\x05\x06'), end]);
 }

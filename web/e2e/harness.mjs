@@ -18,11 +18,13 @@ export const member = { ...demo, email: 'grace@example.org', password: requireEn
 export const eve = { ...member, email: 'eve@example.org' };
 export const ida = { ...member, email: 'ida@example.org' };
 
-/** Kills or restarts the slow server: power('kill'). */
-export async function power(action) {
-  const reply = await fetch(`${requireEnv('CARREL_WEB_SLOW_POWER')}/${action}`, { method: 'POST' });
+/** Kills or restarts the slow server: control('kill'). */
+export async function control(action) {
+  const reply = await fetch(`${requireEnv('CARREL_WEB_SLOW_CONTROL')}/${action}`, { method: 'POST' });
   assert.equal(reply.status, 200);
 }
+/** Ends the command "until x" of a message to the slow server: release('x'). */
+export const release = (name) => control(`release/${name}`);
 
 const screenshotFolder = process.env.CARREL_WEB_PICTURES ?? '';
 
@@ -88,14 +90,14 @@ export async function open(
     ),
   );
   page.consoleErrors = consoleErrors;
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   if (path) await page.goto(server.url + path);
   return page;
 }
 
 /** Defines a test with its own pages. A failed test leaves a screenshot of each. */
 export function test(name, fn) {
-  nodeTest(name, { timeout: 120_000 }, async (t) => {
+  nodeTest(name, { timeout: 300_000 }, async (t) => {
     const pages = [];
     try {
       await fn(async (...args) => {
@@ -115,6 +117,18 @@ export function test(name, fn) {
       for (const page of pages) await page.context().close();
     }
   });
+}
+
+/** Repeats a check until it succeeds: most of what a page shows follows a reply of the server. */
+export async function eventually(check) {
+  for (const deadline = Date.now() + 60_000; ;) {
+    try {
+      return await check();
+    } catch (e) {
+      if (!(e instanceof assert.AssertionError) || Date.now() > deadline) throw e;
+      await new Promise((resume) => setTimeout(resume, 50));
+    }
+  }
 }
 
 /** Calls the API with the session of a page. */

@@ -96,6 +96,7 @@ test('the app calls only documented API operations', async (open) => {
   assert.deepEqual(
     [...calls].filter((c) => {
       const [method, path] = c.split(' ');
+      if (method === 'HEAD' && /\/uploads\/[^/]+$/.test(path)) return false; // of tus, which createUpload describes
       return !known.some(([m, p]) => m === method && p.test(path));
     }),
     [],

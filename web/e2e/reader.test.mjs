@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
 import { agentWithFiles, guideHtml, pdfFile, surveyPdf } from './files.mjs';
-import { api, ask, demo, open as openPage, test } from './harness.mjs';
+import { api, ask, demo, open as openPage, test, eventually } from './harness.mjs';
 
 let created;
 /** An agent with a PDF file and a web page, shared by the tests. */
@@ -43,7 +43,7 @@ test('a search result opens the PDF at its page with the passage marked', async 
       .evaluate((b) => b.closest('[data-page]').dataset.page),
     '4',
   );
-  assert.ok(await isVisible(box(page, 'quote').first()));
+  await eventually(async () => assert.ok(await isVisible(box(page, 'quote').first())));
   await waitForPage(page, 4);
   await page.locator('[data-page="4"] canvas').waitFor();
   await page.getByRole('tab', { name: 'Text' }).click();
@@ -95,9 +95,9 @@ test('the PDF is searched, zoomed and paged by keyboard', async (open) => {
   const width = () => page.locator('[data-page="1"]').evaluate((el) => el.getBoundingClientRect().width);
   const fitted = await width();
   await page.keyboard.press('+');
-  assert.ok((await width()) > 1.2 * fitted);
+  await eventually(async () => assert.ok((await width()) > 1.2 * fitted));
   await page.keyboard.press('0');
-  assert.equal(await width(), fitted);
+  await eventually(async () => assert.equal(await width(), fitted));
   await page.keyboard.press('Home');
   await waitForPage(page, 1);
   await page.keyboard.press('ArrowRight');
@@ -132,7 +132,7 @@ test('while the PDF loads its progress is shown, and a missing file leads to the
   release();
   await page.getByText('The original file isn’t stored anymore. This is its text.').waitFor();
   await page.locator('aside mark').first().waitFor();
-  assert.equal(await page.getByRole('tab').count(), 0);
+  await eventually(async () => assert.equal(await page.getByRole('tab').count(), 0));
 });
 
 test('a damaged PDF leads to the text', async (open) => {
@@ -193,8 +193,8 @@ test('a document that is not a PDF shows headings, lists and tables, and can be 
   await page.getByRole('button', { name: 'Guide to the tide gauge' }).first().click();
   const panel = page.getByRole('complementary');
   await panel.getByRole('heading', { name: 'Reading the gauge' }).waitFor();
-  assert.equal(await panel.getByRole('columnheader').first().textContent(), 'Level');
-  assert.equal(await panel.getByRole('cell', { name: '4.12 m' }).count(), 1);
+  await eventually(async () => assert.equal(await panel.getByRole('columnheader').first().textContent(), 'Level'));
+  await eventually(async () => assert.equal(await panel.getByRole('cell', { name: '4.12 m' }).count(), 1));
   assert.deepEqual(
     (await panel.getByRole('listitem').allTextContents()).map((s) => s.replace(/\s+/g, ' ').trim()),
     [
@@ -205,9 +205,9 @@ test('a document that is not a PDF shows headings, lists and tables, and can be 
       '• Storm surges are not included.',
     ].map((s) => s.replace(' ', '')),
   );
-  assert.ok(!(await panel.textContent()).includes('##'), 'marks are not shown');
-  assert.ok(await isVisible(panel.locator('mark').first()));
-  assert.equal(await panel.getByRole('tab').count(), 0);
+  await eventually(async () => assert.ok(!(await panel.textContent()).includes('##'), 'marks are not shown'));
+  await eventually(async () => assert.ok(await isVisible(panel.locator('mark').first())));
+  await eventually(async () => assert.equal(await panel.getByRole('tab').count(), 0));
   const saving = page.waitForEvent('download');
   await panel.getByRole('link', { name: 'Download original' }).click();
   assert.equal((await saving).suggestedFilename(), 'guide.html');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, member, test } from './harness.mjs';
+import { agentOf, api, demo, member, test, eventually } from './harness.mjs';
 
 const noSubscription =
   'This account has no subscription. Existing content stays readable; searching and chatting need a plan.';
@@ -31,7 +31,7 @@ test('without a plan, content is readable, and chat and search link to the plan 
       await page.goto(`${demo.url}${path}?agent=${agent.id}`);
       await page.getByText('You can’t chat with this agent right now.').waitFor();
       await page.getByRole('link', { name: 'From before' }).waitFor();
-      assert.equal(await page.getByRole('textbox', { name: 'Message' }).count(), 0);
+      await eventually(async () => assert.equal(await page.getByRole('textbox', { name: 'Message' }).count(), 0));
       await page.getByRole('link', { name: 'View your plan' }).click();
       await page.getByText('To search and chat, ask your administrator for a plan.').waitFor();
     }

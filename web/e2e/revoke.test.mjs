@@ -1,6 +1,6 @@
 // Revoking is immediate: the next request with the credential fails, even if the tab crashes.
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, member, test } from './harness.mjs';
+import { agentOf, api, demo, member, test, eventually } from './harness.mjs';
 
 const statusOf = async (path, token, init = {}) =>
   (
@@ -136,7 +136,7 @@ for (const [name, make] of Object.entries(cases)) {
     await revoke();
     assert.equal((await sent).status(), 200);
     assert.equal(await status(), after, 'the next request');
-    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
+    await eventually(async () => assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0));
     await cleanUp?.();
   });
 }

@@ -12,6 +12,12 @@ async function createContent() {
   const agent = await agentOf(page);
   const found = await api(page, 'POST', `/api/agents/${agent.id}/search`, { query: 'computer machine', numResults: 6 });
   for (const card of found.results) await api(page, 'POST', `/api/agents/${agent.id}/favourites`, { card });
+  const { collection } = await api(page, 'POST', '/api/collections', { name: 'Chapter 2' });
+  for (const [i, change] of [
+    { tags: ['to read'] },
+    { tags: ['machines', 'to read'], note: 'Compare with the lecture of 1947.', collections: [collection.id] },
+  ].entries())
+    await api(page, 'PATCH', `/api/agents/${agent.id}/favourites/${found.results.at(-1 - i).cardId}`, change);
   for (const text of [
     'I prefer primary sources.',
     'Answer in British English.',

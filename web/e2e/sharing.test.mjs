@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, eve, ida, member, test } from './harness.mjs';
+import { agentOf, api, demo, eve, ida, member, test, eventually } from './harness.mjs';
 import { checkPage } from './check-page.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
@@ -24,15 +24,23 @@ test('an agent is shared by email, the access is changed and revoked', async (op
     .click();
   await page.getByText('Invitation withdrawn.').first().waitFor();
   await invite('Grace@example.org');
-  assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), rowOfUnknown);
-  assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is hidden until the invitation is accepted');
+  await eventually(async () =>
+    assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), rowOfUnknown),
+  );
+  await eventually(async () =>
+    assert.equal(
+      await page.getByText('Grace Hopper').count(),
+      0,
+      'the name is hidden until the invitation is accepted',
+    ),
+  );
 
   // The agent is not listed until the invitation is accepted.
   const other = await open(member, `/agents/${agent.id}`);
   await other.getByRole('heading', { name: 'Page not found' }).first().waitFor();
   await other.goto(`${demo.url}/agents`);
   await other.getByText('You have 1 invitation to an agent.').waitFor();
-  assert.equal(await other.getByText('Landmarks').count(), 0);
+  await eventually(async () => assert.equal(await other.getByText('Landmarks').count(), 0));
   await other.getByRole('link', { name: 'Agents (1 invitation)' }).waitFor();
   await other.getByRole('link', { name: 'Review' }).click();
   await other.getByText('(demo@example.org) invites you').waitFor();
@@ -42,23 +50,27 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   await other.getByText('You can search this agent and read its documents.').waitFor();
   await page.reload();
   await page.getByText('Grace Hopper', { exact: true }).waitFor();
-  assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer can’t edit');
-  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
-  assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
+  await eventually(async () =>
+    assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer can’t edit'),
+  );
+  await eventually(async () => assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0));
+  await eventually(async () => assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0));
 
   // Actions that the grant does not include are not shown.
   await other.goto(`${demo.url}/chat?agent=${agent.id}`);
   await other.getByText('You can’t chat with this agent right now.').waitFor();
-  assert.equal(await other.getByRole('textbox', { name: 'Message' }).count(), 0);
+  await eventually(async () => assert.equal(await other.getByRole('textbox', { name: 'Message' }).count(), 0));
   await other.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
   await other.locator('li h2').first().waitFor();
-  assert.equal(await other.getByRole('button', { name: /^Favourite/ }).count(), 0);
+  await eventually(async () => assert.equal(await other.getByRole('button', { name: /^Favourite/ }).count(), 0));
   await other.goto(`${demo.url}/memories?agent=${agent.id}`);
   await other.getByRole('heading', { name: 'No memories yet' }).waitFor();
-  assert.equal(await other.getByRole('textbox', { name: 'New memory' }).count(), 0);
+  await eventually(async () => assert.equal(await other.getByRole('textbox', { name: 'New memory' }).count(), 0));
   await other.goto(`${demo.url}/sources/${agent.defaultSourceId}?agent=${agent.id}`);
   await other.getByRole('link', { name: 'Search source' }).waitFor();
-  assert.equal(await other.getByRole('button', { name: /\bEdit\b|Delete source|Remove/ }).count(), 0);
+  await eventually(async () =>
+    assert.equal(await other.getByRole('button', { name: /\bEdit\b|Delete source|Remove/ }).count(), 0),
+  );
   await other.goto(`${demo.url}/agents/${agent.id}`);
 
   await page.getByLabel('Grace Hopper: Access').selectOption('manager');
@@ -66,7 +78,9 @@ test('an agent is shared by email, the access is changed and revoked', async (op
   await other.reload();
   await other.getByText('Only its owner can delete or share it.').waitFor();
   await other.getByRole('button', { name: 'Save' }).waitFor();
-  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager can’t delete');
+  await eventually(async () =>
+    assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager can’t delete'),
+  );
 
   await page.getByRole('button', { name: /^Stop sharing.*Grace Hopper/ }).click();
   await page.getByText('Not shared.').waitFor();
@@ -97,7 +111,7 @@ test('a user leaves a shared agent', async (open) => {
   await other.getByRole('button', { name: 'Leave agent' }).click();
   await dialog(other).getByRole('button', { name: 'Leave agent' }).click();
   await other.getByText('You left Left behind.').waitFor();
-  assert.equal(await other.getByRole('link', { name: 'Left behind' }).count(), 0);
+  await eventually(async () => assert.equal(await other.getByRole('link', { name: 'Left behind' }).count(), 0));
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
@@ -107,7 +121,7 @@ test('only administrators can share with everyone', async (open) => {
   await page.goto(`${demo.url}/agents/${agent.id}`);
   await page.getByLabel('User’s email').waitFor();
   await page.waitForLoadState('networkidle');
-  assert.equal(await page.getByLabel('Everyone').count(), 0);
+  await eventually(async () => assert.equal(await page.getByLabel('Everyone').count(), 0));
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
@@ -290,7 +304,7 @@ test('the export page shows progress and errors', async (open) => {
   await page.route('**/api/account/export', (r) => r.fulfill({ json: { export: made } }));
   await page.goto(`${demo.url}/settings/data`);
   await page.getByText('120 of 480 · 1 MB').waitFor();
-  assert.equal(await page.getByRole('progressbar').getAttribute('value'), '120');
+  await eventually(async () => assert.equal(await page.getByRole('progressbar').getAttribute('value'), '120'));
   made = { ...made, status: 'failed', error: { code: 'internal', detail: 'The disk is full.' } };
   await page.getByRole('alert').getByText('The disk is full.').waitFor();
 });
@@ -305,7 +319,7 @@ test('deleting an account requires typing its email', async (open) => {
   );
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const confirm = dialog(page).getByRole('button', { name: 'Delete my account' });
-  assert.ok(await confirm.isDisabled());
+  await eventually(async () => assert.ok(await confirm.isDisabled()));
   await dialog(page).getByLabel('Type “grace@example.org” to confirm').fill('grace@example.org');
   await confirm.click();
   await page.waitForURL('**/sign-in');

@@ -29,6 +29,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly requestId = '',
     readonly fields: { pointer: string; detail: string }[] = [],
+    /** Seconds to wait before a retry; 0 if the server named none. */
+    readonly retryAfter = 0,
   ) {
     super(detail);
     this.name = 'ApiError';
@@ -41,7 +43,7 @@ export const navigation = { leave: (to: string) => location.assign(to) };
 const returnPath = () => encodeURIComponent(location.pathname.slice(base.length) + location.search);
 
 /** Redirects to sign-in or step-up if the error requires it. */
-function redirectFor(e: ApiError): void {
+export function redirectFor(e: ApiError): void {
   if (e.status === 401) navigation.leave(`${base}/sign-in?return=${returnPath()}`);
   if (e.code === 'step_up_required') navigation.leave(`${base}/step-up?return=${returnPath()}`);
 }
@@ -49,11 +51,13 @@ function redirectFor(e: ApiError): void {
 /** Reads the problem detail of an error response. */
 export async function errorFrom(response: Response): Promise<ApiError> {
   const id = response.headers.get('X-Request-Id') ?? '';
+  const retryAfter = Number(response.headers.get('Retry-After')) || 0;
   try {
     const p = (await response.clone().json()) as Schemas['Problem'];
-    return new ApiError(p.code, p.detail, response.status, p.requestId ?? id, p.errors);
+    return new ApiError(p.code, p.detail, response.status, p.requestId ?? id, p.errors, retryAfter);
   } catch {
-    return new ApiError('internal', response.statusText, response.status, id); // an error page of a proxy
+    // An error page of a proxy.
+    return new ApiError('internal', response.statusText, response.status, id, [], retryAfter);
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeOf, fieldsOf, knownTypes, type DocumentSummary } from './documents';
+import { changeOf, documentLanguages, fieldsOf, knownTypes, type DocumentSummary } from './documents';
 import { en } from './i18n/en';
 
 const codd: DocumentSummary = {
@@ -11,6 +11,7 @@ const codd: DocumentSummary = {
   authors: ['E. F. Codd', 'Another'],
   year: 1970,
   doi: '10.1145/362384.362685',
+  language: 'en',
   tags: ['databases'],
   edited: [],
   createdAt: '2026-11-03T12:30:15.123Z',
@@ -26,10 +27,17 @@ describe('a change of a document', () => {
     }));
   it('clears a year and a list', () =>
     expect(changeOf(codd, { ...fieldsOf(codd), year: '', authors: '\n' })).toEqual({ year: 0, authors: [] }));
+  it('clears a language', () => expect(changeOf(codd, { ...fieldsOf(codd), language: '' })).toEqual({ language: '' }));
   it('has one author a line', () =>
     expect(changeOf(codd, { ...fieldsOf(codd), authors: 'Codd, E. F.\n\n Date, C. J. ' })).toEqual({
       authors: ['Codd, E. F.', 'Date, C. J.'],
     }));
+});
+
+it('names every language', () => {
+  const names = documentLanguages();
+  expect(names.find((l) => l.code === 'de')?.name).toBe('German');
+  expect(names.filter((l) => l.name === l.code)).toEqual([]);
 });
 
 it('knows the types that have a name', () =>

@@ -1,3 +1,4 @@
+import { locale } from './i18n/index.svelte';
 import type { components } from './schema';
 
 export type DocumentSummary = components['schemas']['DocumentSummary'];
@@ -18,8 +19,25 @@ export const knownTypes = [
   'webpage',
 ] as const;
 
+/** The codes of the languages that documents can have. A Go test compares them with the registry of languages. */
+const languages = 'ar da de el en es fi fr ga hu it nl no pt ro ru sv ta tr vi';
+
+/** The name of a language in the user's language. */
+export const languageName = (code: string): string =>
+  new Intl.DisplayNames([locale()], { type: 'language' }).of(code) ?? code;
+
+/** The languages that documents can have, sorted by name. */
+export const documentLanguages = (): { code: string; name: string }[] =>
+  languages
+    .split(' ')
+    .map((code) => ({ code, name: languageName(code) }))
+    .sort((a, b) => a.name.localeCompare(b.name, locale()));
+
 /** The fields of the edit form as texts. */
-export type DocumentFields = Record<'title' | 'authors' | 'year' | 'venue' | 'doi' | 'url' | 'tags', string>;
+export type DocumentFields = Record<
+  'title' | 'authors' | 'year' | 'venue' | 'doi' | 'url' | 'tags' | 'language',
+  string
+>;
 
 export const fieldsOf = (d: DocumentSummary): DocumentFields => ({
   title: d.title,
@@ -29,6 +47,7 @@ export const fieldsOf = (d: DocumentSummary): DocumentFields => ({
   doi: d.doi ?? '',
   url: d.url ?? '',
   tags: d.tags.join(', '),
+  language: d.language ?? '',
 });
 
 const list = (text: string, separator: RegExp): string[] =>
@@ -41,7 +60,7 @@ const list = (text: string, separator: RegExp): string[] =>
 export function changeOf(d: DocumentSummary, now: DocumentFields): DocumentChange {
   const before = fieldsOf(d);
   const change: DocumentChange = {};
-  for (const name of ['title', 'venue', 'doi', 'url'] as const)
+  for (const name of ['title', 'venue', 'doi', 'url', 'language'] as const)
     if (now[name].trim() !== before[name]) change[name] = now[name].trim();
   if (now.year.trim() !== before.year) change.year = Number(now.year.trim() || 0);
   if (now.authors.trim() !== before.authors) change.authors = list(now.authors, /\n/);

@@ -4,7 +4,18 @@ type Need = 'required' | 'optional';
 
 /** Settings with a field in the source form. All `import` kinds also have a schedule. */
 export type Setting =
-  'path' | 'urls' | 'url' | 'bucket' | 'prefix' | 'region' | 'endpoint' | 'accessKeyId' | 'language' | 'tool';
+  | 'path'
+  | 'urls'
+  | 'url'
+  | 'bucket'
+  | 'prefix'
+  | 'region'
+  | 'endpoint'
+  | 'accessKeyId'
+  | 'library'
+  | 'collection'
+  | 'language'
+  | 'tool';
 
 /** A source kind. `import` kinds are imported on a schedule, `live` kinds are queried on every search. */
 export type Kind = {
@@ -35,6 +46,13 @@ export const kinds: Record<string, Kind> = {
       endpoint: 'optional',
       accessKeyId: 'optional',
     },
+    secret: 'optional',
+  },
+  zotero: {
+    group: 'papers',
+    mode: 'import',
+    name: 'Zotero',
+    settings: { library: 'optional', collection: 'optional', url: 'optional' },
     secret: 'optional',
   },
   openalex: { group: 'papers', mode: 'live', name: 'OpenAlex', secret: 'optional' },

@@ -3,47 +3,49 @@ import { showError } from './toast.svelte';
 
 type AnyCard = { cardId: string; title: string };
 
-/** Ids of favourite cards by agent. All are loaded once, because a card can appear on any page. */
+/** The maximum number of cards in one lookup. */
+const BATCH = 200;
+
+/** Whether cards are favourites, by agent and card. Cards are looked up when their star is shown, many at once. */
 class Stars {
-  #ids = $state.raw<Record<string, Set<string>>>({});
-  #loading = new Set<string>();
-  #marks = 0;
+  #known = $state.raw<Record<string, Map<string, boolean>>>({});
+  #wanted = new Map<string, Set<string>>();
   #writing: Promise<void> = Promise.resolve();
 
   has(agentId: string, cardId: string): boolean {
-    return this.#ids[agentId]?.has(cardId) ?? false;
+    return this.#known[agentId]?.get(cardId) ?? false;
   }
 
-  async load(agentId: string): Promise<void> {
-    if (this.#ids[agentId] || this.#loading.has(agentId)) return;
-    this.#loading.add(agentId);
-    try {
-      let ids: Set<string>, marks: number;
-      do {
-        // Read again if a star was toggled meanwhile: the list may be older than the click.
-        marks = this.#marks;
-        await this.settled();
-        ids = await this.#read(agentId);
-      } while (marks !== this.#marks);
-      this.#ids = { ...this.#ids, [agentId]: ids };
-    } catch {
-      // No message: toggling a star reports the error.
-    } finally {
-      this.#loading.delete(agentId);
+  /** Looks a card up, unless its state is known. */
+  want(agentId: string, cardId: string): void {
+    if (this.#known[agentId]?.has(cardId)) return;
+    if (!this.#wanted.size) setTimeout(() => void this.#lookup());
+    const ids = this.#wanted.get(agentId) ?? new Set();
+    this.#wanted.set(agentId, ids.add(cardId));
+  }
+
+  async #lookup(): Promise<void> {
+    const wanted = this.#wanted;
+    this.#wanted = new Map();
+    await this.settled();
+    for (const [agentId, all] of wanted) {
+      const ids = [...all];
+      for (let i = 0; i < ids.length; i += BATCH) await this.#read(agentId, ids.slice(i, i + BATCH));
     }
   }
 
-  async #read(agentId: string): Promise<Set<string>> {
-    const ids = new Set<string>();
-    let cursor: string | undefined;
-    do {
-      const page = await body(
-        api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }),
+  async #read(agentId: string, cardIds: string[]): Promise<void> {
+    try {
+      const saved = await body(
+        api.POST('/api/agents/{agentId}/favourite-lookups', { params: { path: { agentId } }, body: { cardIds } }),
       );
-      for (const f of page.favourites) ids.add(f.cardId);
-      cursor = page.nextCursor;
-    } while (cursor);
-    return ids;
+      const known = new Map(this.#known[agentId]);
+      // A star that was toggled meanwhile is known, and newer than the reply.
+      for (const id of cardIds) if (!known.has(id)) known.set(id, saved.cardIds.includes(id));
+      this.#known = { ...this.#known, [agentId]: known };
+    } catch {
+      // No message: toggling a star reports the error.
+    }
   }
 
   /** Resolves when all toggles have been saved. A list read earlier may lack them. */
@@ -52,11 +54,7 @@ class Stars {
   }
 
   mark(agentId: string, cardId: string, on: boolean): void {
-    this.#marks++;
-    const next = new Set(this.#ids[agentId]);
-    if (on) next.add(cardId);
-    else next.delete(cardId);
-    this.#ids = { ...this.#ids, [agentId]: next };
+    this.#known = { ...this.#known, [agentId]: new Map(this.#known[agentId]).set(cardId, on) };
   }
 
   /** Shows the change at once and reverts it if the request fails. */

@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-W1Rsp064.js";

@@ -1,0 +1,1 @@
+export{t as stars}from"./stars.svelte-CF7_c0IV.js";

@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-DqaVaAUf.js";

@@ -1,1 +1,0 @@
-export{n as uploadFiles}from"./uploads.svelte-B9X3-L0k.js";
