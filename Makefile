@@ -3,11 +3,16 @@
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.12.2
 GOTESTSUM_VERSION := v1.13.0
+VERSITYGW_VERSION := v1.8.0
+PEBBLE_VERSION := v2.10.1
+NFPM_VERSION := v2.45.0
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ARGS     ?=
 # Folder of test collections for search benchmarks. The repository contains none.
 DATA     ?=
+# Platforms of `make package`. Packages for Debian and Red Hat are built for those of Linux.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64
 # Packages and flags of `make test`, for example PKG=./internal/store TESTFLAGS='-run Thread -count=1'.
 PKG       ?= ./...
 TESTFLAGS ?=
@@ -17,6 +22,9 @@ TOOLS    := $(CURDIR)/.cache/bin
 GOFUMPT  := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
+VERSITYGW := $(TOOLS)/versitygw-$(VERSITYGW_VERSION)
+PEBBLE := $(TOOLS)/pebble-$(PEBBLE_VERSION)
+NFPM := $(TOOLS)/nfpm-$(NFPM_VERSION)
 
 # The cache of the linter contains absolute paths, so every checkout has its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
@@ -25,13 +33,19 @@ export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 # which is C translated to Go: most of the time of the tests would be spent there.
 RACE := $(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo '-race -gcflags=modernc.org/...=-race=false')
 
-# On CI, tests that require PostgreSQL must not be skipped.
+# The real S3 server of the tests of internal/blob.
+export CARREL_TEST_VERSITYGW ?= $(VERSITYGW)
+# The real certificate authority of the tests of internal/server.
+export CARREL_TEST_PEBBLE ?= $(PEBBLE)
+
+# On CI, tests that require PostgreSQL or OpenSearch must not be skipped.
 ifdef CI
 export CARREL_TEST_REQUIRE_POSTGRES ?= 1
+export CARREL_TEST_REQUIRE_OPENSEARCH ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval eval-check real-model fuzz hostile mutants setup clean
+.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval eval-check real-model fuzz hostile mutants package package-check setup clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +70,7 @@ web-fmt: ## Format the web sources with prettier
 	cd web && npm run --silent format
 
 web-test: setup ## Test only the web app, in a real browser
-	go test -count=1 -timeout 15m -run '^TestWebApp$$' ./e2e
+	go test -count=1 -timeout 30m -run '^TestWebApp$$' ./e2e
 
 screenshots: ## Take the screenshots of docs/screenshots in a real browser
 	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e
@@ -127,11 +141,20 @@ hostile: setup ## Upload every hostile file to a real server and print its CPU t
 mutants: ## Apply each mutant of the authorization server and check that the tests fail (select: ARGS='mutants/pkce-*.patch')
 	@scripts/mutants $(ARGS)
 
-setup: ## Install test dependencies: PostgreSQL, Chromium, tesseract, a C compiler, npm packages
+package: $(NFPM) ## Build archives, .deb and .rpm packages, checksums and an SBOM into dist (PLATFORMS='linux/amd64')
+	@VERSION='$(VERSION)' PLATFORMS='$(PLATFORMS)' NFPM='$(NFPM)' scripts/package
+
+package-check: ## Run the commands of the image, the unit and the packages in dist, and say what was only checked
+	@scripts/package-check
+
+setup: ## Install test dependencies: PostgreSQL, pgbouncer, Chromium, tesseract, a C compiler, npm packages, OpenSearch, the S3 server versitygw, the certificate authority pebble
 	@scripts/setup
+	@scripts/opensearch || echo 'setup: OpenSearch was not installed; the tests of search on OpenSearch are skipped'
+	@$(MAKE) --no-print-directory $(VERSITYGW) || echo 'setup: versitygw was not built; the test with a real S3 server is skipped'
+	@$(MAKE) --no-print-directory $(PEBBLE) || echo 'setup: pebble was not built; the tests with a real certificate authority are skipped'
 
 clean: ## Remove build results; keeps data
-	rm -rf bin .cache
+	rm -rf bin dist .cache
 
 $(GOFUMPT):
 	@echo 'building gofumpt $(GOFUMPT_VERSION)'
@@ -142,6 +165,21 @@ $(GOTESTSUM):
 	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
 	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 	@mv $(TOOLS)/gotestsum $@
+
+$(VERSITYGW):
+	@echo 'building versitygw $(VERSITYGW_VERSION): about two minutes on two cores, once'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+	@mv $(TOOLS)/versitygw $@
+
+$(PEBBLE):
+	@echo 'building pebble $(PEBBLE_VERSION)'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install github.com/letsencrypt/pebble/v2/cmd/pebble@$(PEBBLE_VERSION)
+	@mv $(TOOLS)/pebble $@
+
+$(NFPM):
+	@echo 'building nfpm $(NFPM_VERSION)'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+	@mv $(TOOLS)/nfpm $@
 
 $(GOLANGCI):
 	@echo 'building golangci-lint $(GOLANGCI_VERSION): about three minutes on two cores, once'
