@@ -230,10 +230,11 @@ var last = []string{
 
 // otherwise are the operations that the state of the fixture refuses, with the error code.
 var otherwise = map[string]string{
-	"dismissMemory":  "not_found", // the memory is not a proposal
-	"deleteSource":   "conflict",  // it is the agent's default source
-	"deleteDocument": "not_found", // the id does not exist
-	"syncSource":     "conflict",  // it has uploaded files only
+	"dismissMemory":           "not_found", // the memory is not a proposal
+	"deleteSource":            "conflict",  // it is the agent's default source
+	"deleteDocument":          "not_found", // the id does not exist
+	"syncSource":              "conflict",  // it has uploaded files only
+	"writeFavouritesToZotero": "conflict",  // it is no Zotero library
 }
 
 // walk sends every request, the refused ones first.
@@ -341,8 +342,8 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 
 // withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON.
 var withoutTool = []string{
-	"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload",
-	"downloadOriginal",
+	"streamImports", "streamEvents", "uploadFiles", "listUploads", "createUpload", "appendUpload", "cancelUpload",
+	"downloadOriginal", "importFavouriteFile",
 }
 
 // toolOf returns the name of an operation's tool.

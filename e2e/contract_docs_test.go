@@ -85,6 +85,8 @@ var refusedExamples = []*regexp.Regexp{
 	regexp.MustCompile(`/api/account/subscription/|/api/billing/`),
 	// The records of a JSON Lines file have no original.
 	regexp.MustCompile(`/documents/\$DOCUMENT_ID/original|/documents/reread`),
+	// The source of the examples is no Zotero library.
+	regexp.MustCompile(`/sources/\$SOURCE_ID/favourites`),
 	// There is no invitation and no proposed memory.
 	regexp.MustCompile(`/api/account/invitations/|/dismiss`),
 	// OAuth needs a browser, and each step needs the result of the previous one.

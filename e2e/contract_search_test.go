@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,4 +153,18 @@ func (w *installation) awaitSource(t *testing.T, name, status string) map[string
 	}
 	t.Fatalf("the source %s is not %s in 30 s", name, status)
 	return nil
+}
+
+// searchAway searches on a server whose search service does not answer.
+func (w *installation) searchAway(t *testing.T) {
+	away := httptest.NewServer(nil)
+	away.Close()
+	s := &installation{checker: w.checker, client: w.client, statuses: w.statuses}
+	s.server = testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_SEARCH_URL=" + away.URL}})
+	s.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	s.agent = s.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
+	s.key = s.admin(t, "key", "create", "--user", "ada@example.org", "--name", "test").text("key")
+	s.problem(t, call{method: "POST", path: s.below("/search"), key: s.key, body: `{"query": "looms"}`},
+		http.StatusServiceUnavailable, "search_unavailable")
+	s.server.Stop()
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit/zoterofake"
 )
 
 // noSource, noFile and noUpload have the form of ids and do not exist.
@@ -37,11 +39,13 @@ func (w *installation) sourceCalls() []call {
 		{operation: "changeSource", method: "PATCH", path: one, body: `{"name": "Papers"}`},
 		{operation: "deleteSource", method: "DELETE", path: one},
 		{operation: "syncSource", method: "POST", path: one + "/sync"},
+		{operation: "writeFavouritesToZotero", method: "POST", path: one + "/favourites", body: `{"collection": "Carrel"}`},
 		{operation: "listImports", method: "GET", path: one + "/imports"},
 		{operation: "streamImports", method: "GET", path: one + "/events?until=done"},
 		{operation: "listFiles", method: "GET", path: one + "/files"},
 		call{operation: "uploadFiles", method: "POST", path: one + "/files", body: body}.with("Content-Type", kind),
 		{operation: "deleteFile", method: "DELETE", path: one + "/files/" + w.sources.file},
+		{operation: "listUploads", method: "GET", path: one + "/uploads?ids=" + w.sources.upload},
 		call{operation: "createUpload", method: "POST", path: one + "/uploads"}.with("Upload-Length", "7").
 			with("Upload-Metadata", "filename YS50eHQ="),
 		call{operation: "appendUpload", method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x"}.
@@ -76,8 +80,10 @@ func form(name, content string) (body, contentType string) {
 	return b.String(), f.FormDataContentType()
 }
 
-// ofFiles are the operations whose bodies are not JSON; sourceRefusals tests their errors.
-var ofFiles = map[string]bool{"uploadFiles": true, "createUpload": true, "appendUpload": true}
+// ofFiles are the operations whose bodies are not JSON; sourceRefusals and favouriteFiles test their errors.
+var ofFiles = map[string]bool{
+	"uploadFiles": true, "createUpload": true, "appendUpload": true, "importFavouriteFile": true,
+}
 
 // unseenOfSources are replies that no test causes: bodies of a gigabyte, and an estimate, which takes seconds. An
 // import that is being read may be seen or not.
@@ -192,7 +198,7 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 	batch := `{"documents": [
 		{"externalId": "codd", "title": "A Relational Model", "text": "A model is proposed.", "authors": ["E. F. Codd"],
 			"year": 1970, "publishedAt": "1970-06-01", "url": "https://example.org/codd", "doi": "10.1145/1", "venue": "CACM",
-			"type": "article", "tags": ["databases"]},
+			"type": "article", "tags": ["databases"], "language": "en"},
 		{"externalId": "note", "text": "A note."}]}`
 	for _, want := range []string{"added", "unchanged"} {
 		if got := w.do(t, "POST", one+"/documents", batch); got.text("documents", 0, "outcome") != want {
@@ -209,11 +215,18 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 		list.text("documents", 0, "yearGuess", "from") != "text" {
 		t.Errorf("a document without a year: %v", list.body)
 	}
+	w.do(t, "POST", one+"/documents", `{"documents": [{"externalId": "minutes-1998.txt", "text": "The minutes."}]}`)
+	list = w.do(t, "GET", one+"/documents?q=minutes", "")
+	if list.text("documents", 0, "yearGuess", "from") != "file_name" {
+		t.Errorf("a document with a year in the name of its file: %v", list.body)
+	}
 	w.conditional(t, one+"/documents")
 	w.paged(t, one+"/documents", "documents")
 	for filter, want := range map[string]string{
-		"q=RELATIONAL": "codd", "year=1970": "codd", "type=article": "codd", "q=note&status=no_year": "note",
-		"status=no_text": "", "status=edited": "",
+		"q=RELATIONAL": "codd", "year=1970": "codd", "type=article": "codd",
+		"q=codd&language=en": "codd", "q=codd&language=de": "",
+		"q=note&status=no_year": "note",
+		"status=no_text":        "", "status=edited": "",
 	} {
 		if got := w.do(t, "GET", one+"/documents?"+filter, ""); got.text("documents", 0, "externalId") != want {
 			t.Errorf("%s: %v", filter, got.body)
@@ -225,8 +238,9 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 	}
 	codd := w.below("/documents/" + w.do(t, "GET", one+"/documents?q=codd", "").text("documents", 0, "id"))
 	got := w.do(t, "PATCH", codd, `{"title": "Banks", "authors": ["Ted Codd"], "year": 1971, "venue": "",
-		"doi": "10.1145/2", "url": "https://example.org/2", "tags": ["a", "b"]}`)
-	if got.text("document", "title") != "Banks" || got.at("document", "edited", 6) != "tags" {
+		"doi": "10.1145/2", "url": "https://example.org/2", "tags": ["a", "b"], "language": "de"}`)
+	if got.text("document", "title") != "Banks" || got.at("document", "edited", 6) != "tags" ||
+		got.text("document", "language") != "de" {
 		t.Errorf("changed %v", got.body)
 	}
 	w.do(t, "POST", one+"/documents", strings.Replace(batch, "A model is proposed.", "Another model is proposed.", 1))
@@ -235,9 +249,13 @@ func (w *installation) libraryDocuments(t *testing.T, one string) {
 		t.Errorf("after another import: %v", got.body)
 	}
 	w.do(t, "GET", one+"/documents?status=edited", "")
-	for _, body := range []string{`{"title": ""}`, `{"year": 2201}`, `{"url": "javascript:x"}`, `{"tags": [""]}`} {
+	for _, body := range []string{
+		`{"title": ""}`, `{"year": 2201}`, `{"url": "javascript:x"}`, `{"tags": [""]}`,
+		`{"language": "xx"}`,
+	} {
 		w.problem(t, call{method: "PATCH", path: codd, body: body, key: w.key}, 400, "invalid_request")
 	}
+	w.problem(t, call{method: "GET", path: one + "/documents?language=xx", key: w.key}, 400, "invalid_request")
 	again := w.do(t, "POST", one+"/documents/reread", `{"ids": ["`+w.sources.document+`"]}`)
 	if again.text("import", "state") == "" {
 		t.Errorf("read again: %v", again.body)
@@ -308,8 +326,9 @@ func (w *installation) filled(t *testing.T, one string, files int) {
 
 // sendPieces uploads a file in chunks, like a tus client, with an interruption.
 func (w *installation) sendPieces(t *testing.T, one string) {
-	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").
+	upload := call{method: "POST", path: one + "/uploads", key: w.key}.
 		with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
+	begin := upload.with("Upload-Length", "7")
 	at := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
 	piece := func(offset, body string) call {
 		return call{method: "PATCH", path: at, body: body, key: w.key}.with("Upload-Offset", offset).
@@ -321,10 +340,44 @@ func (w *installation) sendPieces(t *testing.T, one string) {
 		t.Errorf("the refusal says that it is at %q", got)
 	}
 	w.send(t, piece("4", "xt."), http.StatusNoContent)
+	w.uploadResults(t, one, at[strings.LastIndex(at, "/")+1:])
+	keyed := begin.with("Idempotency-Key", "pieces")
+	first := w.send(t, keyed, http.StatusCreated).header.Get("Location")
+	again := w.send(t, keyed, http.StatusCreated).header
+	if again.Get("Location") != first || again.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("a repeated request created %v after %s", again, first)
+	}
+	w.problem(t, upload.with("Upload-Length", "8").with("Idempotency-Key", "pieces"), 422, "idempotency_mismatch")
+	w.problem(t, begin.with("Idempotency-Key", "ü"), 400, "invalid_request")
 	given := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
 	w.send(t, call{method: "DELETE", path: given, key: w.key}, http.StatusNoContent)
 	open := w.send(t, begin, http.StatusCreated).header.Get("Location")
 	w.sources.upload = open[strings.LastIndex(open, "/")+1:]
+}
+
+// uploadResults waits for the result of an upload, and reads those of a file that is broken and of one with a broken
+// record.
+func (w *installation) uploadResults(t *testing.T, one, id string) {
+	t.Helper()
+	ids := []string{id}
+	for _, file := range [][2]string{{"worse.pdf", "no PDF"}, {"half2.jsonl", "x\n" + `{"id": 2, "text": "y"}`}} {
+		body, kind := form(file[0], file[1])
+		sent := w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind),
+			http.StatusOK)
+		ids = append(ids, sent.text("uploads", 0, "id"))
+	}
+	path := one + "/uploads?ids=" + strings.Join(ids, ",")
+	w.filled(t, one, 1) // no import is waiting or running
+	w.conditional(t, path)
+	got := w.do(t, "GET", path, "")
+	for i, want := range []string{"added", "failed", "added"} {
+		if got.text("uploads", i, "outcome") != want || (got.text("uploads", i, "reason") == "") != (i == 0) {
+			t.Errorf("upload %d: %v", i, got.at("uploads", i))
+		}
+	}
+	for _, query := range []string{"", "?ids=,", "?ids=" + strings.Repeat("x,", 100) + "x"} {
+		w.problem(t, call{method: "GET", path: one + "/uploads" + query, key: w.key}, 400, "invalid_request")
+	}
 }
 
 // sync synchronises sources, one of them a feed that cannot be fetched.
@@ -362,6 +415,32 @@ func (w *installation) sync(t *testing.T, path string) {
 		t.Errorf("made %v", bucket.body)
 	}
 	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // the import fails, which gives the task list a failed task
+	w.zoteroSource(t, path)
+}
+
+// zoteroSource imports a Zotero library and writes a favourite to it.
+func (w *installation) zoteroSource(t *testing.T, path string) {
+	zotero := zoterofake.New(t)
+	zotero.PutCollection("COLL2345", "Thesis", "")
+	zotero.Put(map[string]any{
+		"key": "BOOK2345", "itemType": "book", "title": "A Discipline of Programming", "collections": []any{"COLL2345"},
+	})
+	library := w.do(t, "POST", path,
+		`{"name": "Zotero", "kind": "zotero", "secret": "`+zoterofake.Key+`", "settings": {
+			"library": "groups/2510000", "collection": "Thesis", "url": "`+zotero.URL+`"}}`)
+	if library.text("source", "settings", "library") != "groups/2510000" || library.at("source", "hasSecret") != true {
+		t.Errorf("made %v", library.body)
+	}
+	one := path + "/" + library.text("source", "id")
+	w.filled(t, one, 1)
+	w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "dijkstra", "title": "Go To Statement"}}`)
+	written := w.do(t, "POST", one+"/favourites", `{"collection": "Thesis", "cardIds": ["dijkstra"]}`)
+	if got := zotero.In("COLL2345"); len(got) != 2 || written.at("collection", "created") != false {
+		t.Errorf("written %v, items %v", written.body, got)
+	}
+	w.do(t, "POST", one+"/favourites", `{"collection": "Thesis", "cardIds": ["dijkstra"]}`)            // unchanged
+	w.do(t, "POST", one+"/favourites", `{"collection": "Second", "cardIds": ["dijkstra", "nothing"]}`) // linked, failed
+	w.do(t, "DELETE", w.below("/favourites/dijkstra"), "")
 }
 
 // sourceRefusals makes calls on sources that must be refused.
@@ -370,6 +449,7 @@ func (w *installation) sourceRefusals(t *testing.T, path, one string) {
 	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
+	w.problem(t, call{method: "POST", path: one + "/favourites", key: w.key, body: `{}`}, 409, "conflict")
 	w.problem(t, call{
 		method: "POST", path: path + "/" + w.sources.feed + "/documents", key: w.key,
 		body: `{"documents": [{"externalId": "x", "text": "A text."}]}`,

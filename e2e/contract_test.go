@@ -66,6 +66,7 @@ func TestContractOnPostgres(t *testing.T) {
 func (w *installation) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
+	w.searchAway(t)
 	w.checkTexts(t)
 	w.fillSources(t)
 	w.federatedSources(t)

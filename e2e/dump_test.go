@@ -24,7 +24,7 @@ type dump map[string]string
 var volatile = []string{
 	"*.last_used_at", "*.last_used_from", "*.last_used_by", "*.last_seen_at", "*.last_address", "*.last_program",
 	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*",
-	"search_index.*", "usage_day.*", "sqlite_stat1.*",
+	"search_index.*", "lease.*", "usage_day.*", "sqlite_stat1.*",
 }
 
 // reader reads whole databases directly, without the server.

@@ -20,6 +20,7 @@ var openToLimitedKeys = map[string]string{
 	"listAgents":                  "lists the agents of the key alone",
 	"listAllFavourites":           "lists favourites with the agents of the key alone",
 	"exportAllFavourites":         "as above",
+	"exportSelectedFavourites":    "as above",
 	"listFavouriteTags":           "as above",
 	"exchangeConnectCode":         "takes a connect code and no key",
 	"takeStripeEvent":             "takes Stripe's signature and no key",

@@ -172,7 +172,7 @@ func (w *orderInstallation) refusals(t *testing.T, op wrongRequest, rule core.Ru
 }
 
 // notJSON are the operations whose bodies are not JSON.
-var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
+var notJSON = []string{"uploadFiles", "createUpload", "appendUpload", "importFavouriteFile"}
 
 // TestStoredReplyIsNotRepeatedToACredentialWithLessAccess repeats requests with their Idempotency-Key and a credential
 // of the same user with less access, which must not get the stored reply.

@@ -21,6 +21,12 @@ import (
 func newLibrary(t *testing.T, opts testkit.ServerOptions) *installation {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
+	return newLimitedLibrary(t, opts)
+}
+
+// newLimitedLibrary is newLibrary with the default rate limits.
+func newLimitedLibrary(t *testing.T, opts testkit.ServerOptions) *installation {
+	t.Helper()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)

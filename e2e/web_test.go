@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/zoterofake"
 )
 
 const (
@@ -43,12 +45,43 @@ func TestWebApp(t *testing.T) {
 	if pattern := os.Getenv(webTestsEnv); pattern != "" {
 		args = append(args, "--test-name-pattern="+pattern)
 	}
+	var failed []string
+	t.Cleanup(func() { // runs last, so that the failures end the output, after the logs of the servers
+		if len(failed) > 0 {
+			t.Logf("failed browser tests:\n%s", strings.Join(failed, "\n"))
+		}
+	})
 	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
 	cmd.Dir, cmd.Env = "../web", webEnv(t)
 	out, err := cmd.CombinedOutput()
-	if n := report(t, out); n == 0 || err != nil && !t.Failed() {
-		t.Errorf("node: %v\n%s", err, out)
+	results := tapResults(out)
+	for _, r := range results {
+		t.Run(r.name, func(t *testing.T) {
+			if r.failed {
+				t.Error(r.detail.String())
+			}
+		})
+		if r.failed {
+			failed = append(failed, r.name+"\n"+firstLines(r.detail.String(), failureLines))
+		}
 	}
+	if len(results) == 0 || err != nil && len(failed) == 0 {
+		t.Errorf("node: %v", err)
+		failed = append(failed, fmt.Sprintf("node: %v\n%s", err, lastLines(string(out), failureLines)))
+	}
+}
+
+// failureLines is the number of lines that the summary shows of a failed browser test.
+const failureLines = 12
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitAfter(s, "\n")
+	return strings.Join(lines[:min(n, len(lines))], "")
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.SplitAfter(s, "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "")
 }
 
 // webEnv starts the servers of the browser tests, carrel and a variant whose turns follow instructions in the message.
@@ -64,11 +97,16 @@ func webEnv(t *testing.T) []string {
 		"CARREL_WEB":      testkit.Binary(t),
 		"CARREL_WEB_SLOW": testkit.Build(t, "carrel/e2e/slowserver"),
 	}
+	signals := t.TempDir()
+	// The tests of sources reach a fake on this machine; those of webhooks must not.
+	further := map[string][]string{
+		"CARREL_WEB_SLOW": {"CARREL_OUTBOUND_PRIVATE=on", "SLOWSERVER_SIGNALS=" + signals},
+	}
 	for prefix, binary := range binaries {
 		s := testkit.StartServer(t, testkit.ServerOptions{
 			Binary: binary,
 			Args:   []string{"--demo"},
-			Env:    []string{"CARREL_RATE_LIMITS=off"},
+			Env:    append([]string{"CARREL_RATE_LIMITS=off"}, further[prefix]...),
 		})
 		password, err := os.ReadFile(filepath.Join(s.Data, "demo.password"))
 		if err != nil {
@@ -77,10 +115,13 @@ func webEnv(t *testing.T) []string {
 		env = append(env,
 			prefix+"_URL="+s.URL,
 			prefix+"_PASSWORD="+strings.TrimSpace(string(password)),
-			prefix+"_POWER="+powerSwitch(t, s))
+			prefix+"_CONTROL="+control(t, s, signals))
 		createMembers(t, s)
 	}
-	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword)
+	zotero := zoterofake.New(t)
+	zotero.Put(map[string]any{"key": "BOOK2345", "itemType": "book", "title": "The Art of Computer Programming"})
+	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword, "CARREL_WEB_ZOTERO_URL="+zotero.URL,
+		"CARREL_WEB_ZOTERO_KEY="+zoterofake.Key)
 }
 
 // createMembers creates the accounts without the admin role that browser tests use.
@@ -95,16 +136,22 @@ func createMembers(t *testing.T, s *testkit.Server) {
 	}
 }
 
-// powerSwitch returns the URL of an HTTP server that controls s: POST /kill kills it like a crash, POST /start starts
-// it again.
-func powerSwitch(t *testing.T, s *testkit.Server) string {
+// control returns the URL of an HTTP server that controls s: POST /kill kills it like a crash, POST /start starts it
+// again, and POST /release/go ends the command "until go" of slowserver.
+func control(t *testing.T, s *testkit.Server, signals string) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /kill", func(http.ResponseWriter, *http.Request) { s.Kill() })
 	mux.HandleFunc("POST /start", func(http.ResponseWriter, *http.Request) { s.Start() })
-	control := httptest.NewServer(mux)
-	t.Cleanup(control.Close)
-	return control.URL
+	mux.HandleFunc("POST /release/{name}", func(w http.ResponseWriter, r *http.Request) {
+		name := filepath.Join(signals, filepath.Base(r.PathValue("name")))
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // TestScreenshots takes the screenshots of the documentation. Only make screenshots runs it.
@@ -139,22 +186,22 @@ func TestWebLogic(t *testing.T) {
 // tapLine matches the result of one test in TAP, for example "not ok 3 - its name".
 var tapLine = regexp.MustCompile(`^(not )?ok \d+ - (.*?)( # SKIP.*)?$`)
 
-// report turns the results in TAP format into subtests and returns their number. Indented lines after a result are its
-// details.
-func report(t *testing.T, tap []byte) int {
-	t.Helper()
-	type result struct {
-		name   string
-		failed bool
-		detail strings.Builder
-	}
-	var results []*result
+// tapResult is the result of one browser test. Its details are the indented lines after the result.
+type tapResult struct {
+	name   string
+	failed bool
+	detail strings.Builder
+}
+
+// tapResults reads results in TAP format. Skipped tests are left out.
+func tapResults(tap []byte) []*tapResult {
+	var results []*tapResult
 	lines := bufio.NewScanner(bytes.NewReader(tap))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if m := tapLine.FindStringSubmatch(lines.Text()); m != nil {
 			if m[3] == "" {
-				results = append(results, &result{name: m[2], failed: m[1] != ""})
+				results = append(results, &tapResult{name: m[2], failed: m[1] != ""})
 			}
 			continue
 		}
@@ -162,14 +209,7 @@ func report(t *testing.T, tap []byte) int {
 			results[len(results)-1].detail.WriteString(lines.Text() + "\n")
 		}
 	}
-	for _, r := range results {
-		t.Run(r.name, func(t *testing.T) {
-			if r.failed {
-				t.Error(r.detail.String())
-			}
-		})
-	}
-	return len(results)
+	return results
 }
 
 func skipUnless(t *testing.T, programs ...string) {

@@ -112,3 +112,20 @@ func TestNothingIsLostWhenPostgresRestarts(t *testing.T) {
 	end()
 	s.verify(read(t, "pgx", pg.URL("postgres")))
 }
+
+func TestNothingIsLostBehindAPooler(t *testing.T) {
+	t.Parallel()
+	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{Durable: true})
+	pooler := testkit.Pgbouncer(t, pg.URL("postgres"))
+	s := newStage(t, 2, 2, pooler, "CARREL_DATABASE_DIRECT="+pg.URL("postgres"), "CARREL_DATABASE_CONNECTIONS=8")
+	end := s.begin(3)
+	d := s.seed("kills")
+	for range rounds(t, 2, 20) {
+		pause(t, d.between(100*time.Millisecond, 1500*time.Millisecond))
+		victim := d.IntN(2)
+		s.nodes[victim].Kill()
+		s.nodes[victim].Start()
+	}
+	end()
+	s.verify(read(t, "pgx", pg.URL("postgres")))
+}

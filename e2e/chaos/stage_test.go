@@ -43,8 +43,9 @@ type person struct {
 	noted []string
 }
 
-// newStage starts the nodes, on one database if one is given, and creates the users.
-func newStage(t *testing.T, nodes, people int, database string) *stage {
+// newStage starts the nodes, on one database if one is given, and creates the users. Further settings are pairs of the
+// form NAME=value.
+func newStage(t *testing.T, nodes, people int, database string, settings ...string) *stage {
 	t.Helper()
 	s := &stage{t: t, seed: seeds(t), longest: 4}
 	binary := program(t)
@@ -55,10 +56,10 @@ func newStage(t *testing.T, nodes, people int, database string) *stage {
 	for i := range nodes {
 		s.nodes = append(s.nodes, testkit.StartServer(t, testkit.ServerOptions{
 			Binary: binary, Database: database,
-			Env: []string{
+			Env: append([]string{
 				"CARREL_TEST_MODEL_URL=" + s.model.URL, "CARREL_TEST_NODE=" + nodeName(i), "CARREL_RATE_LIMITS=off",
 				"CARREL_TURN_WAIT=8s", "CARREL_LOG_LEVEL=warn",
-			},
+			}, settings...),
 		}))
 	}
 	for i := range people {

@@ -2,6 +2,7 @@
 // separated by semicolons and carried out in order:
 //
 //	slow 3s          a step of this duration
+//	until go         a step that ends when the file go exists in the folder SLOWSERVER_SIGNALS
 //	steps 4          this number of quick steps
 //	stumble          a step that fails and is ignored
 //	stream a b c     a step that writes these words, one by one
@@ -43,7 +44,7 @@ type scripted struct{ echo.Answerer }
 
 // commands are the commands except "stream", which adds to the reply.
 var commands = map[string]func(ctx context.Context, r *task.Run, argument string) error{
-	"slow": slow, "steps": steps, "stumble": stumble, "fail": fail,
+	"slow": slow, "until": until, "steps": steps, "stumble": stumble, "fail": fail,
 	"panic": func(context.Context, *task.Run, string) error { panic("as the message says") },
 }
 
@@ -164,15 +165,43 @@ func slow(ctx context.Context, r *task.Run, argument string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Step(ctx, "wait", "Waiting", func(ctx context.Context, _ *task.Step) ([]byte, error) {
-		select {
-		case <-time.After(d):
-			return nil, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	return wait(ctx, r, func(ctx context.Context) error { return pause(ctx, d) })
+}
+
+func until(ctx context.Context, r *task.Run, argument string) error {
+	return wait(ctx, r, func(ctx context.Context) error {
+		signals, err := os.OpenRoot(os.Getenv("SLOWSERVER_SIGNALS"))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = signals.Close() }()
+		for {
+			_, err := signals.Stat(argument)
+			if !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return err
+			}
 		}
 	})
+}
+
+// wait runs a step that is shown as waiting.
+func wait(ctx context.Context, r *task.Run, f func(ctx context.Context) error) error {
+	_, err := r.Step(ctx, "wait", "Waiting", func(ctx context.Context, _ *task.Step) ([]byte, error) {
+		return nil, f(ctx)
+	})
 	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func steps(ctx context.Context, r *task.Run, argument string) error {

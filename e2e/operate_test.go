@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"carrel/internal/testkit"
+)
+
+// status returns the status of a GET request.
+func status(t *testing.T, url string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close() // not read
+	return res.StatusCode
+}
+
+func TestSIGHUPDoesNotEndTheServer(t *testing.T) {
+	t.Parallel()
+	s := testkit.StartServer(t, testkit.ServerOptions{})
+	if err := syscall.Kill(s.PID(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.Log(), "received SIGHUP"); {
+		if time.Now().After(deadline) {
+			t.Fatal("SIGHUP is not in the log")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := status(t, s.URL+"/healthz"); got != http.StatusOK {
+		t.Errorf("status %d after SIGHUP", got)
+	}
+}
