@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, slow, test, eventually, release } from './harness.mjs';
+import { agentOf, api, demo, slow, test, eventually, placeOf, release } from './harness.mjs';
 
 test('Ctrl+K opens the palette, which is usable by keyboard', async (open) => {
   const page = await open(demo, '/chat');
@@ -46,9 +46,11 @@ test('every state has a URL', async (open) => {
   await eventually(async () =>
     assert.equal(await copy.getByRole('searchbox', { name: 'Search terms' }).inputValue(), 'computer machine'),
   );
-  assert.equal(
-    await copy.getByRole('slider', { name: 'From year' }).inputValue(),
-    await page.getByRole('slider', { name: 'From year' }).inputValue(),
+  await eventually(async () =>
+    assert.equal(
+      await copy.getByRole('slider', { name: 'From year' }).inputValue(),
+      await page.getByRole('slider', { name: 'From year' }).inputValue(),
+    ),
   );
   await eventually(async () =>
     assert.equal(await copy.getByRole('button', { name: /^Article/ }).getAttribute('aria-pressed'), 'true'),
@@ -125,6 +127,23 @@ test('a change shows at once and can be undone for six seconds', async (open) =>
   assert.ok(!memories.some((m) => m.text === 'Undo me'));
 });
 
+test('a deletion is sent when further ones hide its Undo', async (open) => {
+  const page = await open(slow, '/memories');
+  const { id } = await agentOf(page);
+  const texts = ['first', 'second', 'third', 'fourth'].map((n) => `The ${n} of four`);
+  const made = [];
+  for (const text of texts) made.push((await api(page, 'POST', `/api/agents/${id}/memories`, { text })).memory);
+  await page.goto(`${slow.url}/memories?agent=${id}`);
+  const sent = page.waitForResponse((r) => r.request().method() === 'DELETE');
+  for (const text of texts) {
+    const row = page.getByRole('listitem').filter({ hasText: text });
+    await row.getByRole('button', { name: /^Delete/ }).click();
+    await row.waitFor({ state: 'detached' });
+  }
+  assert.ok((await sent).url().endsWith(made[0].id));
+  await eventually(async () => assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 3));
+});
+
 test('only irreversible actions ask for a typed confirmation', async (open) => {
   const page = await open(slow, '/agents/new');
   await page.getByLabel('Name').fill('Short-lived');
@@ -189,13 +208,9 @@ test('the focus is visible, an answer is announced, and motion can be reduced', 
   await page.getByRole('textbox', { name: 'Message' }).fill('until spun; stream ready');
   await page.keyboard.press('Enter');
   await page.locator('.spin').first().waitFor();
-  assert.ok(
-    parseFloat(
-      await page
-        .locator('.spin')
-        .first()
-        .evaluate((s) => getComputedStyle(s).animationDuration),
-    ) < 0.001,
+  const spin = page.locator('.spin').first();
+  await eventually(async () =>
+    assert.ok(parseFloat(await spin.evaluate((s) => getComputedStyle(s).animationDuration)) < 0.001),
   );
   await release('spun');
   await page.locator('[role=status]', { hasText: 'Answer ready.' }).waitFor({ state: 'attached' });
@@ -213,7 +228,7 @@ test('secrets are shown once', async (open) => {
   const token = await page.getByRole('dialog').locator('code').textContent();
   assert.match(token, /^crl_/);
   await page.getByRole('button', { name: 'Done' }).click();
-  assert.ok(!(await page.content()).includes(token));
+  await eventually(async () => assert.ok(!(await page.content()).includes(token)));
   const row = page.getByRole('listitem').filter({ hasText: 'browser test' });
   await row.getByRole('button', { name: /^Revoke/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
@@ -303,12 +318,15 @@ async function unsetStar(page) {
 test('search has a histogram with a range, stars and citations', async (open) => {
   const page = await open(demo, '/search?q=computer+machine');
   const total = Number(/\d+/.exec(await page.getByRole('status').filter({ hasText: 'results' }).textContent())[0]);
-  const rows = await page
-    .locator('table tbody tr')
-    .evaluateAll((all) => all.map((r) => [...r.children].map((c) => Number(c.textContent))));
-  assert.ok(rows.length > 5 && rows.reduce((n, r) => n + r[1], 0) <= total);
+  const rows = await eventually(async () => {
+    const read = await page
+      .locator('table tbody tr')
+      .evaluateAll((all) => all.map((r) => [...r.children].map((c) => Number(c.textContent))));
+    assert.ok(read.length > 5 && read.reduce((n, r) => n + r[1], 0) <= total);
+    return read;
+  });
   const to = page.getByRole('slider', { name: 'To year' });
-  const box = await to.boundingBox();
+  const box = await placeOf(to);
   await page.mouse.move(box.x + box.width - 11, box.y + box.height / 2);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
@@ -407,7 +425,7 @@ test('the year range works by touch', async (open) => {
   await page.getByRole('button', { name: 'Filters' }).tap();
   const from = page.getByRole('slider', { name: 'From year' });
   const first = await from.inputValue();
-  const box = await from.boundingBox();
+  const box = await placeOf(from);
   const devtools = await page.context().newCDPSession(page);
   const y = box.y + box.height / 2;
   const touch = (type, x) =>
@@ -439,19 +457,23 @@ test('usage has charts by day and agent, with tables for screen readers', async 
   await page.goto(`${demo.url}/settings/usage`);
   const days = page.getByRole('table', { name: 'Spend by day' });
   await days.waitFor({ state: 'attached' });
-  assert.deepEqual(
-    await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)),
-    ['3', '0', '0', '1'],
-    'days without usage are included',
+  await eventually(async () =>
+    assert.deepEqual(
+      await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)),
+      ['3', '0', '0', '1'],
+      'days without usage are included',
+    ),
   );
   await eventually(async () => assert.equal(await page.locator('figure svg rect').count(), 4));
   const agents = page.getByRole('table', { name: 'By agent' });
   await eventually(async () =>
     assert.deepEqual(await agents.locator('tbody th').allTextContents(), ['agt_other', 'agt_gone'], 'sorted by spend'),
   );
-  assert.deepEqual(
-    await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))),
-    [100, 33],
+  await eventually(async () =>
+    assert.deepEqual(
+      await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))),
+      [100, 33],
+    ),
   );
 });
 

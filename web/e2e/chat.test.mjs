@@ -13,12 +13,14 @@ test('an answer cites its sources and [n] opens the document at the quote', asyn
   const panel = page.getByRole('complementary', { name: 'Source 1' });
   const quote = await panel.locator('blockquote').textContent();
   await eventually(async () => assert.equal(await panel.locator('mark').textContent(), quote));
-  assert.ok(
-    await panel.locator('mark').evaluate((m) => {
-      const r = m.getBoundingClientRect();
-      return r.top >= 0 && r.top < innerHeight;
-    }),
-    'the quote is visible',
+  await eventually(async () =>
+    assert.ok(
+      await panel.locator('mark').evaluate((m) => {
+        const r = m.getBoundingClientRect();
+        return r.top >= 0 && r.top < innerHeight;
+      }),
+      'the quote is visible',
+    ),
   );
   await page.keyboard.press('Escape');
   await panel.waitFor({ state: 'detached' });
@@ -31,12 +33,14 @@ test('[n] opens a bottom sheet on phones', async (open) => {
   const page = await open(demo, '/chat', { width: 390, height: 844, touch: true });
   const answer = await ask(page, 'Who proposed the relational model?');
   await answer.getByRole('button', { name: 'Open source 1' }).first().tap();
-  const box = await page.getByRole('complementary', { name: 'Source 1' }).boundingBox();
-  assert.equal(Math.round(box.width), 390);
-  assert.ok(
-    box.y > 150 && Math.round(box.y + box.height) === 844,
-    `the sheet is at the bottom: ${JSON.stringify(box)}`,
-  );
+  await eventually(async () => {
+    const box = await page.getByRole('complementary', { name: 'Source 1' }).boundingBox();
+    assert.equal(Math.round(box.width), 390);
+    assert.ok(
+      box.y > 150 && Math.round(box.y + box.height) === 844,
+      `the sheet is at the bottom: ${JSON.stringify(box)}`,
+    );
+  });
 });
 
 test('Enter sends, Shift+Enter adds a line, and IME composition is not interrupted', async (open) => {
@@ -151,13 +155,8 @@ test('steps are live, then collapsed to a summary', async (open) => {
   await page.locator('[aria-busy=true] li', { hasText: 'Thought 3' }).waitFor();
   await release('seen');
   await busy(page).waitFor({ state: 'detached' });
-  assert.equal(
-    await page
-      .locator('article[aria-label=Agent] details')
-      .first()
-      .evaluate((d) => d.open),
-    false,
-  );
+  const steps = page.locator('article[aria-label=Agent] details').first();
+  await eventually(async () => assert.equal(await steps.evaluate((d) => d.open), false));
   await eventually(async () =>
     assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/),
   );
@@ -441,19 +440,12 @@ test('a chat of 500 messages can be scrolled to its start', async (open) => {
     s.scrollTop = 0;
   });
   await page.getByText(firstAnswer).first().waitFor();
-  assert.ok(
-    await page
-      .getByRole('article')
-      .first()
-      .evaluate((a) => a.getBoundingClientRect().bottom > 0),
-    'the first message is visible',
+  const edge = (locator) => locator.evaluate((a) => a.getBoundingClientRect());
+  await eventually(async () =>
+    assert.ok((await edge(page.getByRole('article').first())).bottom > 0, 'the first message is visible'),
   );
   await page.getByRole('button', { name: 'Jump to latest' }).click();
-  assert.ok(
-    await page
-      .getByRole('article')
-      .last()
-      .evaluate((a) => a.getBoundingClientRect().top < innerHeight),
-    'the last message is visible',
+  await eventually(async () =>
+    assert.ok((await edge(page.getByRole('article').last())).top < 800, 'the last message is visible'),
   );
 });

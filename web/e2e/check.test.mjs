@@ -22,10 +22,11 @@ test('a contradicted sentence is marked and explains itself', async (open) => {
   await eventually(async () => assert.equal(await words('unsupported'), 'It made databases 𝒏 times faster.'));
   await eventually(async () => assert.equal(await words('uncited'), 'Many companies use it today.'));
   await eventually(async () => assert.equal(await words('supported'), '', 'only problems are marked'));
-  const lines = await answer
-    .locator('.sentence')
-    .evaluateAll((all) => new Set(all.map((s) => getComputedStyle(s).textDecorationStyle)).size);
-  assert.equal(lines, 3, 'each verdict has its own line style');
+  const lines = () =>
+    answer
+      .locator('.sentence')
+      .evaluateAll((all) => new Set(all.map((s) => getComputedStyle(s).textDecorationStyle)).size);
+  await eventually(async () => assert.equal(await lines(), 3, 'each verdict has its own line style'));
 
   const flag = answer.getByRole('button', { name: contradicted });
   await answer.locator('.sentence[data-verdict=contradicted]').first().hover();
@@ -40,27 +41,33 @@ test('a contradicted sentence is marked and explains itself', async (open) => {
 
   const phone = await open(slow, new URL(page.url()).pathname, { width: 390, height: 844, touch: true });
   await phone.getByRole('button', { name: contradicted }).tap();
-  const box = await tip(phone).boundingBox();
-  assert.ok(box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  await eventually(async () => {
+    const box = await tip(phone).boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  });
 });
 
 test('the verdicts of an answer are summarized, listed and can be hidden', async (open) => {
   const page = await open(slow, '/chat');
   const answer = await ask(page, 'judge');
   const summary = answer.locator('summary', { hasText: 'contradicted' });
-  assert.equal(
-    (await summary.innerText())
-      .replace(/[^\w\s]/g, '')
-      .replace(/\s+/g, ' ')
-      .trim(),
-    '1 quoted 1 supported 1 from a memory 1 not judged 1 without citation 1 not supported 1 contradicted',
+  await eventually(async () =>
+    assert.equal(
+      (await summary.innerText())
+        .replace(/[^\w\s]/g, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+      '1 quoted 1 supported 1 from a memory 1 not judged 1 without citation 1 not supported 1 contradicted',
+    ),
   );
   await summary.click();
   const items = answer.locator('details li').filter({ has: page.locator('.flag') });
   await eventually(async () => assert.equal(await items.count(), 7));
-  assert.match(
-    await items.nth(2).innerText(),
-    /He proposed it in 1971\.\s+1\s+Contradicted\. The source says 1970, the sentence 1971\. Judged by rules\./,
+  await eventually(async () =>
+    assert.match(
+      await items.nth(2).innerText(),
+      /He proposed it in 1971\.\s+1\s+Contradicted\. The source says 1970, the sentence 1971\. Judged by rules\./,
+    ),
   );
   await eventually(async () => assert.match(await items.nth(5).innerText(), /Not judged\. Its citations exist/));
   await answer.getByLabel('Marks in the text').selectOption('All sentences');
@@ -350,8 +357,10 @@ test('a text is checked on a phone, in German', async (open) => {
   await page.getByRole('button', { name: /^The paper appeared.*\(Widersprochen\)/, pressed: true }).waitFor();
   const evidence = page.getByRole('complementary', { name: 'Belege' });
   await evidence.getByText('Widerspricht').first().waitFor();
-  const box = await evidence.boundingBox();
-  assert.ok(box.y > 300 && Math.round(box.width) === 390, `below the text: ${JSON.stringify(box)}`);
+  await eventually(async () => {
+    const box = await evidence.boundingBox();
+    assert.ok(box.y > 300 && Math.round(box.width) === 390, `below the text: ${JSON.stringify(box)}`);
+  });
   await evidence.getByRole('button', { name: 'Voriger Satz' }).tap();
   await evidence.getByText('Satz 1 von 3').waitFor();
   await evidence

@@ -89,6 +89,11 @@ export async function open(
       console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
     ),
   );
+  // A toast lasts six seconds, which may pass before a busy machine has looked for it.
+  await page.addInitScript(() => {
+    const real = window.setTimeout;
+    window.setTimeout = (f, ms, ...rest) => real(f, ms === 6000 ? 15_000 : ms, ...rest);
+  });
   page.consoleErrors = consoleErrors;
   page.setDefaultTimeout(60_000);
   if (path) await page.goto(server.url + path);
@@ -129,6 +134,18 @@ export async function eventually(check) {
       await new Promise((resume) => setTimeout(resume, 50));
     }
   }
+}
+
+/** The place of an element, once it no longer moves. */
+export function placeOf(locator) {
+  let last;
+  return eventually(async () => {
+    const before = last;
+    last = await locator.boundingBox();
+    assert.ok(last);
+    assert.deepEqual(last, before, 'the element moves');
+    return last;
+  });
 }
 
 /** Calls the API with the session of a page. */

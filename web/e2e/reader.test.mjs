@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
 import { agentWithFiles, guideHtml, pdfFile, surveyPdf } from './files.mjs';
-import { api, ask, demo, open as openPage, test, eventually } from './harness.mjs';
+import { api, ask, demo, open as openPage, placeOf, test, eventually } from './harness.mjs';
 
 let created;
 /** An agent with a PDF file and a web page, shared by the tests. */
@@ -57,19 +57,22 @@ test('a citation opens the PDF with the quoted sentence marked', async (open) =>
   const answer = await ask(page, 'What did the dredger Cormorant remove?');
   await answer.getByRole('button', { name: 'Open source 1' }).first().click();
   await box(page, 'quote').first().waitFor();
-  const marked = await page.locator('[data-page="4"]').evaluate((el) => {
-    const boxes = [...el.querySelectorAll('[data-kind=quote]')].map((b) => b.getBoundingClientRect());
-    return [...el.querySelectorAll('.textLayer span')]
-      .filter((s) => {
-        const own = s.getBoundingClientRect();
-        return boxes.some((b) => Math.abs(b.top - own.top) < 3 && Math.abs(b.left - own.left) < 3);
-      })
-      .map((s) => s.textContent);
-  });
-  assert.deepEqual(marked, [
-    'The dredger Cormorant removed ninety thousand tons of gravel from the',
-    'northern approach before the winter storms.',
-  ]);
+  const marked = () =>
+    page.locator('[data-page="4"]').evaluate((el) => {
+      const boxes = [...el.querySelectorAll('[data-kind=quote]')].map((b) => b.getBoundingClientRect());
+      return [...el.querySelectorAll('.textLayer span')]
+        .filter((s) => {
+          const own = s.getBoundingClientRect();
+          return boxes.some((b) => Math.abs(b.top - own.top) < 3 && Math.abs(b.left - own.left) < 3);
+        })
+        .map((s) => s.textContent);
+    });
+  await eventually(async () =>
+    assert.deepEqual(await marked(), [
+      'The dredger Cormorant removed ninety thousand tons of gravel from the',
+      'northern approach before the winter storms.',
+    ]),
+  );
 });
 
 test('the PDF is searched, zoomed and paged by keyboard', async (open) => {
@@ -93,7 +96,7 @@ test('the PDF is searched, zoomed and paged by keyboard', async (open) => {
   await page.getByRole('complementary').waitFor();
 
   const width = () => page.locator('[data-page="1"]').evaluate((el) => el.getBoundingClientRect().width);
-  const fitted = await width();
+  const fitted = (await placeOf(page.locator('[data-page="1"]'))).width;
   await page.keyboard.press('+');
   await eventually(async () => assert.ok((await width()) > 1.2 * fitted));
   await page.keyboard.press('0');
@@ -168,8 +171,10 @@ test('a long PDF draws only the pages near the viewport', async (open) => {
   await page.keyboard.press('Enter');
   await page.locator('[data-page="250"] canvas').waitFor();
   await page.locator('[data-page="250"] .textLayer').getByText('sheet 250').waitFor();
-  const drawn = await page.locator('[data-page] canvas').count();
-  assert.ok(drawn <= 12, `${drawn} canvases`);
+  await eventually(async () => {
+    const drawn = await page.locator('[data-page] canvas').count();
+    assert.ok(drawn <= 12, `${drawn} canvases`);
+  });
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
@@ -184,7 +189,9 @@ test('a PDF with an encoding that it does not contain is shown', async (open) =>
   await page.goto(`${demo.url}/search?${new URLSearchParams({ agent: agent.id, q: 'chart harbour' })}`);
   await page.locator('li h2 button').first().click();
   await page.locator('[data-page="1"] .textLayer').getByText('海港测量报告').waitFor();
-  assert.ok(encodings.length > 0 && encodings.every((status) => status === 200), String(encodings));
+  await eventually(async () =>
+    assert.ok(encodings.length > 0 && encodings.every((status) => status === 200), String(encodings)),
+  );
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
@@ -195,15 +202,19 @@ test('a document that is not a PDF shows headings, lists and tables, and can be 
   await panel.getByRole('heading', { name: 'Reading the gauge' }).waitFor();
   await eventually(async () => assert.equal(await panel.getByRole('columnheader').first().textContent(), 'Level'));
   await eventually(async () => assert.equal(await panel.getByRole('cell', { name: '4.12 m' }).count(), 1));
-  assert.deepEqual(
-    (await panel.getByRole('listitem').allTextContents()).map((s) => s.replace(/\s+/g, ' ').trim()),
-    [
-      '1. Open the well.',
-      '2. Wait until the float rests.',
-      '3. Read the scale.',
-      '• Heights refer to the chart datum.',
-      '• Storm surges are not included.',
-    ].map((s) => s.replace(' ', '')),
+  const items = async () =>
+    (await panel.getByRole('listitem').allTextContents()).map((s) => s.replace(/\s+/g, ' ').trim());
+  await eventually(async () =>
+    assert.deepEqual(
+      await items(),
+      [
+        '1. Open the well.',
+        '2. Wait until the float rests.',
+        '3. Read the scale.',
+        '• Heights refer to the chart datum.',
+        '• Storm surges are not included.',
+      ].map((s) => s.replace(' ', '')),
+    ),
   );
   await eventually(async () => assert.ok(!(await panel.textContent()).includes('##'), 'marks are not shown'));
   await eventually(async () => assert.ok(await isVisible(panel.locator('mark').first())));

@@ -136,10 +136,12 @@ test('an agent shared with everyone is marked in the picker', async (open) => {
   const own = (await api(other, 'POST', '/api/agents', { name: 'My own' })).agent;
   await other.goto(`${demo.url}/memories`);
   await other.getByLabel('Agent').waitFor();
-  assert.deepEqual(
-    await other.getByLabel('Agent').locator('option').allTextContents(),
-    ['My own', 'Landmarks (shared)'],
-    'own agents come first',
+  await eventually(async () =>
+    assert.deepEqual(
+      await other.getByLabel('Agent').locator('option').allTextContents(),
+      ['My own', 'Landmarks (shared)'],
+      'own agents come first',
+    ),
   );
   await api(other, 'DELETE', `/api/agents/${own.id}`);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
@@ -174,7 +176,7 @@ test('a webhook secret is shown once, and a test shows its result', async (open)
     .waitFor();
   await dialog(page).getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
-  assert.ok(!(await page.content()).includes('whsec_'), 'the secret is no longer shown');
+  await eventually(async () => assert.ok(!(await page.content()).includes('whsec_'), 'the secret is no longer shown'));
   // The receiver does not exist, and no request leaves the machine.
   await page.route('**/webhooks/*/test', (r) =>
     r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }),

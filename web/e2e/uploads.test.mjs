@@ -76,9 +76,11 @@ test('a chosen folder keeps its paths, and every file has its result once', asyn
     'files of the same name in two folders are two documents',
   );
   await page.getByRole('button', { name: '2 problems' }).click();
-  assert.deepEqual(
-    (await results(page)).map(([path]) => path),
-    ['papers/broken.pdf', 'papers/photo.exe'],
+  await eventually(async () =>
+    assert.deepEqual(
+      (await results(page)).map(([path]) => path),
+      ['papers/broken.pdf', 'papers/photo.exe'],
+    ),
   );
 
   // The same folder again, with one change.
@@ -199,8 +201,9 @@ test('a file that was sent in part continues after the tab is closed', async (op
   );
   const large = join(mkdtempSync(join(tmpdir(), 'carrel-')), 'large.txt');
   writeFileSync(large, 'The looms of the mill ran day and night. '.repeat(120_000));
+  const second = page.waitForRequest((r) => Number(r.headers()['upload-offset']) > 0);
   await page.getByLabel('Choose files').setInputFiles(large);
-  await page.waitForRequest((r) => Number(r.headers()['upload-offset']) > 0);
+  await second;
   const other = await page.context().newPage();
   const sent = countRequests(other);
   await other.goto(url);
@@ -292,12 +295,18 @@ test('a busy server is asked again after the time it names, and limits are named
     problem(413, 'body_too_large', 'The file is larger than 1024 MiB. Split it.'),
     problem(403, 'quota_exceeded', 'The plan of this account has room for 1 MB of documents.'),
   ];
+  let seen;
+  const asked = new Promise((done) => {
+    seen = done;
+  });
   await page.route('**/uploads', async (r) => {
     const reply = r.request().method() === 'POST' && replies.shift();
+    if (reply?.status === 413) await asked; // until the page was read
     await (reply ? r.fulfill(reply) : r.continue());
   });
   await page.getByLabel('Choose files').setInputFiles([text('a.txt')]);
   await page.getByText('The server is busy. The upload continues in a moment.').waitFor();
+  seen();
   await page.getByText('Refused · The file is larger than 1024 MiB. Split it.').waitFor();
   await page.getByRole('button', { name: 'Retry: a.txt' }).click();
   await page.getByText('Refused · The plan of this account has room for 1 MB of documents.').waitFor();

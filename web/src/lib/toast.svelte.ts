@@ -11,6 +11,8 @@ export type Toast = {
 
 /** How long a toast is shown, and therefore how long a deletion can be undone. */
 export const TOAST_MS = 6000;
+/** How many toasts are shown at once. A further one ends the oldest. */
+const MAX_TOASTS = 3;
 
 export const toasts = $state<{ list: Toast[] }>({ list: [] });
 let next = 1;
@@ -26,7 +28,8 @@ export function dismiss(id: number): void {
 
 export function show(toast: Omit<Toast, 'id'>): number {
   const id = next++;
-  toasts.list = [...toasts.list.slice(-2), { id, ...toast }];
+  for (const old of toasts.list.slice(0, -(MAX_TOASTS - 1))) dismiss(old.id);
+  toasts.list = [...toasts.list, { id, ...toast }];
   timers.set(
     id,
     setTimeout(() => dismiss(id), TOAST_MS),
