@@ -8,8 +8,8 @@ import (
 
 // Targets for imports.
 const (
-	linesTarget  = 8000 // documents per second on two cores
-	textsTarget  = 50   // megabytes per minute
+	linesTarget  = 12000 // documents per second on two cores
+	textsTarget  = 50    // megabytes per minute
 	pdfTarget    = 300 * time.Millisecond
 	memoryTarget = 300 << 20
 	// cores is the number of cores that the targets assume.

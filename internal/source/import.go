@@ -23,8 +23,8 @@ func (i Imported) Total() int { return i.Added + i.Updated + i.Unchanged }
 // writers in.
 const importBatch = 500
 
-// batchBytes limits the text of a batch, because 500 long documents would be gigabytes.
-const batchBytes = 8 << 20
+// batchBytes limits the text of a batch, because 500 long documents would be gigabytes. Two batches are in memory.
+const batchBytes = 4 << 20
 
 // Import is AddDocuments after an access check.
 func (s *Service) Import(
@@ -38,59 +38,106 @@ func (s *Service) Import(
 
 // AddDocuments stores documents in a source and calls progress after each batch. Unchanged documents are not written.
 // A failure keeps the batches before it, and running the same import again resumes there. A source without a language
-// gets the language detected in its first batch.
+// gets the language detected in its first batch. While a batch is being stored, the next one is read.
 //
 // AddDocuments does not check access. Its caller runs an import task, whose submission was authorized.
 func (s *Service) AddDocuments(
 	ctx context.Context, src Source, docs iter.Seq2[Document, error], progress func(Imported),
 ) (Imported, error) {
-	var done Imported
-	batch := make([]Document, 0, importBatch)
+	w := &batchWriter{service: s, src: src, progress: progress, stored: make(chan storedBatch, 1)}
+	err := w.addAll(ctx, docs)
+	if stored := w.wait(); err == nil {
+		err = stored
+	}
+	return w.done, err
+}
+
+// batchWriter stores documents in batches. At most one batch is being stored at a time.
+type batchWriter struct {
+	service  *Service
+	src      Source
+	progress func(Imported)
+	done     Imported
+
+	batch   []Document
+	size    int // of the texts in batch
+	spare   []Document
+	storing []Document // the batch that is being stored, or nil
+	stored  chan storedBatch
+}
+
+// storedBatch is the result of storing a batch.
+type storedBatch struct {
+	added, updated int
+	err            error
+}
+
+func (w *batchWriter) addAll(ctx context.Context, docs iter.Seq2[Document, error]) error {
 	var hashes hasher
-	size := 0
-	flush := func() (err error) {
-		if src.Language == "" { // before storing, so that the documents are indexed once
-			if src.Language, err = s.detectLanguage(ctx, src, batch); err != nil {
+	for d, err := range docs {
+		if err != nil {
+			return err
+		}
+		now := w.service.clock.Now()
+		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), w.src.ID, now, now
+		d.dropUnsafeLinks()
+		d.Language = w.service.knownLanguage(d.Language)
+		if d.Hash, err = hashes.sum(d); err != nil {
+			return err
+		}
+		w.service.detectDocumentLanguage(&d)
+		w.size += len(d.Text)
+		if w.batch = append(w.batch, d); len(w.batch) == importBatch || w.size > batchBytes {
+			if err := w.flush(ctx); err != nil {
 				return err
 			}
 		}
-		added, updated, err := s.store.PutDocuments(ctx, src.ID, batch)
-		if err != nil {
-			return fmt.Errorf("store documents: %w", err)
-		}
-		done.Added += added
-		done.Updated += updated
-		done.Unchanged += len(batch) - added - updated
-		clear(batch)
-		batch, size = batch[:0], 0
-		if progress != nil {
-			progress(done)
-		}
+	}
+	if len(w.batch) == 0 {
 		return nil
 	}
-	for d, err := range docs {
-		if err != nil {
-			return done, err
-		}
-		now := s.clock.Now()
-		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
-		d.dropUnsafeLinks()
-		d.Language = s.knownLanguage(d.Language)
-		if d.Hash, err = hashes.sum(d); err != nil {
-			return done, err
-		}
-		s.detectDocumentLanguage(&d)
-		size += len(d.Text)
-		if batch = append(batch, d); len(batch) == importBatch || size > batchBytes {
-			if err := flush(); err != nil {
-				return done, err
-			}
+	return w.flush(ctx)
+}
+
+// flush waits for the batch before and starts to store the current one.
+func (w *batchWriter) flush(ctx context.Context) error {
+	err := w.wait()
+	if err != nil {
+		return err
+	}
+	if w.src.Language == "" { // before storing, so that the documents are indexed once
+		if w.src.Language, err = w.service.detectLanguage(ctx, w.src, w.batch); err != nil {
+			return err
 		}
 	}
-	if len(batch) == 0 {
-		return done, nil
+	w.storing, w.batch, w.size = w.batch, w.spare, 0
+	go func(batch []Document) {
+		var r storedBatch
+		r.added, r.updated, r.err = w.service.store.PutDocuments(ctx, w.src.ID, batch)
+		w.stored <- r
+	}(w.storing)
+	return nil
+}
+
+// wait returns when no batch is being stored.
+func (w *batchWriter) wait() error {
+	if w.storing == nil {
+		return nil
 	}
-	return done, flush()
+	r := <-w.stored
+	n := len(w.storing)
+	clear(w.storing)
+	w.spare, w.storing = w.storing[:0], nil
+	if r.err != nil {
+		return fmt.Errorf("store documents: %w", r.err)
+	}
+	w.done.Added += r.added
+	w.done.Updated += r.updated
+	w.done.Unchanged += n - r.added - r.updated
+	if w.progress != nil {
+		w.progress(w.done)
+	}
+	return nil
 }
 
 // dropUnsafeLinks removes links that are not web addresses. Parsers and catalogues check links as well; this is the
