@@ -70,7 +70,7 @@ web-fmt: ## Format the web sources with prettier
 	cd web && npm run --silent format
 
 web-test: setup ## Test only the web app, in a real browser
-	go test -count=1 -timeout 30m -run '^TestWebApp$$' ./e2e
+	go test -count=1 -timeout 60m -run '^TestWebApp$$' ./e2e
 
 screenshots: ## Take the screenshots of docs/screenshots in a real browser
 	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e

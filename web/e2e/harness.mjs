@@ -34,6 +34,9 @@ const browser = await chromium.launch({
 });
 after(() => browser.close());
 
+/** How long a test waits for a condition. It is far longer than any needs, so that a busy machine fails no test. */
+const PATIENCE_MS = 240_000;
+
 /** Method and path of every API call made by a test. */
 export const calls = new Set();
 const sessions = new Map();
@@ -46,6 +49,7 @@ async function session({ url, email = 'demo@example.org', password }) {
   const key = `${email} ${url}`;
   if (Date.now() - (sessions.get(key)?.signedInAt ?? 0) > MAX_SESSION_MS) {
     const context = await browser.newContext();
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     await page.goto(`${url}/sign-in`);
     await page.fill('#email', email);
@@ -73,6 +77,7 @@ export async function open(
     permissions: ['clipboard-read', 'clipboard-write'],
     ...rest,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const consoleErrors = [];
   page.on('pageerror', (e) => consoleErrors.push(e.stack ?? String(e)));
@@ -95,14 +100,13 @@ export async function open(
     window.setTimeout = (f, ms, ...rest) => real(f, ms === 6000 ? 15_000 : ms, ...rest);
   });
   page.consoleErrors = consoleErrors;
-  page.setDefaultTimeout(60_000);
   if (path) await page.goto(server.url + path);
   return page;
 }
 
 /** Defines a test with its own pages. A failed test leaves a screenshot of each. */
 export function test(name, fn) {
-  nodeTest(name, { timeout: 300_000 }, async (t) => {
+  nodeTest(name, { timeout: 5 * PATIENCE_MS }, async (t) => {
     const pages = [];
     try {
       await fn(async (...args) => {
@@ -126,7 +130,7 @@ export function test(name, fn) {
 
 /** Repeats a check until it succeeds: most of what a page shows follows a reply of the server. */
 export async function eventually(check) {
-  for (const deadline = Date.now() + 60_000; ;) {
+  for (const deadline = Date.now() + PATIENCE_MS; ;) {
     try {
       return await check();
     } catch (e) {

@@ -95,7 +95,7 @@ test('a dropped folder of more than 100 files is read completely', async (open, 
   const { page } = await openLibrary(open, t, 'Dropped folder');
   const many = Object.fromEntries(Array.from({ length: 130 }, (_, i) => [`deep/er/${i}.txt`, `Text number ${i}.`]));
   await dropOn(page, [writeFolder({ ...many, '.hidden/x.txt': 'x' }), writeFolder(folder)]);
-  await page.getByText('133 added · 2 refused · 4 hidden or system files left out').waitFor({ timeout: 90_000 });
+  await page.getByText('133 added · 2 refused · 4 hidden or system files left out').waitFor();
   await eventually(async () => assert.equal(await rows(page).count(), 50, 'the list is paged'));
   await page.getByRole('button', { name: 'Show 85 more' }).click();
   await eventually(async () => assert.equal(await rows(page).count(), 100));
