@@ -15,12 +15,14 @@ const (
 	opDrop   = "drop"
 )
 
-// logChanges appends documents to the change log under the next sequence numbers. It must come last in a transaction:
-// the counter stays locked until the commit, so that a reader that sees a change has seen all lower numbers, and other
-// writers wait as short as possible.
+// logChanges appends documents to the change log under the next sequence numbers. It must come last in a transaction,
+// after the locks of its rows are taken, so that changes of a document are numbered in the order of their commits.
 func (db *DB) logChanges(ctx context.Context, tx querier, sourceID, op string, ids []string) error {
 	slices.Sort(ids) // a document that occurs twice is one change
 	ids = slices.Compact(ids)
+	if db.onPostgres() {
+		return db.logChangesPostgres(ctx, tx, sourceID, op, ids)
+	}
 	var last int64
 	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`,
 		args{len(ids)}, &last)
@@ -59,8 +61,8 @@ func (db *DB) logSourceDrops(ctx context.Context, tx querier, sourceIDs []string
 // relogPage is the number of documents per statement in relogSource.
 const relogPage = 5000
 
-// relogSource appends all documents of a source to the log again, except expiring ones, which are not logged. It blocks
-// other writers of the log meanwhile, which is acceptable for a rare operation.
+// relogSource appends all documents of a source to the log again, except expiring ones, which are not logged. Followers
+// wait for it meanwhile, which is acceptable for a rare operation.
 func (db *DB) relogSource(ctx context.Context, tx querier, sourceID string) error {
 	ids := make([]string, 0, relogPage)
 	for last := ""; ; last = ids[len(ids)-1] {
@@ -81,8 +83,12 @@ func (db *DB) relogSource(ctx context.Context, tx querier, sourceID string) erro
 	}
 }
 
-// Head returns the sequence number of the newest change.
+// Head returns the newest number up to which all changes are committed.
 func (db *DB) Head(ctx context.Context) (uint64, error) {
+	if db.onPostgres() {
+		head, err := db.headPostgres(ctx)
+		return uint64(head), fail("read the head of the change log", "change log", err)
+	}
 	var last int64
 	err := get(ctx, db.read, `SELECT last FROM document_change_counter WHERE id = 1`, nil, &last)
 	return uint64(last), fail("read the head of the change log", "change log", err)
