@@ -116,8 +116,7 @@ var rowsOfUsers = []rowOf{
 // otherTables contain no user data, or are checked separately.
 var otherTables = map[string]string{
 	"blob":         "hashes and sizes of files; Sweep deletes a file without a document with its row",
-	"installation": "of all", "node": "of servers", "document_change_counter": "a number",
-	"document_change_head": "a number", "search_index": "of servers",
+	"installation": "of all", "node": "of servers", "document_change_head": "a number", "search_index": "of servers",
 	"lease":              "of servers",
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all",
 	"billing_event":  "ids of events, which expire",

@@ -40,7 +40,7 @@ func TestDumpIsConsistentWhileOthersWrite(t *testing.T) {
 							fmt.Sprintf("%064d", i)); err != nil {
 							return err
 						}
-						_, err := tx.exec(ctx, `UPDATE document_change_counter SET last = last + 1`)
+						_, err := tx.exec(ctx, `UPDATE document_change_head SET last = last + 1`)
 						return err
 					})
 					if err != nil {
@@ -73,7 +73,7 @@ func TestDumpIsConsistentWhileOthersWrite(t *testing.T) {
 			}
 			restored := b.restore(t, path)
 			var rows, counter int
-			err = get(ctx, restored.read, `SELECT (SELECT count(*) FROM blob), last FROM document_change_counter`, nil,
+			err = get(ctx, restored.read, `SELECT (SELECT count(*) FROM blob), last FROM document_change_head`, nil,
 				&rows, &counter)
 			if err != nil || rows < 21 || rows != counter {
 				t.Errorf("the copy has %d rows and counts %d (%v)", rows, counter, err)

@@ -24,7 +24,7 @@ func (db *DB) logChanges(ctx context.Context, tx querier, sourceID, op string, i
 		return db.logChangesPostgres(ctx, tx, sourceID, op, ids)
 	}
 	var last int64
-	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`,
+	err := get(ctx, tx, `UPDATE document_change_head SET last = last + $1 WHERE id = 1 RETURNING last`,
 		args{len(ids)}, &last)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (db *DB) Head(ctx context.Context) (uint64, error) {
 		return uint64(head), fail("read the head of the change log", "change log", err)
 	}
 	var last int64
-	err := get(ctx, db.read, `SELECT last FROM document_change_counter WHERE id = 1`, nil, &last)
+	err := get(ctx, db.read, `SELECT last FROM document_change_head WHERE id = 1`, nil, &last)
 	return uint64(last), fail("read the head of the change log", "change log", err)
 }
 
