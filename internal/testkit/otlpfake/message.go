@@ -167,6 +167,8 @@ func (d *double) UnmarshalJSON(b []byte) error {
 const cumulative = 2
 
 func (c *Collector) acceptMetrics(request metricsRequest) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, r := range request.ResourceMetrics {
 		if err := c.acceptResource(r.Resource); err != nil {
 			return err

@@ -84,18 +84,11 @@ func New(t testing.TB, refusals ...http.HandlerFunc) *Collector {
 // ServeHTTP implements http.Handler.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(r)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requests++
-	c.header = r.Header
-	c.text.Write(body)
-	if err == nil && len(c.refusals) > 0 {
-		refuse := c.refusals[0]
-		c.refusals = c.refusals[1:]
-		refuse(w, r)
-		return
-	}
 	if err == nil {
+		if refuse := c.next(r, body); refuse != nil {
+			refuse(w, r)
+			return
+		}
 		err = c.accept(r.URL.Path, body)
 	}
 	if err != nil {
@@ -105,6 +98,21 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, "{}") // a client that has gone
+}
+
+// next counts a request and returns its refusal, or nil.
+func (c *Collector) next(r *http.Request, body []byte) http.HandlerFunc {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	c.header = r.Header
+	c.text.Write(body)
+	if len(c.refusals) == 0 {
+		return nil
+	}
+	refuse := c.refusals[0]
+	c.refusals = c.refusals[1:]
+	return refuse
 }
 
 func readBody(r *http.Request) ([]byte, error) {
@@ -228,6 +236,8 @@ var (
 )
 
 func (c *Collector) acceptSpans(request traceRequest) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, r := range request.ResourceSpans {
 		if err := c.acceptResource(r.Resource); err != nil {
 			return err
