@@ -102,6 +102,17 @@ func compress(message any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Probe sends an empty request to a collector and returns why it failed.
+func Probe(ctx context.Context, o Options) error {
+	t := New(o)
+	defer t.client.CloseIdleConnections()
+	body, err := compress(traceRequest{ResourceSpans: []resourceSpans{}})
+	if err != nil {
+		return err
+	}
+	return t.traces.post(ctx, body)
+}
+
 // exportError is the failure of a request to the collector.
 type exportError struct {
 	cause error
