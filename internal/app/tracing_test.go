@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -95,9 +96,9 @@ func TestOnlyRecentRequestsAreRemembered(t *testing.T) {
 	tracer := &taskTracer{tracer: in.tracer, origins: map[string]otlp.SpanContext{}}
 	ctx, _ := in.request(t)
 	for i := range 3 * maxOrigins {
-		tracer.Submitted(ctx, task.Task{ID: fmt.Sprint(i)})
+		tracer.Submitted(ctx, task.Task{ID: strconv.Itoa(i)})
 	}
-	if len(tracer.origins) != maxOrigins || !tracer.originOf(fmt.Sprint(3*maxOrigins-1)).Valid() ||
+	if len(tracer.origins) != maxOrigins || !tracer.originOf(strconv.Itoa(3*maxOrigins-1)).Valid() ||
 		tracer.originOf("0").Valid() {
 		t.Errorf("%d requests are remembered", len(tracer.origins))
 	}

@@ -2,8 +2,8 @@
 // collector, by OTLP over HTTP in its JSON encoding. It is written by hand because the SDK of OpenTelemetry adds 6.4 MB
 // to the program.
 //
-// Exporting never delays the traced operation: spans wait in a bounded queue, and a collector that does not answer costs
-// spans, which are counted, but no time.
+// Exporting never delays the traced operation: spans wait in a bounded queue, and a collector that does not answer
+// costs spans, which are counted, but no time.
 package otlp
 
 import (
@@ -130,25 +130,26 @@ func (t *Tracer) exportSpans(ctx context.Context) {
 	defer tick.Stop()
 	var batch []*Span
 	for {
-		full := false
 		select {
 		case <-ctx.Done():
 			t.flushSpans(ctx, batch)
 			return
 		case s := <-t.queue:
-			batch = append(batch, s)
-			full = len(batch) == t.options.Batch
+			if batch = append(batch, s); len(batch) < t.options.Batch {
+				continue
+			}
 		case <-tick.C:
-			full = len(batch) > 0
-		}
-		if !full {
-			continue
+			if len(batch) == 0 {
+				continue
+			}
 		}
 		err := t.traces.send(ctx, t.spansRequest(batch))
 		if err != nil && ctx.Err() != nil {
 			continue // flushSpans tries once more
 		}
-		t.countDropped(batch, err)
+		if err != nil {
+			t.dropped.Add(float64(len(batch)))
+		}
 		batch = nil
 	}
 }
@@ -169,12 +170,6 @@ func (t *Tracer) flushSpans(ctx context.Context, batch []*Span) {
 			return
 		}
 		batch = nil
-	}
-}
-
-func (t *Tracer) countDropped(batch []*Span, err error) {
-	if err != nil {
-		t.dropped.Add(float64(len(batch)))
 	}
 }
 

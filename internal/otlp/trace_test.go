@@ -13,6 +13,8 @@ import (
 	"carrel/internal/testkit/otlpfake"
 )
 
+func TestMain(m *testing.M) { testkit.Main(m) }
+
 // exported is a tracer that exports to a collector, with its log.
 type exported struct {
 	*otlp.Tracer
@@ -102,7 +104,8 @@ func TestSpansAreExportedWithParentsAttributesAndLinks(t *testing.T) {
 		t.Errorf("child %+v", second)
 	}
 	third := c.Find(t, "the grandchild", named("grandchild"))
-	if third.ParentID != second.SpanID || third.Kind != 3 || third.Start.Before(second.Start) || third.End.After(second.End) {
+	if third.ParentID != second.SpanID || third.Kind != 3 || third.Start.Before(second.Start) ||
+		third.End.After(second.End) {
 		t.Errorf("grandchild %+v of %+v", third, second)
 	}
 	x.stop()
