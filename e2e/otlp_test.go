@@ -67,8 +67,9 @@ func TestTraceOfATurnLeadsFromTheRequestToTheModel(t *testing.T) {
 	}
 	// The metrics of the collector are those of Prometheus.
 	c.Await(t, "the metrics", func() bool {
-		m := c.Metrics()["carrel_tasks_finished_total"]
-		return m.Type == "sum" && len(m.Points) == 3 && c.Metrics()["carrel_http_request_duration_seconds"].Type == "histogram"
+		all := c.Metrics()
+		finished, duration := all["carrel_tasks_finished_total"], all["carrel_http_request_duration_seconds"]
+		return finished.Type == "sum" && len(finished.Points) == 3 && duration.Type == "histogram"
 	})
 	if !strings.Contains(w.server.Log(), `"traceId":"`+callerTrace+`"`) {
 		t.Error("the request log has no traceId")
