@@ -13,7 +13,7 @@ import (
 // Tasks is the part of the task engine used here.
 type Tasks interface {
 	Prepare(s task.Spec) (task.Task, error)
-	Adopt(t task.Task)
+	Adopt(ctx context.Context, t task.Task)
 	Cancel(ctx context.Context, id string) (bool, error)
 	Wait(ctx context.Context, id string) (task.Task, error)
 }

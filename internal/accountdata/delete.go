@@ -152,7 +152,7 @@ func (d *Deletions) begin(
 	if err != nil {
 		return task.Task{}, err
 	}
-	d.tasks.Adopt(t)
+	d.tasks.Adopt(ctx, t)
 	return t, nil
 }
 

@@ -92,7 +92,7 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 			Event: audit.AccountExported, UserID: actor.UserID,
 			Actor: actor.CredentialID,
 		})
-		x.tasks.Adopt(t)
+		x.tasks.Adopt(ctx, t)
 	}
 	return e, nil
 }

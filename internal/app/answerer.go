@@ -29,7 +29,7 @@ func (in *App) newModel() (model.Provider, error) {
 	if len(provider.Models()) == 0 {
 		return provider, nil
 	}
-	return meteredModel{provider, in.meters}, nil
+	return in.traceModel(meteredModel{provider, in.meters}), nil
 }
 
 // newResearch returns the research agent with the model, if there is one.

@@ -28,6 +28,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
+	"carrel/internal/otlp"
 	"carrel/internal/outbound"
 	"carrel/internal/research"
 	"carrel/internal/search"
@@ -88,6 +89,7 @@ type App struct {
 	backupSchedule *backup.Scheduler
 	replies        *secretbox.Box // encrypts stored replies that contain a secret
 	meters         *meters
+	tracer         *otlp.Tracer // nil unless traces are exported
 	closers        []func()
 }
 
@@ -155,6 +157,7 @@ func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 	}
 	clock := core.SystemClock{}
 	in := &App{Config: cfg, Store: db, Clock: clock, keys: k, replies: replies, meters: newMeters()}
+	in.tracer = newTracer(cfg.OTLP, log)
 	in.Audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
 	provider, err := in.newModel()
 	if err != nil {
@@ -169,7 +172,7 @@ func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 	if in.OAuth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: clock, Audit: in.Audit, Log: log, Secret: k.current, Previous: k.previous, HashKey: k.hash,
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
-		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
+		Documents: in.newClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
 	}); err != nil {
 		return nil, err
 	}
@@ -185,7 +188,7 @@ func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 		return nil, err
 	}
 	in.SetupCode = webapp.SetupCode(k.hash)
-	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log},
+	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log, Tracer: newTaskTracer(in.tracer)},
 		task.Options{
 			Version: Version(), SingleNode: cfg.Database == "", Keep: time.Duration(cfg.Retention.TaskDays) * day,
 		})
@@ -228,7 +231,7 @@ func (in *App) wireSearch(cfg config.Config, log *slog.Logger) {
 	}, in.Clock)
 	in.closers = append(in.closers, client.Close)
 	in.Embedding = embedding.NewService(embedding.Deps{
-		Store: in.Store, Embedder: meteredEmbedder{client, in.meters}, Tasks: in.Tasks,
+		Store: in.Store, Embedder: in.traceEmbedder(meteredEmbedder{client, in.meters}), Tasks: in.Tasks,
 		Payer: payer{spending: in.Billing.Spending, meters: in.meters},
 		Clock: in.Clock, Log: log,
 	}, e.Price)

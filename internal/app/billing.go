@@ -21,7 +21,7 @@ func (in *App) newPayments(cfg config.Config, log *slog.Logger) *stripe.Service 
 		return nil
 	}
 	// The operator sets the address, so it may be private.
-	web := outbound.NewClient(outbound.Options{Private: true, Timeout: 10 * time.Second})
+	web := in.newClient(outbound.Options{Private: true, Timeout: 10 * time.Second})
 	return stripe.NewService(stripe.Deps{
 		Store: in.Store, Client: web, Clock: in.Clock, Audit: in.Audit, Log: log,
 		Options: stripe.Options{

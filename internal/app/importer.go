@@ -51,7 +51,7 @@ func recognizer(c config.OCR) format.Recognizer {
 func (in *App) wireZotero(cfg config.Config) {
 	in.zotero = zoteroexport.NewService(zoteroexport.Deps{
 		Store: in.Store, Sources: in.Sources, Favourites: in.favourites, Clock: in.Clock,
-		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Client:  in.newClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Version: importer.ZoteroVersion,
 	})
 }
@@ -59,7 +59,7 @@ func (in *App) wireZotero(cfg config.Config) {
 // wireImporter creates the importer. It needs sources and tasks.
 func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 	options := importer.Options{
-		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Client: in.newClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Originals: in.Originals, ZoteroStorage: cfg.ZoteroStorage,
 		Imported: func(ctx context.Context) {

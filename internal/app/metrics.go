@@ -219,6 +219,9 @@ func (in *App) collectors(index searchNode, streams *streamwatch.Slots, log *slo
 	}, func() float64 { return float64(streams.Open()) })
 	all := append(in.meters.collectors(), newTaskMetrics(in.Tasks, log), newIndexMetrics(index),
 		newDatabaseMetrics(in.Store), newDiskMetrics(in.Config.Data), open)
+	if in.tracer != nil {
+		all = append(all, in.tracer.Collectors()...)
+	}
 	if in.backups != nil {
 		all = append(all, newBackupMetrics(in))
 	}

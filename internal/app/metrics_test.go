@@ -53,7 +53,7 @@ func openTestApp(t *testing.T, vars map[string]string) (*App, searchNode) {
 // metricNames returns the names of all metrics of a server that start with carrel_.
 func metricNames(t *testing.T) []string {
 	t.Helper()
-	in, index := openTestApp(t, nil)
+	in, index := openTestApp(t, map[string]string{"CARREL_OTLP_URL": "http://127.0.0.1:1"})
 	metrics := obs.NewMetrics("test")
 	all := in.collectors(index, streamwatch.NewSlots(1), slog.New(slog.DiscardHandler))
 	if err := metrics.Register(all...); err != nil {

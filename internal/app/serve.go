@@ -80,6 +80,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		SessionCookie: credential.SessionCookie(strings.HasPrefix(cfg.BaseURL, "https:")),
 		Version:       Version(),
 		Reload:        o.Reload,
+		Tracer:        in.tracer,
 	})
 	if err := srv.Listen(ctx); err != nil {
 		return err
@@ -100,6 +101,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		return errors.Join(err, g.Wait(), in.closeIndex(index))
 	}
 	ready.index.Store(&index)
+	stopExport := in.exportTelemetry(base, metrics)
 	g.Go(func() error { return srv.Serve(ctx) })
 	in.runInBackground(ctx, g, log)
 	g.Go(func() error {
@@ -109,6 +111,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		return in.Tasks.Stop(stopping)
 	})
 	err = g.Wait()
+	stopExport() // reads metrics of the index, which finish closes
 	return errors.Join(err, in.finish(base, index, log))
 }
 

@@ -16,13 +16,13 @@ import (
 // wireSources creates the source service with all kinds of sources.
 func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 	in.catalogue = federated.New(federated.Options{
-		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Client:  in.newClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
 	in.Sources = source.NewService(source.Deps{
 		Store:         in.Store,
 		Agents:        in.Agents,
-		Engine:        in.search,
+		Engine:        in.traceEngine(in.search),
 		Clock:         in.Clock,
 		GuessLanguage: analysis.Guess,
 		ParseLanguage: language.Parse,

@@ -72,6 +72,7 @@ func (c doctorCommand) Run(ctx context.Context, env *Env, parent *adminCommand) 
 	}
 	d.checkModel(ctx)
 	d.checkEmbeddings(ctx)
+	d.checkCollector(ctx)
 	d.checkAddress(ctx)
 	failed := 0
 	for _, f := range d.findings {

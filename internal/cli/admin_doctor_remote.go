@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
 
+	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/model"
+	"carrel/internal/otlp"
 )
 
 // probeTimeout limits the requests of the doctor.
@@ -66,6 +69,25 @@ func (d *doctor) checkEmbeddings(ctx context.Context) {
 		return
 	}
 	d.ok(name, "%s replies with vectors of length %d", e.Model, client.Dims())
+}
+
+// checkCollector sends an empty request to the OpenTelemetry collector. The server works without it.
+func (d *doctor) checkCollector(ctx context.Context) {
+	const name = "otlp"
+	o := d.cfg.OTLP
+	if o.URL == "" {
+		d.ok(name, "no collector is configured")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if err := otlp.Probe(ctx, otlp.Options{
+		URL: o.URL, Headers: o.Headers, Version: app.Version(), Log: slog.New(slog.DiscardHandler),
+	}); err != nil {
+		d.warn(name, "Check otlp-url and otlp-headers, and that the collector accepts OTLP over HTTP in JSON.", "%v", err)
+		return
+	}
+	d.ok(name, "the collector accepts traces")
 }
 
 // expiryWarn is the time before the expiry of a certificate at which it should have been renewed.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/otlpfake"
 )
 
 // diagnose runs the doctor with settings and returns the exit code and the findings by check.
@@ -71,7 +72,7 @@ func TestDoctorFindsNothingInAHealthyInstallation(t *testing.T) {
 			t.Errorf("%s: exit code %d: %+v", when, code, found)
 		}
 		for _, name := range []string{
-			"settings", "data folder", "disk", "database", "integrity", "index", "model", "embeddings", "base-url",
+			"settings", "data folder", "disk", "database", "integrity", "index", "model", "embeddings", "otlp", "base-url",
 		} {
 			if f, ok := found[name]; !ok || f.Status == statusFail {
 				t.Errorf("%s: %s is %+v", when, name, f)
@@ -181,6 +182,17 @@ func TestDoctorAsksTheEmbeddingEndpoint(t *testing.T) {
 	endpoint.Close()
 	_, found = in.diagnose(vars)
 	found["embeddings"].want(t, statusFail, "embeddings-url")
+}
+
+func TestDoctorAsksTheCollector(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	unauthorized := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
+	vars := map[string]string{"CARREL_OTLP_URL": otlpfake.New(t, unauthorized).URL}
+	_, found := in.diagnose(vars)
+	found["otlp"].want(t, statusWarn, "otlp-headers")
+	_, found = in.diagnose(vars)
+	found["otlp"].want(t, statusOK, "accepts traces")
 }
 
 // writePair writes a self-signed certificate for localhost and its key.

@@ -34,6 +34,8 @@ type Config struct {
 	ReadyWhileIndexing bool
 	// MetricsAddr is the address of the Prometheus metrics; empty means off.
 	MetricsAddr string
+	// OTLP are the settings of an OpenTelemetry collector.
+	OTLP OTLP
 	// LogLevel is the minimum level of the log.
 	LogLevel slog.Level
 	// LogFormat is "auto", "text" or "json".

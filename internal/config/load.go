@@ -72,6 +72,7 @@ func Load(opts LoadOptions) (Config, error) {
 	c.Warnings = slices.Concat(
 		unknownVariables(opts.Environ), c.tlsWarnings(), c.Originals.warnings(), c.Search.warnings(),
 		c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings(),
+		c.OTLP.warnings(),
 	)
 	return c, nil
 }

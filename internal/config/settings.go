@@ -92,6 +92,26 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.MetricsAddr, checkOptionalAddr} },
 	},
 	{
+		name: "otlp-url",
+		help: "Address of an OpenTelemetry collector for traces and metrics, such as http://127.0.0.1:4318. " +
+			"Empty means off.",
+		bind: func(c *Config) flag.Value { return checked{&c.OTLP.URL, checkOTLPURL} },
+	},
+	{
+		name: "otlp-headers", secret: true,
+		help: "Headers of requests to otlp-url, such as an API key, in the form name: value, one per line.",
+		bind: func(c *Config) flag.Value { return (*headers)(&c.OTLP.Headers) },
+	},
+	{
+		name: "otlp-sample", def: "1",
+		help: "Share of the traces that are exported, 0 to 1. Requests with a traceparent header follow its decision.",
+		bind: func(c *Config) flag.Value { return (*share)(&c.OTLP.Sample) },
+	},
+	{
+		name: "otlp-interval", def: "1m", help: "Time between exports of the metrics to otlp-url, 1s to 1h.",
+		bind: func(c *Config) flag.Value { return (*exportInterval)(&c.OTLP.Interval) },
+	},
+	{
 		name: "ready-while-indexing", def: "off",
 		help: "Report a new node as ready at /readyz before its index holds the stored documents: on or off.",
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.ReadyWhileIndexing) },

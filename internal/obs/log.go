@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+
+	"carrel/internal/otlp"
 )
 
 // LogOptions configure a logger.
@@ -19,8 +21,8 @@ type LogOptions struct {
 	Prefixes []string
 }
 
-// NewLogger returns a logger that redacts secrets, prints durations in seconds, and adds the request id to lines logged
-// with the context of a request.
+// NewLogger returns a logger that redacts secrets, prints durations in seconds, and adds the request id and the
+// id of the trace to lines logged with the context of a request or a task.
 func NewLogger(w io.Writer, opts LogOptions) *slog.Logger {
 	redactor := newRedactor(opts.Prefixes)
 	handlerOpts := &slog.HandlerOptions{Level: opts.Level, ReplaceAttr: redactor.attr}
@@ -42,7 +44,7 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// requestHandler adds the request id of the context to every record.
+// requestHandler adds the request id and the trace id of the context to every record.
 type requestHandler struct {
 	slog.Handler
 }
@@ -50,6 +52,9 @@ type requestHandler struct {
 func (h requestHandler) Handle(ctx context.Context, rec slog.Record) error {
 	if id := RequestID(ctx); id != "" {
 		rec.AddAttrs(slog.String("requestId", id))
+	}
+	if span := otlp.FromContext(ctx); span != nil {
+		rec.AddAttrs(slog.String("traceId", span.Context().TraceID.String()))
 	}
 	return h.Handler.Handle(ctx, rec)
 }

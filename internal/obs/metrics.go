@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Metrics are the Prometheus metrics of a server. They have their own registry, because tests run several servers in
@@ -71,6 +72,9 @@ func (m *Metrics) Register(cs ...prometheus.Collector) error {
 	return nil
 }
 
+// Gather implements prometheus.Gatherer.
+func (m *Metrics) Gather() ([]*dto.MetricFamily, error) { return m.registry.Gather() }
+
 // Describe lists the metrics.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { m.registry.Describe(ch) }
 
@@ -80,7 +84,7 @@ func (m *Metrics) Begin() { m.inFlight.Inc() }
 // End counts a finished request. The route must be a pattern and not a path: every value creates a time series.
 func (m *Metrics) End(method, route string, status int, took time.Duration) {
 	m.inFlight.Dec()
-	method = knownMethod(method)
+	method = KnownMethod(method)
 	m.requests.WithLabelValues(method, route, statusLabel(status)).Inc()
 	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 }
@@ -91,8 +95,9 @@ func (m *Metrics) Limited(policy string) { m.limited.WithLabelValues(policy).Inc
 // CertificateExpires sets the expiry of the certificate in use.
 func (m *Metrics) CertificateExpires(at time.Time) { m.expires.Set(float64(at.Unix())) }
 
-// knownMethod limits the values of the method label, because clients can send any word.
-func knownMethod(method string) string {
+// KnownMethod returns the method, or "other" for words that HTTP does not define: every value of a label creates a time
+// series, and clients can send any word.
+func KnownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 		http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:

@@ -10,6 +10,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/obs"
+	"carrel/internal/otlp"
 )
 
 // exchange holds the state of a request for the middleware. It is both the context and the response writer of the
@@ -27,6 +28,8 @@ type exchange struct {
 	program                   string
 	https                     bool
 	route                     string
+	// span traces the request; nil if it is not traced.
+	span *otlp.Span
 	// server is nil if the request is not rate limited.
 	server *Server
 	// authenticated is atomic because handlers may authenticate in another goroutine.
@@ -46,6 +49,8 @@ func (x *exchange) Value(key any) any {
 		return x
 	case obs.RequestIDKey:
 		return x.id
+	case otlp.SpanKey:
+		return x.span
 	}
 	return x.Context.Value(key)
 }
@@ -105,6 +110,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Context: r.Context(), started: time.Now(), id: requestID(r.Header), program: r.UserAgent()}
 		x.addr, x.https = s.client(r)
+		if s.opts.Tracer != nil && !isProbe(r.URL.Path) {
+			x.span = s.opts.Tracer.Start(otlp.Remote(r.Header), r.Method, otlp.KindServer)
+		}
 		x.out.ResponseWriter = w
 		x.idHeader[0] = x.id
 		w.Header()["X-Request-Id"] = x.idHeader[:]
@@ -137,4 +145,5 @@ func (s *Server) finish(x *exchange, r *http.Request) {
 		s.metrics.End(r.Method, route, status, took)
 	}
 	s.logAccess(x, r, pattern, status, took)
+	x.endSpan(r.Method, pattern, status)
 }

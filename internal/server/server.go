@@ -17,6 +17,7 @@ import (
 
 	"carrel/internal/config"
 	"carrel/internal/obs"
+	"carrel/internal/otlp"
 )
 
 // Options configure a Server.
@@ -41,6 +42,8 @@ type Options struct {
 	Version string
 	// Reload receives a value for each SIGHUP, which reloads the certificate files. It may be nil.
 	Reload <-chan os.Signal
+	// Tracer traces requests. It may be nil.
+	Tracer *otlp.Tracer
 }
 
 // Server is an HTTP server, with a second one for metrics if an address is configured.

@@ -16,11 +16,13 @@ import (
 	"carrel/internal/core"
 )
 
-// Deps are the dependencies of an Engine. All are required.
+// Deps are the dependencies of an Engine.
 type Deps struct {
 	Store Store
 	Clock core.Clock
 	Log   *slog.Logger
+	// Tracer traces the runs and their steps; nil means no traces.
+	Tracer Tracer `dep:"optional"`
 }
 
 // Options identify a node and tune its engine. Zero durations and counts take the defaults.
@@ -62,6 +64,7 @@ type Engine struct {
 	store   Store
 	clock   core.Clock
 	log     *slog.Logger
+	tracer  Tracer // may be nil
 	options Options
 	kinds   map[string]Kind
 	// names lists the kinds without limits, limited the others.
@@ -97,7 +100,7 @@ type Engine struct {
 func New(d Deps, o Options) *Engine {
 	core.RequireDeps(d)
 	e := &Engine{
-		store: d.Store, clock: d.Clock, log: d.Log, options: o.withDefaults(),
+		store: d.Store, clock: d.Clock, log: d.Log, tracer: d.Tracer, options: o.withDefaults(),
 		kinds: map[string]Kind{}, runs: map[string]*Run{}, mismatched: map[string]bool{},
 		hub: newHub(), hints: newHints(), claimNow: make(chan struct{}, 1), endDueNow: make(chan struct{}, 1),
 	}
@@ -255,15 +258,19 @@ func (e *Engine) Submit(ctx context.Context, s Spec) (Task, error) {
 	if t, err = e.store.InsertTask(ctx, t); err != nil {
 		return Task{}, err
 	}
-	e.Adopt(t)
+	e.Adopt(ctx, t)
 	return t, nil
 }
 
 // Adopt takes over a task that was just inserted. A task that is running under this node starts here, independent of
-// the request that submitted it; a queued task is announced to all nodes. Tasks that existed before are left alone.
-func (e *Engine) Adopt(t Task) {
+// the request that submitted it; a queued task is announced to all nodes. Tasks that existed before are left alone. The
+// context is that of the request, for traces.
+func (e *Engine) Adopt(ctx context.Context, t Task) {
 	if !t.New {
 		return
+	}
+	if e.tracer != nil {
+		e.tracer.Submitted(ctx, t)
 	}
 	if t.State == StateRunning {
 		e.start(t, true)

@@ -29,6 +29,8 @@ type Run struct {
 	fresh  bool
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	// endTrace ends the trace of the run; nil without a tracer.
+	endTrace func(o Outcome, ends bool)
 	// ending is set by the side that ends the task: the run, or the engine if the run does not stop.
 	ending atomic.Bool
 	// stopRequested is the time of the stop request in Unix nanoseconds, or 0.
@@ -45,7 +47,11 @@ type Run struct {
 
 func newRun(e *Engine, t Task, fresh bool) *Run {
 	r := &Run{engine: e, kind: e.kinds[t.Kind], task: t, fresh: fresh}
-	r.ctx, r.cancel = context.WithCancelCause(e.base)
+	ctx := e.base
+	if e.tracer != nil {
+		ctx, r.endTrace = e.tracer.StartRun(ctx, t)
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r
 }
 
@@ -96,6 +102,9 @@ func (r *Run) conclude(o Outcome, ends bool) {
 		ended = &t
 	}
 	r.events.close()
+	if r.endTrace != nil {
+		r.endTrace(o, ends)
+	}
 	r.engine.removeRun(r, ended)
 }
 

@@ -75,7 +75,7 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 		}
 	}
 	s.began = time.Now()
-	out, err := fn(ctx, s)
+	out, err := s.call(ctx, fn)
 	if err != nil && r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx) //nolint:contextcheck // interrupted, not failed
 	}
@@ -84,6 +84,22 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 	}
 	return out, nil
 }
+
+// call calls fn and traces it.
+func (s *Step) call(ctx context.Context, fn func(context.Context, *Step) ([]byte, error)) (out []byte, err error) {
+	tracer := s.run.engine.tracer
+	if tracer == nil {
+		return fn(ctx, s)
+	}
+	ctx, end := tracer.StartStep(ctx, s.record.N, s.record.Kind)
+	err = errStepPanicked
+	defer func() { end(err) }()
+	out, err = fn(ctx, s)
+	return out, err
+}
+
+// errStepPanicked is the result of a step that panics, for its trace.
+var errStepPanicked = errors.New("task: the step panicked")
 
 // end records the end of the step. It returns the step's error, or the error of the write.
 func (s *Step) end(out []byte, err error) error {

@@ -182,7 +182,7 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	if err != nil {
 		return Turn{}, err
 	}
-	s.tasks.Adopt(t)
+	s.tasks.Adopt(ctx, t)
 	return s.await(ctx, t, waiting)
 }
 
