@@ -78,6 +78,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		Ready:         ready.check,
 		Notice:        ready.notice,
 		SessionCookie: credential.SessionCookie(strings.HasPrefix(cfg.BaseURL, "https:")),
+		Shared:        in.sharedLimits(),
 		Version:       Version(),
 		Reload:        o.Reload,
 	})
@@ -110,6 +111,14 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	})
 	err = g.Wait()
 	return errors.Join(err, in.finish(base, index, log))
+}
+
+// sharedLimits returns the store of the rate limits of all nodes; nil on SQLite, where a single node serves.
+func (in *App) sharedLimits() *server.SharedLimits {
+	if in.Config.Database == "" {
+		return nil
+	}
+	return &server.SharedLimits{Store: in.Store, Secret: in.keys.hash}
 }
 
 // runInBackground starts what runs beside the requests.
