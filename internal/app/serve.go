@@ -152,18 +152,14 @@ func (in *App) prepare(ctx context.Context, listening func() error, index search
 	return index.WaitReady(ctx)
 }
 
-// Housekeeping intervals, and how long records are kept.
+// Housekeeping intervals.
 const (
-	startGrace      = time.Second // until the garbage of the start is returned, after the first requests
-	flushEvery      = 30 * time.Second
-	pruneEvery      = time.Hour
-	idempotencyLife = 24 * time.Hour
-	deliveryLife    = 7 * 24 * time.Hour
-	importLife      = 30 * 24 * time.Hour
-	billingLife     = 60 * 24 * time.Hour // twice the period in which Stripe repeats events
+	startGrace = time.Second // until the garbage of the start is returned, after the first requests
+	flushEvery = 30 * time.Second
+	pruneEvery = time.Hour
 )
 
-// runHousekeeping flushes counters and deletes expired records until ctx ends.
+// runHousekeeping flushes counters and starts the retention task until ctx ends.
 func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
@@ -189,15 +185,7 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 		case <-started:
 			memory.check()
 		case <-prune.C:
-			now := in.Clock.Now()
-			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
-				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
-				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.startRetention(ctx), in.SignIn.Prune(ctx),
-				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
-				in.exports.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx),
-				in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)),
-				in.Store.PruneBackupTasks(ctx, now.Add(-backupTaskLife)))
+			err = in.startRetention(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; retrying later", slog.Any("error", err))

@@ -67,7 +67,9 @@ func newLimiter(signInPaths []string, cookie string, shared *sharing) *limiter {
 	return l
 }
 
-func (l *limiter) sets() []*buckets { return []*buckets{l.credentials, l.users, l.addresses, l.signIns} }
+func (l *limiter) sets() []*buckets {
+	return []*buckets{l.credentials, l.users, l.addresses, l.signIns}
+}
 
 // limit applies the rate limits, and remembers credentials that handlers have accepted.
 func (s *Server) limit(next http.Handler) http.Handler {
