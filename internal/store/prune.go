@@ -10,21 +10,27 @@ const (
 	pruneBatch = 1000
 	// pruneTaskBatch is the number of tasks deleted per statement. Their steps and events are deleted with them.
 	pruneTaskBatch = 100
+	// pruneUploadBatch is 1, because an upload may have a gibibyte.
+	pruneUploadBatch = 1
 )
 
 // prunable is a set of old rows: those of a table for which where holds, with $1 as the time. key is the primary key.
 type prunable struct{ table, key, where string }
 
-// prune deletes rows in batches.
+// prune deletes rows in batches, each in a transaction.
 func (db *DB) prune(ctx context.Context, p prunable, before time.Time, batch int) error {
 	query := `DELETE FROM ` + p.table + ` WHERE ` + p.where + ` AND (` + p.key + `) IN (
 		SELECT ` + p.key + ` FROM ` + p.table + ` WHERE ` + p.where + ` LIMIT $2 + 0)`
-	for {
-		n, err := db.exec(ctx, query, millis(before), batch)
-		if err != nil || n < int64(batch) {
+	for deleted := int64(batch); deleted == int64(batch); {
+		err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) (err error) {
+			deleted, err = tx.exec(ctx, query, millis(before), batch)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // pruneTasks deletes tasks that ended before this time and for which where holds.
