@@ -9,8 +9,8 @@ import (
 	"carrel/internal/task"
 )
 
-// retentionKind is the task kind of the hourly work that one node does for all: it deletes expired records, rolls up the
-// ledger, prunes the audit log and checks the sums of the ledger.
+// retentionKind is the task kind of the hourly work that one node does for all: it deletes expired records, rolls up
+// the ledger, prunes the audit log and checks the sums of the ledger.
 const retentionKind = "retention"
 
 const day = 24 * time.Hour
@@ -67,5 +67,6 @@ func (in *App) pruneExpired(ctx context.Context) error {
 		in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)),
 		in.Store.PruneBackupTasks(ctx, now.Add(-backupTaskLife)),
 		in.OAuth.Prune(ctx), in.sessions.Prune(ctx), in.SignIn.Prune(ctx), in.Credentials.PruneCodes(ctx),
-		in.Sources.Prune(ctx), in.Imports.PruneUploads(ctx), in.exports.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx))
+		in.Sources.Prune(ctx), in.Imports.PruneUploads(ctx), in.exports.Prune(ctx), in.Originals.Sweep(ctx),
+		in.Deletions.RunHousekeeping(ctx))
 }

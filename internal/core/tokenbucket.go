@@ -3,8 +3,8 @@ package core
 import "time"
 
 // TokenBucket is a rate limit: Burst tokens, of which one is regained per Every. The state of a bucket is a single
-// time, at which it is full again (generic cell rate algorithm). The request limits keep it in the memory of each node, the
-// sign-in limits in the database.
+// time, at which it is full again (generic cell rate algorithm). The request limits keep it in the memory of each node,
+// the sign-in limits in the database.
 type TokenBucket struct {
 	Burst int
 	Every time.Duration

@@ -55,7 +55,7 @@ func newSharing(s *SharedLimits, log *slog.Logger) *sharing {
 	return &sharing{SharedLimits: *s, log: log, wake: make(chan struct{}, 1)}
 }
 
-// key returns a keyed hash. Half of the output is not revealed, so the hash needs no HMAC.
+// key returns a keyed hash. Most of the digest is dropped, which prevents length extension, so that it needs no HMAC.
 func (s *sharing) key(id string) uint64 {
 	var buf [256]byte
 	sum := sha256.Sum256(append(append(buf[:0], s.Secret...), id...))
@@ -96,9 +96,10 @@ func (l *limiter) runExchange(ctx context.Context) {
 
 // exchange reports the use of the buckets and applies the use of the other nodes.
 //
-// A node refuses requests by the last state it knows. In the time d between two exchanges, n nodes may therefore admit n
-// bursts and n*d of the rate. The excess is missing in the shared bucket afterwards, so that all nodes refuse until it is
-// regained. In any time t, n nodes admit at most n*(burst + d*rate) + t*rate, and n*t*rate/reportShare of unreported use.
+// A node refuses requests by the last state it knows. In the time d between two exchanges, n nodes may therefore admit
+// n bursts and n*d of the rate. The excess is missing in the shared bucket afterwards, so that all nodes refuse until
+// it is regained. In any time t, n nodes admit at most n*(burst + d*rate) + t*rate, and n*t*rate/reportShare of
+// unreported use.
 func (l *limiter) exchange(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()

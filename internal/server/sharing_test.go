@@ -239,7 +239,7 @@ func (s *simulatedStore) ShareUse(_ context.Context, uses []core.BucketUse) ([]t
 func TestUseOfAllNodesIsBounded(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a repeatable test
+		random := rand.New(rand.NewPCG(seed, 1))
 		limit := core.TokenBucket{
 			Burst: 1 + random.IntN(400), Every: time.Duration(1+random.IntN(500)) * time.Millisecond,
 		}
@@ -280,7 +280,7 @@ func TestUseOfAllNodesIsBounded(t *testing.T) {
 
 func TestExchangeChangesNothingForASingleNode(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a repeatable test
+	random := rand.New(rand.NewPCG(1, 1))
 	limit := core.TokenBucket{Burst: 40, Every: 10 * time.Millisecond}
 	uses := &simulatedStore{now: time.Unix(1e9, 0), full: map[string]time.Time{}}
 	node := newNodes(uses, 1, limit)[0]

@@ -54,8 +54,8 @@ func (db *DB) ShareUse(ctx context.Context, uses []core.BucketUse) ([]time.Durat
 	return out, nil
 }
 
-// PruneRateLimits deletes buckets that were full before a time, which equal missing ones. A while must have passed since
-// then, because the clocks of the nodes and the server differ.
+// PruneRateLimits deletes buckets that were full before a time, which equal missing ones. The time must be well in the
+// past, because the clocks of the nodes and the server differ.
 func (db *DB) PruneRateLimits(ctx context.Context, before time.Time) error {
 	err := db.prune(ctx, prunable{"rate_limit", "key", `full_at < CAST($1 AS BIGINT) * 1000`}, before, pruneBatch)
 	return fail("prune rate limits", "limit", err)
