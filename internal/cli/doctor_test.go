@@ -92,7 +92,7 @@ func TestDoctorFindsNothingInAHealthyInstallation(t *testing.T) {
 func TestDoctorChecksThePoolerAndTheServerBehindIt(t *testing.T) {
 	t.Parallel()
 	in := installation{t: t, data: t.TempDir()}
-	if err := os.Chmod(in.data, 0o700); err != nil { //nolint:gosec // a folder
+	if err := os.Chmod(in.data, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	direct := testkit.Postgres(t)
