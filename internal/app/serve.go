@@ -78,6 +78,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 		Ready:         ready.check,
 		Notice:        ready.notice,
 		SessionCookie: credential.SessionCookie(strings.HasPrefix(cfg.BaseURL, "https:")),
+		Shared:        in.sharedLimits(),
 		Version:       Version(),
 		Reload:        o.Reload,
 		Tracer:        in.tracer,
@@ -115,6 +116,14 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	return errors.Join(err, in.finish(base, index, log))
 }
 
+// sharedLimits returns the store of the rate limits of all nodes; nil on SQLite, where a single node serves.
+func (in *App) sharedLimits() *server.SharedLimits {
+	if in.Config.Database == "" {
+		return nil
+	}
+	return &server.SharedLimits{Store: in.Store, Secret: in.keys.hash}
+}
+
 // runInBackground starts what runs beside the requests.
 func (in *App) runInBackground(ctx context.Context, g *errgroup.Group, log *slog.Logger) {
 	g.Go(func() error { return in.runHousekeeping(ctx, log) })
@@ -146,18 +155,14 @@ func (in *App) prepare(ctx context.Context, listening func() error, index search
 	return index.WaitReady(ctx)
 }
 
-// Housekeeping intervals, and how long records are kept.
+// Housekeeping intervals.
 const (
-	startGrace      = time.Second // until the garbage of the start is returned, after the first requests
-	flushEvery      = 30 * time.Second
-	pruneEvery      = time.Hour
-	idempotencyLife = 24 * time.Hour
-	deliveryLife    = 7 * 24 * time.Hour
-	importLife      = 30 * 24 * time.Hour
-	billingLife     = 60 * 24 * time.Hour // twice the period in which Stripe repeats events
+	startGrace = time.Second // until the garbage of the start is returned, after the first requests
+	flushEvery = 30 * time.Second
+	pruneEvery = time.Hour
 )
 
-// runHousekeeping flushes counters and deletes expired records until ctx ends.
+// runHousekeeping flushes counters and starts the retention task until ctx ends.
 func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
@@ -183,15 +188,7 @@ func (in *App) runHousekeeping(ctx context.Context, log *slog.Logger) error {
 		case <-started:
 			memory.check()
 		case <-prune.C:
-			now := in.Clock.Now()
-			err = errors.Join(in.Store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
-				in.Store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.Store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
-				in.Store.PruneImports(ctx, now.Add(-importLife)), in.OAuth.Prune(ctx),
-				in.sessions.Prune(ctx), in.startRetention(ctx), in.SignIn.Prune(ctx),
-				in.Credentials.PruneCodes(ctx), in.Sources.Prune(ctx),
-				in.exports.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx),
-				in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)),
-				in.Store.PruneBackupTasks(ctx, now.Add(-backupTaskLife)))
+			err = in.startRetention(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; retrying later", slog.Any("error", err))

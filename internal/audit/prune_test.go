@@ -1,7 +1,9 @@
 package audit_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -55,5 +57,56 @@ func TestLogCutOffElsewhereIsDetected(t *testing.T) {
 	var broken *audit.BrokenError
 	if !errors.As(err, &broken) || broken.Seq != 12 {
 		t.Errorf("got %v", err)
+	}
+}
+
+// interruptedRows deletes seven entries at a time, and fails after a number of deletions.
+type interruptedRows struct {
+	audit.Store
+	left int
+}
+
+var errInterrupted = errors.New("interrupted")
+
+func (r *interruptedRows) PruneAudit(
+	ctx context.Context, before time.Time, _ int, next func(head, pruned audit.Head) audit.Entry,
+) (bool, error) {
+	if r.left == 0 {
+		return false, errInterrupted
+	}
+	r.left--
+	return r.Store.PruneAudit(ctx, before, 7, next)
+}
+
+func TestInterruptedPruningLeavesAVerifiableLog(t *testing.T) {
+	t.Parallel()
+	for deletions, first := range map[int]int64{1: 8, 2: 15, 3: 22, 4: 29} {
+		f := newFixture(t)
+		f.fill(30)
+		f.redact("usr_1") // entry 31, which accounts for entries that are pruned in part
+		f.fill(1)
+		rows := &interruptedRows{f.rows, deletions}
+		log := audit.New(audit.Deps{Store: rows, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
+		cut := f.clock.Now()
+		if err := log.Prune(t.Context(), cut); !errors.Is(err, errInterrupted) {
+			t.Fatal(err)
+		}
+		if got := f.all()[0].Seq; got != first {
+			t.Errorf("after %d deletions the log starts at %d, want %d", deletions, got, first)
+		}
+		if _, err := f.Verify(t.Context(), nil); err != nil {
+			t.Errorf("after %d deletions: %v", deletions, err)
+		}
+		// The next run continues, and leaves only the records of deletions.
+		rows.left = 100
+		f.must(log.Prune(t.Context(), cut))
+		for _, e := range f.all() {
+			if e.Event != audit.LogPruned {
+				t.Errorf("entry %d is left: %s", e.Seq, e.Event)
+			}
+		}
+		if _, err := f.Verify(t.Context(), nil); err != nil {
+			t.Errorf("after all deletions: %v", err)
+		}
 	}
 }

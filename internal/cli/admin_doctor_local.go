@@ -79,7 +79,7 @@ func (d *doctor) checkDisk() {
 // database can be opened without migrating it.
 func (d *doctor) checkDatabase(ctx context.Context) (usable bool) {
 	const name = "database"
-	o := store.Options{Path: app.DatabasePath(d.cfg), URL: d.cfg.Database}
+	o := store.Options{Path: app.DatabasePath(d.cfg), URL: d.cfg.Database, DirectURL: d.cfg.Postgres.Direct}
 	if o.URL == "" {
 		if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
 			d.fail(name, "Set the folder with --data, or start the server to create a database.", "%s does not exist", o.Path)
@@ -108,7 +108,30 @@ func (d *doctor) checkDatabase(ctx context.Context) (usable bool) {
 	} else {
 		d.checkClock("the database", i.ClockAhead)
 	}
-	return i.Schema == i.Target
+	return d.checkDirect(ctx, i) && i.Schema == i.Target
+}
+
+// checkDirect checks the address of PostgreSQL itself, if the database is a connection pooler. It reports whether the
+// address can be used.
+func (d *doctor) checkDirect(ctx context.Context, pooled store.Inspection) bool {
+	const name = "direct"
+	if d.cfg.Postgres.Direct == "" {
+		return true
+	}
+	i, err := store.Inspect(ctx, store.Options{URL: d.cfg.Postgres.Direct})
+	switch {
+	case err != nil:
+		d.fail(name, "Check that PostgreSQL runs, and the setting database-direct.", "%v", err)
+	case i.ReadOnly:
+		d.fail(name, "Set database-direct to the primary server.", "%s %s accepts no writes", i.Engine, i.Version)
+	case i.Schema != pooled.Schema:
+		d.fail(name, "Set database and database-direct to the same database.",
+			"the schema has version %d, and version %d through the pooler", i.Schema, pooled.Schema)
+	default:
+		d.ok(name, "%s %s, schema version %d", i.Engine, i.Version, i.Schema)
+		return true
+	}
+	return false
 }
 
 func (d *doctor) checkIntegrity(ctx context.Context, o store.Options) {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/internal/store"
 	"carrel/internal/testkit"
 	"carrel/internal/testkit/otlpfake"
 )
@@ -87,6 +88,42 @@ func TestDoctorFindsNothingInAHealthyInstallation(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	mustContain(t, out, "ok    database     sqlite 3.", "ok    integrity    the database is intact")
+}
+
+func TestDoctorChecksThePoolerAndTheServerBehindIt(t *testing.T) {
+	t.Parallel()
+	in := installation{t: t, data: t.TempDir()}
+	if err := os.Chmod(in.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	direct := testkit.Postgres(t)
+	vars := map[string]string{
+		"CARREL_DATABASE": testkit.Pgbouncer(t, direct), "CARREL_DATABASE_DIRECT": direct,
+	}
+	db, err := store.Open(t.Context(), store.Options{URL: vars["CARREL_DATABASE"], DirectURL: direct})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // on connections that the pooler has used before
+		code, found := in.diagnose(vars)
+		if code != exitOK {
+			t.Errorf("exit code %d: %+v", code, found)
+		}
+		found["database"].want(t, statusOK, "postgres")
+		found["direct"].want(t, statusOK, "postgres")
+	}
+	vars["CARREL_DATABASE_DIRECT"] = testkit.Postgres(t)
+	code, found := in.diagnose(vars)
+	found["direct"].want(t, statusFail, "the same database")
+	if _, opened := found["index"]; code != exitFailed || opened {
+		t.Errorf("exit code %d with another database: %+v", code, found)
+	}
+	vars["CARREL_DATABASE_DIRECT"] = "postgres://carrel@127.0.0.1:1/carrel"
+	_, found = in.diagnose(vars)
+	found["direct"].want(t, statusFail, "the setting database-direct")
 }
 
 func TestDoctorReportsTheDataFolder(t *testing.T) {

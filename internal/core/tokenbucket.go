@@ -3,8 +3,8 @@ package core
 import "time"
 
 // TokenBucket is a rate limit: Burst tokens, of which one is regained per Every. The state of a bucket is a single
-// time, at which it is full again (generic cell rate algorithm). The request limits of a node keep it in memory, the
-// sign-in limits in the database.
+// time, at which it is full again (generic cell rate algorithm). The request limits keep it in the memory of each node,
+// the sign-in limits in the database.
 type TokenBucket struct {
 	Burst int
 	Every time.Duration
@@ -35,3 +35,13 @@ func (b TokenBucket) Tokens(full, now time.Time) float64 {
 
 // Wait returns the time until a bucket that is full again at full has a token.
 func (b TokenBucket) Wait(full, now time.Time) time.Duration { return max(0, full.Sub(b.Latest(now))) }
+
+// BucketUse is the use of a token bucket that a node reports to the others.
+type BucketUse struct {
+	// Key identifies the bucket on all nodes.
+	Key string
+	// Taken is the time in which the tokens taken since the last report are regained, and Age the age of the first one.
+	Taken, Age time.Duration
+	// Missing is the time until the bucket is full, according to the node.
+	Missing time.Duration
+}

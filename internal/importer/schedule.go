@@ -13,28 +13,27 @@ const (
 	maxDueSources = 50
 	// uploadLife is how long an unfinished upload is kept after its last byte, and the result of an imported one.
 	uploadLife = 48 * time.Hour
-	pruneEvery = time.Hour
 )
 
-// Run syncs due sources and prunes abandoned uploads until the context ends.
+// Run syncs due sources until the context ends.
 func (s *Service) Run(ctx context.Context) error {
-	look, prune := time.NewTicker(syncInterval), time.NewTicker(pruneEvery)
+	look := time.NewTicker(syncInterval)
 	defer look.Stop()
-	defer prune.Stop()
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-look.C:
-			err = s.SyncDue(ctx)
-		case <-prune.C:
-			err = s.store.PruneUploads(ctx, s.clock.Now().Add(-uploadLife))
 		}
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "syncing due sources or pruning uploads failed; retrying", "error", err)
+		if err := s.SyncDue(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "syncing due sources failed; retrying", "error", err)
 		}
 	}
+}
+
+// PruneUploads deletes the incomplete and the imported uploads that have not been written to for a while.
+func (s *Service) PruneUploads(ctx context.Context) error {
+	return s.store.PruneUploads(ctx, s.clock.Now().Add(-uploadLife))
 }
 
 // SyncDue starts imports of the sources that are due. A source with an active import is skipped.

@@ -44,7 +44,7 @@ type verdict struct {
 func (v verdict) header() string {
 	b := make([]byte, 0, 48)
 	b = append(b, v.policy.quoted...)
-	b = strconv.AppendInt(append(b, ";r="...), int64(v.tokens), 10)
+	b = strconv.AppendInt(append(b, ";r="...), max(0, int64(v.tokens)), 10)
 	b = strconv.AppendInt(append(b, ";t="...), int64(math.Ceil(v.full.Seconds())), 10)
 	return string(b)
 }
@@ -66,6 +66,7 @@ const (
 type buckets struct {
 	policy *policy
 	keep   time.Duration
+	wake   chan<- struct{} // requests an exchange with the other nodes; nil on a single node
 	shards [shardCount]shard
 }
 
@@ -74,6 +75,9 @@ type buckets struct {
 type bucket struct {
 	full   time.Time
 	policy *policy
+	// taken is the number of tokens that the other nodes have not been told of, and since the time of the first one.
+	taken int
+	since time.Time
 }
 
 type shard struct {
@@ -117,7 +121,7 @@ func (b *buckets) takeAs(key uint64, as core.TokenBucket, now time.Time) verdict
 	if l.policy.TokenBucket != as {
 		l.change(newPolicy(b.policy.name, as), now)
 	}
-	return l.take(now)
+	return b.takeFrom(l, now)
 }
 
 // takeKnown takes a token from the bucket of a key, if the bucket exists.
@@ -129,12 +133,31 @@ func (b *buckets) takeKnown(key uint64, now time.Time) (verdict, bool) {
 	if l == nil {
 		return verdict{}, false
 	}
-	return l.take(now), true
+	return b.takeFrom(l, now), true
+}
+
+// takeFrom takes a token from a bucket, and requests an exchange when a large part of the burst was taken since the
+// last one.
+func (b *buckets) takeFrom(l *bucket, now time.Time) verdict {
+	v := l.take(now)
+	if v.allowed && b.wake != nil && l.taken*wakeShare >= l.policy.Burst {
+		select {
+		case b.wake <- struct{}{}:
+		default: // requested already
+		}
+	}
+	return v
 }
 
 func (l *bucket) take(now time.Time) verdict {
 	v := verdict{policy: l.policy}
 	l.full, v.allowed = l.policy.Take(l.full, now)
+	if v.allowed {
+		if l.taken == 0 {
+			l.since = now
+		}
+		l.taken++
+	}
 	v.tokens, v.wait, v.full = l.policy.Tokens(l.full, now), l.policy.Wait(l.full, now), l.full.Sub(now)
 	return v
 }

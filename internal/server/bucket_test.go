@@ -56,7 +56,7 @@ func TestUnusedBucketsAreDropped(t *testing.T) {
 
 func TestBucketIsKeptUntilItIsFull(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(nil, "")
+	l := newLimiter(nil, "", nil)
 	for _, b := range []*buckets{l.addresses, l.signIns, l.credentials, l.users} {
 		refill := time.Duration(b.policy.Burst) * b.policy.Every
 		if b.keep < refill {

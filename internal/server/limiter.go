@@ -17,10 +17,11 @@ import (
 // against the address. So invented credentials gain neither requests nor memory, and a valid credential is not affected
 // by other clients at the same address.
 //
-// Buckets are kept in the memory of a node, because a shared limit would cost a write for every request. So n nodes
-// allow up to n times the limit, and a restarted node starts with full buckets.
+// Buckets are kept in the memory of a node, because a write for every request would cost more than it protects. Several
+// nodes exchange the use of their buckets; see exchange.
 type limiter struct {
 	seed        maphash.Seed
+	shared      *sharing // nil on a single node
 	credentials *buckets
 	users       *buckets
 	addresses   *buckets
@@ -30,18 +31,19 @@ type limiter struct {
 }
 
 // The minimum times for which unused buckets are kept. A bucket must not be dropped before it is full again, because
-// its replacement would start full. Credentials are kept longer, so that they need not be validated again.
+// its replacement would start full. With several nodes a bucket may miss more than its burst, so the times are longer
+// than a refill. Credentials are kept longer, so that they need not be validated again.
 const (
 	keepCredential = time.Hour
 	keepUser       = time.Hour
 	keepAddress    = time.Minute
-	keepSignIn     = 2 * time.Minute
+	keepSignIn     = 15 * time.Minute
 )
 
 // unauthenticated are the API paths that accept secrets to guess, or create objects without a credential.
 var unauthenticated = []string{"/api/connect/exchange", "/api/auth/mcp/register", "/api/auth/mcp/token"}
 
-func newLimiter(signInPaths []string, cookie string) *limiter {
+func newLimiter(signInPaths []string, cookie string, shared *sharing) *limiter {
 	l := &limiter{
 		seed:        maphash.MakeSeed(),
 		credentials: newBuckets(newPolicy("credential", core.TokenBucket{Burst: 200, Every: perSecond(50)}), keepCredential),
@@ -50,6 +52,12 @@ func newLimiter(signInPaths []string, cookie string) *limiter {
 		signIns:     newBuckets(newPolicy("sign-in", core.TokenBucket{Burst: 40, Every: 3 * time.Second}), keepSignIn),
 		signInPaths: map[string]bool{},
 		cookie:      cookie,
+		shared:      shared,
+	}
+	if shared != nil {
+		for _, b := range l.sets() {
+			b.wake = shared.wake
+		}
 	}
 	for _, paths := range [][]string{unauthenticated, signInPaths} {
 		for _, p := range paths {
@@ -57,6 +65,10 @@ func newLimiter(signInPaths []string, cookie string) *limiter {
 		}
 	}
 	return l
+}
+
+func (l *limiter) sets() []*buckets {
+	return []*buckets{l.credentials, l.users, l.addresses, l.signIns}
 }
 
 // limit applies the rate limits, and remembers credentials that handlers have accepted.
@@ -105,7 +117,7 @@ func (s *Server) refusal(x *exchange, v verdict) error {
 
 // admit takes a token from the user's bucket, in addition to the credential or address bucket before authentication.
 func (s *Server) admit(x *exchange, who core.Actor) error {
-	v := s.limiter.users.takeAt(maphash.String(s.limiter.seed, who.UserID), who.Rate, x.started)
+	v := s.limiter.users.takeAt(s.limiter.key(who.UserID), who.Rate, x.started)
 	x.setLimitHeaders(1, v)
 	if v.allowed {
 		return nil
@@ -159,7 +171,7 @@ func (l *limiter) credentialKey(r *http.Request) uint64 {
 	if token == "" {
 		return 0
 	}
-	return maphash.String(l.seed, token)
+	return l.key(token)
 }
 
 // sessionKey returns a hash of the session cookie.
@@ -171,11 +183,19 @@ func (l *limiter) sessionKey(r *http.Request) uint64 {
 	if len(sent) != 1 || sent[0].Value == "" {
 		return 0
 	}
-	return maphash.String(l.seed, sent[0].Value)
+	return l.key(sent[0].Value)
 }
 
 // addressKey returns a hash of the client's network.
 func (l *limiter) addressKey(addr netip.Addr) uint64 {
 	b := core.ClientNetwork(addr).As16()
-	return maphash.Bytes(l.seed, b[:])
+	return l.key(string(b[:]))
+}
+
+// key returns the key of the bucket of a credential, user or network. It is the same on all nodes that share limits.
+func (l *limiter) key(id string) uint64 {
+	if l.shared != nil {
+		return l.shared.key(id)
+	}
+	return maphash.String(l.seed, id)
 }

@@ -120,6 +120,12 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.watch(stopped)
 		return nil
 	})
+	if s.limiter != nil && s.limiter.shared != nil {
+		g.Go(func() error {
+			s.limiter.runExchange(stopped)
+			return nil
+		})
+	}
 	g.Go(func() error {
 		<-stopped.Done()
 		s.drain(base)

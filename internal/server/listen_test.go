@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"carrel/internal/server"
+	"carrel/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // start runs the server. stop stops it and returns the error of Serve.
 func (h harness) start(t *testing.T) (stop func() error) {

@@ -38,6 +38,8 @@ type Options struct {
 	SignInPaths []string
 	// SessionCookie is the name of the session cookie. Without it, browsers are rate limited by address.
 	SessionCookie string
+	// Shared makes the rate limits hold for all nodes together. Nil means that this is the only node.
+	Shared *SharedLimits
 	// Version is logged at start.
 	Version string
 	// Reload receives a value for each SIGHUP, which reloads the certificate files. It may be nil.
@@ -86,7 +88,7 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts, certificatePoll: certificatePoll}
 	s.base.Store(newBaseURLCheck(cfg.BaseURL))
 	if cfg.RateLimits {
-		s.limiter = newLimiter(opts.SignInPaths, opts.SessionCookie)
+		s.limiter = newLimiter(opts.SignInPaths, opts.SessionCookie, newSharing(opts.Shared, log))
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.healthz)

@@ -328,3 +328,25 @@ func TestSuccessIsForgivenAndSessionHasItsOwnLimit(t *testing.T) {
 		}
 	})
 }
+
+func TestNoAttemptIsAllowedWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		if err := n.db.Close(); err != nil { // the database of the second node
+			t.Fatal(err)
+		}
+		for _, g := range []signin.Guess{
+			from("203.0.113.7", email), {SessionID: "ses_1"}, {Email: email, Browser: "known"},
+		} {
+			if _, err := n.limits[1].Attempt(t.Context(), g); err == nil || core.AsError(err).Kind == core.KindRateLimited {
+				t.Errorf("attempt %+v: %v", g, err)
+			}
+		}
+		if err := n.limits[1].FromNetwork(t.Context(), netip.MustParseAddr("203.0.113.7")); err == nil {
+			t.Error("an attempt without an account is allowed")
+		}
+		if wait, _ := n.attempt(0, from("203.0.113.7", email)); wait != 0 {
+			t.Error("the other node refuses")
+		}
+	})
+}

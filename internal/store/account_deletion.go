@@ -217,6 +217,6 @@ func readIDs(ctx context.Context, q querier, query string, a args) ([]string, er
 
 // PruneDeletions deletes deletion tasks that ended before this time.
 func (db *DB) PruneDeletions(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM task WHERE kind = 'account_deletion' AND finished_at < $1`, millis(before))
+	err := db.pruneTasks(ctx, `kind = 'account_deletion'`, before)
 	return fail("prune deletions", "task", err)
 }

@@ -124,8 +124,8 @@ var otherTables = map[string]string{
 	"live_answer": "cached replies of catalogues, by hash", "audit": "filled by the log itself",
 	"audit_head":   "of the log",
 	"write_check":  "of servers",
-	"signin_limit": "counts by keyed hash, which expire",
-	"setup":        "has one row, which a test inserts itself",
+	"signin_limit": "counts by keyed hash, which expire", "rate_limit": "counts by keyed hash, which expire",
+	"setup": "has one row, which a test inserts itself",
 }
 
 func fill(t *testing.T, db *DB, name string) {

@@ -163,6 +163,6 @@ func (db *DB) LastBackup(ctx context.Context) (time.Time, error) {
 
 // PruneBackupTasks deletes the records of scheduled backups that ended before a time. The backups stay.
 func (db *DB) PruneBackupTasks(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM task WHERE key = 'backup' AND finished_at < $1`, millis(before))
+	err := db.pruneTasks(ctx, `key = 'backup'`, before)
 	return fail("delete records of backups", "backup", err)
 }

@@ -78,6 +78,6 @@ func (db *DB) KeepSubscription(
 
 // PruneBillingEvents deletes events too old to be delivered again.
 func (db *DB) PruneBillingEvents(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM billing_event WHERE taken_at < $1`, millis(before))
+	err := db.prune(ctx, prunable{"billing_event", "id", `taken_at < $1`}, before, pruneBatch)
 	return fail("prune billing events", "event", err)
 }

@@ -87,7 +87,7 @@ func (db *DB) CancelCode(ctx context.Context, userID, codeID string) error {
 
 // PruneCodes deletes codes that expired before this time.
 func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM connect_code WHERE expires_at < $1`, millis(before))
+	err := db.prune(ctx, prunable{"connect_code", "id", `expires_at < $1`}, before, pruneBatch)
 	return fail("prune connect codes", "connect code", err)
 }
 

@@ -277,6 +277,6 @@ func (db *DB) lockDocuments(ctx context.Context, tx querier, docs []embedding.Em
 
 // PruneEmbeddingTasks deletes embedding tasks that ended before this time.
 func (db *DB) PruneEmbeddingTasks(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM task WHERE kind = 'embed' AND finished_at < $1`, millis(before))
+	err := db.pruneTasks(ctx, `kind = 'embed'`, before)
 	return fail("prune embedding tasks", "task", err)
 }

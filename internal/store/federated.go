@@ -160,21 +160,12 @@ func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []s
 	return fail("keep results", "document", err)
 }
 
-// pruneBatch is the number of documents deleted per statement, so that other writes can run in between.
-const pruneBatch = 1000
-
 // PruneFederated deletes expired replies and documents.
 func (db *DB) PruneFederated(ctx context.Context, now time.Time) error {
-	if _, err := db.exec(ctx, `DELETE FROM live_answer WHERE expires_at <= $1`, millis(now)); err != nil {
-		return fail("prune cached replies", "reply", err)
-	}
-	for {
-		n, err := db.exec(ctx, `
-			DELETE FROM document WHERE expires_at <= $1
-			AND id IN (SELECT id FROM document WHERE expires_at <= $1 LIMIT $2 + 0)`,
-			millis(now), pruneBatch)
-		if err != nil || n < pruneBatch {
+	for _, p := range []prunable{{"live_answer", "key", `expires_at <= $1`}, {"document", "id", `expires_at <= $1`}} {
+		if err := db.prune(ctx, p, now, pruneBatch); err != nil {
 			return fail("prune results", "document", err)
 		}
 	}
+	return nil
 }

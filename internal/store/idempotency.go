@@ -78,6 +78,6 @@ func (db *DB) ReleaseIdempotency(ctx context.Context, userID, key string) error 
 
 // PruneIdempotency deletes keys created before this time.
 func (db *DB) PruneIdempotency(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM idempotency WHERE created_at < $1`, millis(before))
+	err := db.prune(ctx, prunable{"idempotency", "user_id, key", `created_at < $1`}, before, pruneBatch)
 	return fail("prune idempotency keys", "idempotency key", err)
 }

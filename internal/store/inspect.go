@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -89,12 +88,12 @@ func openForInspection(o Options) (*sql.DB, dialect, error) {
 		db, err := sql.Open("sqlite", sqliteDSN(o.Path, "_pragma=query_only(1)", "mode=rw"))
 		return db, sqliteDialect, err
 	}
-	config, err := pgx.ParseConfig(o.URL)
+	config, err := postgresConfig(o.URL)
 	if err != nil {
 		return nil, postgresDialect, err
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
+	if o.DirectURL != "" {
+		config = pooledConfig(config)
 	}
 	return stdlib.OpenDB(*config), postgresDialect, nil
 }

@@ -95,22 +95,19 @@ func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
 // their tokens.
 func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) error {
 	for _, step := range []struct {
-		query string
-		args  args
+		prunable
+		before time.Time
 	}{
-		{`DELETE FROM oauth_code WHERE expires_at < $1`, args{millis(traces)}},
-		{`DELETE FROM oauth_token WHERE expires_at < $1`, args{millis(now)}},
-		{`DELETE FROM oauth_refresh WHERE replaced_at < $1`, args{millis(traces)}},
-		{`DELETE FROM oauth_grant WHERE expires_at < $1`, args{millis(traces)}},
-		{`DELETE FROM oauth_attempt WHERE last_at < $1`, args{millis(traces)}},
-		{`DELETE FROM oauth_client WHERE used_at IS NULL AND created_at < $1`, args{millis(unused)}},
+		{prunable{"oauth_code", "hash", `expires_at < $1`}, traces},
+		{prunable{"oauth_token", "hash", `expires_at < $1`}, now},
+		{prunable{"oauth_refresh", "hash", `replaced_at < $1`}, traces},
+		{prunable{"oauth_grant", "id", `expires_at < $1`}, traces},
+		{prunable{"oauth_attempt", "id", `last_at < $1`}, traces},
+		{prunable{"oauth_client", "id", `used_at IS NULL AND created_at < $1`}, unused},
 		// The previous key may still be in use for signing or for verification.
-		{
-			`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`,
-			args{millis(traces)},
-		},
+		{prunable{"oauth_key", "number", `active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`}, traces},
 	} {
-		if _, err := db.exec(ctx, step.query, step.args...); err != nil {
+		if err := db.prune(ctx, step.prunable, step.before, pruneBatch); err != nil {
 			return fail("prune oauth", "client", err)
 		}
 	}

@@ -23,11 +23,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		if p.direct, err = postgresConfig(o.DirectURL); err != nil {
 			return nil, fmt.Errorf("open the database directly: %w", err)
 		}
-		// A statement may run on another connection than the one it was prepared on.
-		config = config.Copy()
-		if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-			config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-		}
+		config = pooledConfig(config)
 	}
 	if err := prepareDatabase(ctx, p.direct, o); err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -41,6 +37,16 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), p.pool.Close())
 	}
 	return &DB{dialect: postgresDialect, url: cmp.Or(o.DirectURL, o.URL), read: p, write: p}, nil
+}
+
+// pooledConfig returns the configuration for a pooler in transaction mode, where a statement may run on another
+// connection than the one it was prepared on.
+func pooledConfig(config *pgx.ConnConfig) *pgx.ConnConfig {
+	config = config.Copy()
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	return config
 }
 
 func postgresConfig(url string) (*pgx.ConnConfig, error) {

@@ -113,7 +113,7 @@ func (db *DB) RevokeSessions(ctx context.Context, userID, except string, now tim
 
 // PruneSessions deletes expired sessions. Revoked sessions are kept until they expire.
 func (db *DB) PruneSessions(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM web_session WHERE expires_at <= $1`, millis(before))
+	err := db.prune(ctx, prunable{"web_session", "id", `expires_at <= $1`}, before, pruneBatch)
 	return fail("prune sessions", "session", err)
 }
 

@@ -54,7 +54,7 @@ func readPending(
 
 // PrunePending deletes expired steps.
 func (db *DB) PrunePending(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM signin_pending WHERE expires_at <= $1`, millis(before))
+	err := db.prune(ctx, prunable{"signin_pending", "hash", `expires_at <= $1`}, before, pruneBatch)
 	return fail("prune pending", "pending sign-in", err)
 }
 

@@ -61,7 +61,7 @@ func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error
 
 // PruneAttempts deletes full buckets, which equal missing ones.
 func (db *DB) PruneAttempts(ctx context.Context, now time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM signin_limit WHERE full_at <= $1`, millis(now))
+	err := db.prune(ctx, prunable{"signin_limit", "key", `full_at <= $1`}, now, pruneBatch)
 	return fail("prune limits", "limit", err)
 }
 
@@ -96,6 +96,6 @@ const forgetBrowsers = `DELETE FROM signin_browser WHERE user_id = $1`
 
 // PruneBrowsers deletes browsers that expired before this time.
 func (db *DB) PruneBrowsers(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM signin_browser WHERE expires_at <= $1`, millis(before))
+	err := db.prune(ctx, prunable{"signin_browser", "hash, user_id", `expires_at <= $1`}, before, pruneBatch)
 	return fail("prune browsers", "browser", err)
 }

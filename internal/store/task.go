@@ -88,9 +88,8 @@ func (db *DB) TasksBefore(ctx context.Context, state task.State, at time.Time, i
 // PruneImports deletes import tasks that ended before this time. The latest of each source stays, because the next one
 // continues its numbering. The import records of the sources stay too.
 func (db *DB) PruneImports(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `
-		DELETE FROM task WHERE kind = 'import' AND finished_at < $1
-			AND EXISTS (SELECT 1 FROM task later WHERE later.key = task.key AND later.number > task.number)`, millis(before))
+	err := db.pruneTasks(ctx, `kind = 'import'
+		AND EXISTS (SELECT 1 FROM task later WHERE later.key = task.key AND later.number > task.number)`, before)
 	return fail("prune imports", "task", err)
 }
 

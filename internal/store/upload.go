@@ -154,9 +154,7 @@ func (db *DB) UploadChunk(ctx context.Context, id string, offset int64) ([]byte,
 
 // PruneUploads deletes incomplete and imported uploads without activity since this time.
 func (db *DB) PruneUploads(ctx context.Context, before time.Time) error {
-	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `DELETE FROM upload WHERE updated_at < $1 AND (ready = 0 OR outcome <> '')`, millis(before))
-		return err
-	})
+	err := db.prune(ctx, prunable{"upload", "id", `updated_at < $1 AND (ready = 0 OR outcome <> '')`}, before,
+		pruneUploadBatch)
 	return fail("prune uploads", "upload", err)
 }

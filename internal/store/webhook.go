@@ -173,6 +173,6 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 
 // PruneDeliveries deletes deliveries that ended before this time.
 func (db *DB) PruneDeliveries(ctx context.Context, before time.Time) error {
-	_, err := db.exec(ctx, `DELETE FROM task WHERE kind = 'webhook' AND finished_at < $1`, millis(before))
+	err := db.pruneTasks(ctx, `kind = 'webhook'`, before)
 	return fail("prune deliveries", "task", err)
 }
