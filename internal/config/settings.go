@@ -174,6 +174,15 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return count{&c.Retention.AuditDays, 0, maxKeepDays} },
 	},
 	{
+		name: "turns-per-user", def: "4",
+		help: "Concurrent turns per user on all nodes together, 1 to 1000. Further turns wait.",
+		bind: func(c *Config) flag.Value { return count{&c.Turns.PerUser, 1, 1000} },
+	},
+	{
+		name: "turns-per-node", def: "64", help: "Concurrent turns per node, 1 to 10000. Further turns wait.",
+		bind: func(c *Config) flag.Value { return count{&c.Turns.PerNode, 1, 10_000} },
+	},
+	{
 		name: "imports-per-user", def: "2",
 		help: "Concurrent imports per user on all nodes together, 1 to 1000. Further imports wait.",
 		bind: func(c *Config) flag.Value { return count{&c.Imports.PerUser, 1, 1000} },

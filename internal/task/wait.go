@@ -56,10 +56,11 @@ func (e *Engine) Subscribe(ctx context.Context, id string, after int64) iter.Seq
 	}
 }
 
-// follow calls fn with a task's events until the last event, or until fn returns false, which it reports as stopped.
+// follow calls fn with a task's events, and with its position while it waits for the limits of its kind, until the last event, or until fn returns false, which it reports as stopped.
 func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Event) bool) (stopped bool, err error) {
 	w, done := e.hub.watch(topic{name: id})
 	defer done()
+	var position string // the payload of the last queued event
 	for {
 		changed, _ := e.hub.next(w)
 		events, err := e.store.TaskEvents(ctx, id, after, eventPageSize)
@@ -90,6 +91,16 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 					return false, err
 				}
 				continue
+			}
+			queued, waits, err := e.queuedEvent(ctx, w, t, after)
+			if err != nil {
+				return false, err
+			}
+			if waits && string(queued.Payload) != position {
+				position = string(queued.Payload)
+				if !fn(queued) {
+					return true, nil
+				}
 			}
 		}
 		select {
@@ -163,6 +174,9 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
+		if err := e.pollQueue(ctx, marks); err != nil {
+			errs = append(errs, err)
+		}
 		for _, id := range chunk {
 			m, found := marks[id]
 			e.hub.poll(topic{name: id}, m, found)
@@ -180,6 +194,26 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// pollQueue adds the positions of queued tasks to their progress.
+func (e *Engine) pollQueue(ctx context.Context, marks map[string]Progress) error {
+	var queued []string
+	for id, m := range marks {
+		if m.Queued {
+			queued = append(queued, id)
+		}
+	}
+	if len(queued) == 0 {
+		return nil
+	}
+	ahead, err := e.store.QueuePositions(ctx, e.limited, queued, e.clock.Now())
+	for id, n := range ahead {
+		m := marks[id]
+		m.Ahead = n
+		marks[id] = m
+	}
+	return err
 }
 
 // pollBatch is the maximum number of topics in one statement.
