@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-W1Rsp064.js";

@@ -1,0 +1,1 @@
+export{t as stars}from"./stars.svelte-BtyGIFtz.js";

@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-CF7_c0IV.js";
