@@ -116,7 +116,8 @@ func (c *carrel) start(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.binary, "serve", "--addr", addr, "--data", c.dataDir(), "--metrics-addr", metrics)
-	cmd.Env = c.env("CARREL_RATE_LIMITS=off", "CARREL_EVENT_STREAMS=1000000", "CARREL_LOG_LEVEL=warn")
+	cmd.Env = c.env("CARREL_RATE_LIMITS=off", "CARREL_EVENT_STREAMS=1000000", "CARREL_LOG_LEVEL=warn",
+		"CARREL_TURNS_PER_USER=0", "CARREL_TURNS_PER_NODE=0")
 	proc, err := startProcess(ctx, c.name(), filepath.Join(c.dir, "carrel.log"), "http://"+addr+"/healthz", cmd)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 
 // Turns are the limits of concurrent turns.
 type Turns struct {
-	// PerUser limits the running turns of a user on all nodes, PerNode those on one node. Further turns wait.
+	// PerUser limits the running turns of a user on all nodes, PerNode those on one node. Further turns wait. 0
+	// means no limit.
 	PerUser, PerNode int
 }
 

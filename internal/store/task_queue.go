@@ -62,15 +62,18 @@ func lastServed(user, kind string) string {
 		WHERE other.slot IS NOT NULL AND other.user_id = ` + user + ` AND other.kind = ` + kind + `), 0)`
 }
 
-// startable selects the first startable task of each user, of a limited kind. Users with the fewest running tasks come
-// first, then those who were served the longest ago. $1 is the time, $2 the kind, $3 the limit of running tasks per
-// user.
+// notStarted is an SQL expression that sorts interrupted tasks before new ones.
+const notStarted = `CASE WHEN started_at IS NULL THEN 1 ELSE 0 END`
+
+// startable selects the first startable task of each user, of a limited kind. $1 is the time, $2 the kind, $3 the limit
+// of running tasks per user.
 var startable = `
-	SELECT id AS picked_id, run_at AS picked_at, busy, served, free FROM (
-		SELECT id, run_at, ` + busyTasks("head.user_id", "$2") + ` AS busy,
+	SELECT id AS picked_id, run_at AS picked_at, fresh, busy, served, free FROM (
+		SELECT id, run_at, fresh, ` + busyTasks("head.user_id", "$2") + ` AS busy,
 			` + lastServed("head.user_id", "$2") + ` AS served, ` + freeSlot("head.user_id", "$2") + ` AS free
 		FROM (
-			SELECT id, run_at, user_id, row_number() OVER (PARTITION BY user_id ORDER BY run_at, id) AS nth
+			SELECT id, run_at, user_id, ` + notStarted + ` AS fresh,
+				row_number() OVER (PARTITION BY user_id ORDER BY ` + notStarted + `, run_at, id) AS nth
 			FROM task first
 			WHERE state = 'queued' AND run_at <= $1 AND kind = $2
 				AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
@@ -121,7 +124,7 @@ func (db *DB) claimLimited(
 	}
 	for len(tasks) < n {
 		round, err := manyTasks(ctx, tx, `
-			WITH picked AS MATERIALIZED (`+startable+` ORDER BY busy, served, picked_at, picked_id LIMIT $4 + 0)
+			WITH picked AS MATERIALIZED (`+startable+` ORDER BY fresh, busy, served, picked_at, picked_id LIMIT $4 + 0)
 			UPDATE task SET state = 'running', owner = $5, attempt = attempt + 1, started_at = coalesce(started_at, $1),
 				deadline_at = CASE WHEN started_at IS NULL THEN $6 ELSE deadline_at END, slot = free
 			FROM picked WHERE id = picked_id AND state = 'queued'
@@ -138,15 +141,16 @@ func (db *DB) claimLimited(
 }
 
 // QueuePositions returns how many tasks are ahead of each of these tasks in the queue of its kind. Tasks that do not
-// wait are left out. A task of a user with few running and waiting tasks comes first, as in ClaimLimitedTasks.
+// wait are left out. The order is that of ClaimLimitedTasks, if each user had one more running task for each waiting one.
 func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.Time) (map[string]int, error) {
 	ahead := make(map[string]int, len(ids))
 	var id string
 	var n int
 	err := db.read.each(ctx, `
 		SELECT id, ahead FROM (
-			SELECT id, row_number() OVER (PARTITION BY kind ORDER BY place, served, run_at, id) - 1 AS ahead FROM (
-				SELECT id, kind, run_at, row_number() OVER (PARTITION BY kind, user_id ORDER BY run_at, id)
+			SELECT id, row_number() OVER (PARTITION BY kind ORDER BY fresh, place, served, run_at, id) - 1 AS ahead FROM (
+				SELECT id, kind, run_at, `+notStarted+` AS fresh,
+					row_number() OVER (PARTITION BY kind, user_id ORDER BY `+notStarted+`, run_at, id)
 					+ `+busyTasks("first.user_id", "first.kind")+` AS place,
 					`+lastServed("first.user_id", "first.kind")+` AS served
 				FROM task first

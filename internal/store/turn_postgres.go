@@ -18,7 +18,8 @@ import (
 // submitIdle starts a turn of an idle thread. The thread's status makes concurrent questions exclude each other, and the
 // slot keeps the limit of running turns per user.
 var submitIdle = `
-	WITH place AS (SELECT CASE WHEN $19::bigint > 0 THEN ` + freeSlot("$2", "$11") + ` END AS slot),
+	WITH place AS (
+		SELECT CASE WHEN $19::bigint > 0 THEN ` + freeSlot("$2", "$11") + ` END AS slot),
 	asked AS (
 		UPDATE thread SET next_seq = next_seq + 1, status = 'working',
 			title = CASE WHEN title = '' THEN $4 ELSE title END,

@@ -17,8 +17,9 @@ type Store interface {
 // Queue stores tasks and assigns them to nodes.
 type Queue interface {
 	// InsertTask stores a task. A task with an owner is running at once if no task of its key is queued or running and,
-	// with a limit per user, the user has fewer running tasks of the kind and none that waits; otherwise it is queued. If a task with the same id, or with the same user and idempotency key, exists, that task
-	// is returned unchanged; if it was submitted with another request, the error is IdempotencyMismatch.
+	// with a limit per user, the user has fewer running tasks of the kind and none that waits; otherwise it is queued.
+	// If a task with the same id, or with the same user and idempotency key, exists, that task is returned unchanged;
+	// if it was submitted with another request, the error is IdempotencyMismatch.
 	InsertTask(ctx context.Context, t Task) (Task, error)
 	Task(ctx context.Context, id string) (Task, error)
 	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. backlog
@@ -27,8 +28,9 @@ type Queue interface {
 		ctx context.Context, node string, kinds []string, n int, now time.Time,
 	) (tasks []Task, backlog bool, err error)
 	// ClaimLimitedTasks assigns up to n queued tasks of one kind to the node, at most one per key, so that no user has
-	// more than perUser of them running. Users with the fewest running tasks come first, then those who were served
-	// the longest ago. A task that starts for the first time gets the deadline.
+	// more than perUser of them running. Interrupted tasks come first, then those of users with the fewest running
+	// tasks, then those of users who were served the longest ago. A task that starts for the first time gets the
+	// deadline.
 	ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]Task, error)
 	// FinishTask ends a task, or queues it again. It returns ErrLost if the fence does not hold, and ErrCancelled,
 	// without writing, if the outcome is complete but cancellation was requested.
