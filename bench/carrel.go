@@ -145,8 +145,8 @@ func (c *carrel) request(in *instance, scenario string) (request, error) {
 
 func (c *carrel) notes(context.Context, *instance) ([]string, error) {
 	return []string{
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn (no line per request), otherwise " +
-			"its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
+		"Carrel: the built binary with CARREL_RATE_LIMITS=off, no limit of concurrent turns and CARREL_LOG_LEVEL=warn " +
+			"(no line per request), otherwise its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
 		"Carrel: memories are listed, threads are read and created, each with a text of the same size as PocketBase's, " +
 			"asked with an API key.",
 	}, nil

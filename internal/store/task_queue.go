@@ -148,7 +148,8 @@ func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.
 	var n int
 	err := db.read.each(ctx, `
 		SELECT id, ahead FROM (
-			SELECT id, row_number() OVER (PARTITION BY kind ORDER BY fresh, place, served, run_at, id) - 1 AS ahead FROM (
+			SELECT id, row_number() OVER (PARTITION BY kind ORDER BY fresh, place, served, run_at, id) - 1 AS ahead
+			FROM (
 				SELECT id, kind, run_at, `+notStarted+` AS fresh,
 					row_number() OVER (PARTITION BY kind, user_id ORDER BY `+notStarted+`, run_at, id)
 					+ `+busyTasks("first.user_id", "first.kind")+` AS place,

@@ -56,8 +56,8 @@ func (e *Engine) Subscribe(ctx context.Context, id string, after int64) iter.Seq
 	}
 }
 
-// follow calls fn with a task's events, and with its position while it waits for the limits of its kind. It returns after
-// the last event, or when fn returns false, which it reports as stopped.
+// follow calls fn with a task's events, and with its position while it waits for a place. It returns after the last
+// event, or when fn returns false, which it reports as stopped.
 func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Event) bool) (stopped bool, err error) {
 	w, done := e.hub.watch(topic{name: id})
 	defer done()
