@@ -105,7 +105,8 @@ func (s *Server) createThread(
 	return reply.Thread.ID, nil
 }
 
-// followTurn reports the place in the queue and the steps of a turn until it ends, the wait is over or the server shuts down.
+// followTurn reports the place in the queue and the steps of a turn until it ends, the wait is over or the server shuts
+// down.
 func (s *Server) followTurn(
 	ctx context.Context, who core.Actor, t turn, after task.Position, progress func(label string),
 ) error {

@@ -141,7 +141,7 @@ func (db *DB) claimLimited(
 }
 
 // QueuePositions returns how many tasks are ahead of each of these tasks in the queue of its kind. Tasks that do not
-// wait are left out. The order is that of ClaimLimitedTasks, if each user had one more running task for each waiting one.
+// wait are left out. The order is that of ClaimLimitedTasks, with the earlier waiting tasks of a user counted as running.
 func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.Time) (map[string]int, error) {
 	ahead := make(map[string]int, len(ids))
 	var id string

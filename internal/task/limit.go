@@ -94,24 +94,24 @@ func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
 	return nil
 }
 
-// queuedEvent returns the event with the position of a waiting task, and whether the task is waiting. The position is
-// that of the last poll, so that many readers of a long queue share one query.
-func (e *Engine) queuedEvent(ctx context.Context, w *watch, t Task, after int64) (Event, bool, error) {
+// queuedEvent returns the event with the position of a waiting task, or the zero Event if the task does not wait. The
+// position is that of the last poll, so that many readers of a long queue share one query.
+func (e *Engine) queuedEvent(ctx context.Context, w *watch, t Task, after int64) (Event, error) {
 	if t.State != StateQueued || !e.kinds[t.Kind].limited() {
-		return Event{}, false, nil
+		return Event{}, nil
 	}
 	seen := e.hub.lastPoll(w)
 	ahead, waits := seen.Ahead, seen.Queued
 	if !waits {
 		var err error
 		if ahead, waits, err = e.QueuePosition(ctx, t); err != nil || !waits {
-			return Event{}, false, err
+			return Event{}, err
 		}
 	}
 	payload, _ := json.Marshal(map[string]int{"position": ahead}) // numbers always marshal
 	return Event{
 		TaskID: t.ID, Number: t.Number, Seq: after, Attempt: t.Attempt, Kind: EventQueued, Payload: payload,
-	}, true, nil
+	}, nil
 }
 
 // QueuePosition returns how many tasks are ahead of a task in the queue of its kind, and whether the task is waiting.

@@ -72,7 +72,7 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			if !fn(ev) {
 				return true, nil
 			}
-			after = ev.Seq
+			after, position = ev.Seq, ""
 			if ev.Kind == EventDone {
 				return false, nil
 			}
@@ -81,24 +81,19 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			continue
 		}
 		if len(events) == 0 && !e.runsHere(id) {
-			// The last event may have been delivered before, or the task may have been deleted.
-			t, err := e.store.Task(ctx, id)
-			if err != nil {
+			t, more, err := e.checkEnd(ctx, id, after)
+			if err != nil || t.State.Ended() && !more {
 				return false, err
 			}
-			if t.State.Ended() {
-				more, err := e.store.TaskEvents(ctx, id, after, 1)
-				if err != nil || len(more) == 0 {
-					return false, err
-				}
+			if more {
 				continue
 			}
-			queued, waits, err := e.queuedEvent(ctx, w, t, after)
+			queued, err := e.queuedEvent(ctx, w, t, after)
 			if err != nil {
 				return false, err
 			}
-			if waits && string(queued.Payload) != position {
-				position = string(queued.Payload)
+			if payload := string(queued.Payload); payload != "" && payload != position {
+				position = payload
 				if !fn(queued) {
 					return true, nil
 				}
@@ -110,6 +105,16 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			return false, context.Cause(ctx)
 		}
 	}
+}
+
+// checkEnd returns a task and whether it has ended with further events. The last event may have been delivered before.
+func (e *Engine) checkEnd(ctx context.Context, id string, after int64) (t Task, more bool, err error) {
+	t, err = e.store.Task(ctx, id)
+	if err != nil || !t.State.Ended() {
+		return t, false, err
+	}
+	events, err := e.store.TaskEvents(ctx, id, after, 1)
+	return t, len(events) > 0, err
 }
 
 // Stream yields the events of all tasks of a key after a position, in order, and waits for new ones until the context
@@ -177,6 +182,7 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 		}
 		if err := e.pollQueue(ctx, marks); err != nil {
 			errs = append(errs, err)
+			continue
 		}
 		for _, id := range chunk {
 			m, found := marks[id]
@@ -197,7 +203,7 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// pollQueue adds the positions of queued tasks to their progress.
+// pollQueue adds the positions of queued tasks to their progress. A task without a position does not wait.
 func (e *Engine) pollQueue(ctx context.Context, marks map[string]Progress) error {
 	var queued []string
 	for id, m := range marks {
@@ -209,9 +215,9 @@ func (e *Engine) pollQueue(ctx context.Context, marks map[string]Progress) error
 		return nil
 	}
 	ahead, err := e.store.QueuePositions(ctx, e.limited, queued, e.clock.Now())
-	for id, n := range ahead {
+	for _, id := range queued {
 		m := marks[id]
-		m.Ahead = n
+		m.Ahead, m.Queued = ahead[id]
 		marks[id] = m
 	}
 	return err
