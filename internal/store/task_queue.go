@@ -141,7 +141,7 @@ func (db *DB) claimLimited(
 }
 
 // QueuePositions returns how many tasks are ahead of each of these tasks in the queue of its kind. Tasks that do not
-// wait are left out. The order is that of ClaimLimitedTasks, with the earlier waiting tasks of a user counted as running.
+// wait are left out. The order is that of ClaimLimitedTasks, where earlier waiting tasks of a user count as running.
 func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.Time) (map[string]int, error) {
 	ahead := make(map[string]int, len(ids))
 	var id string

@@ -15,8 +15,8 @@ import (
 // snapshot, even after it has waited for a lock, so it relies only on the conditions of the row that it locks, which
 // PostgreSQL checks again after the wait, and on unique constraints.
 
-// submitIdle starts a turn of an idle thread. The thread's status makes concurrent questions exclude each other. The slot
-// keeps the limit of running turns per user.
+// submitIdle starts a turn of an idle thread. The thread's status makes concurrent questions exclude each other, and
+// the slot keeps the limit of running turns per user.
 var submitIdle = `
 	WITH place AS (
 		SELECT CASE WHEN $19::bigint > 0 THEN ` + freeSlot("$2", "$11") + ` END AS slot),

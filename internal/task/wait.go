@@ -69,32 +69,22 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			return false, err
 		}
 		for _, ev := range events {
-			if !fn(ev) {
-				return true, nil
+			if stopped := !fn(ev); stopped || ev.Kind == EventDone {
+				return stopped, nil
 			}
 			after, position = ev.Seq, ""
-			if ev.Kind == EventDone {
-				return false, nil
-			}
 		}
 		if len(events) == eventPageSize {
 			continue
 		}
 		if len(events) == 0 && !e.runsHere(id) {
-			t, more, err := e.checkEnd(ctx, id, after)
-			if err != nil || t.State.Ended() && !more {
+			queued, ended, err := e.checkIdle(ctx, w, id, after)
+			if err != nil || ended {
 				return false, err
 			}
-			if more {
-				continue
-			}
-			queued, err := e.queuedEvent(ctx, w, t, after)
-			if err != nil {
-				return false, err
-			}
-			if payload := string(queued.Payload); payload != "" && payload != position {
+			if payload := string(queued.Payload); payload != position {
 				position = payload
-				if !fn(queued) {
+				if payload != "" && !fn(queued) {
 					return true, nil
 				}
 			}
@@ -107,14 +97,24 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 	}
 }
 
-// checkEnd returns a task and whether it has ended with further events. The last event may have been delivered before.
-func (e *Engine) checkEnd(ctx context.Context, id string, after int64) (t Task, more bool, err error) {
-	t, err = e.store.Task(ctx, id)
-	if err != nil || !t.State.Ended() {
-		return t, false, err
+// checkIdle returns the position of a task without new events if it waits, and whether the task has ended and all its
+// events were delivered. It wakes the watchers of a task that has ended with further events.
+func (e *Engine) checkIdle(
+	ctx context.Context, w *watch, id string, after int64,
+) (queued Event, ended bool, err error) {
+	t, err := e.store.Task(ctx, id)
+	if err != nil {
+		return Event{}, false, err
+	}
+	if !t.State.Ended() {
+		queued, err = e.queuedEvent(ctx, w, t, after)
+		return queued, false, err
 	}
 	events, err := e.store.TaskEvents(ctx, id, after, 1)
-	return t, len(events) > 0, err
+	if len(events) > 0 {
+		e.hub.wake(id, t.Key, nil)
+	}
+	return Event{}, len(events) == 0, err
 }
 
 // Stream yields the events of all tasks of a key after a position, in order, and waits for new ones until the context
