@@ -116,7 +116,8 @@ func (c *carrel) start(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.binary, "serve", "--addr", addr, "--data", c.dataDir(), "--metrics-addr", metrics)
-	cmd.Env = c.env("CARREL_RATE_LIMITS=off", "CARREL_EVENT_STREAMS=1000000", "CARREL_LOG_LEVEL=warn")
+	cmd.Env = c.env("CARREL_RATE_LIMITS=off", "CARREL_EVENT_STREAMS=1000000", "CARREL_LOG_LEVEL=warn",
+		"CARREL_TURNS_PER_USER=0", "CARREL_TURNS_PER_NODE=0")
 	proc, err := startProcess(ctx, c.name(), filepath.Join(c.dir, "carrel.log"), "http://"+addr+"/healthz", cmd)
 	if err != nil {
 		return nil, err
@@ -144,8 +145,8 @@ func (c *carrel) request(in *instance, scenario string) (request, error) {
 
 func (c *carrel) notes(context.Context, *instance) ([]string, error) {
 	return []string{
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn (no line per request), otherwise " +
-			"its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
+		"Carrel: the built binary with CARREL_RATE_LIMITS=off, no limit of concurrent turns and CARREL_LOG_LEVEL=warn " +
+			"(no line per request), otherwise its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
 		"Carrel: memories are listed, threads are read and created, each with a text of the same size as PocketBase's, " +
 			"asked with an API key.",
 	}, nil

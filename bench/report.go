@@ -196,8 +196,8 @@ func (t *table) addTarget(what, measured, target string, met bool) {
 }
 
 // carrelSettings describes the server in the conditions of a report.
-const carrelSettings = "Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, " +
-	"otherwise default settings."
+const carrelSettings = "Carrel: the built binary with CARREL_RATE_LIMITS=off, no limit of concurrent turns and " +
+	"CARREL_LOG_LEVEL=warn, otherwise default settings."
 
 // spread formats the lowest and the highest ratio.
 func spread(ratios []float64) string {

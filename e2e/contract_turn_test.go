@@ -13,7 +13,8 @@ import (
 func (w *installation) turns(t *testing.T, database string) {
 	s := &installation{checker: w.checker, client: w.client, statuses: w.statuses}
 	s.server = testkit.StartServer(t, testkit.ServerOptions{
-		Database: database, Binary: testkit.Build(t, "carrel/e2e/slowserver"), Env: []string{"CARREL_RATE_LIMITS=off"},
+		Database: database, Binary: testkit.Build(t, "carrel/e2e/slowserver"),
+		Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_TURNS_PER_USER=1"},
 	})
 	s.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	s.agent = s.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
@@ -24,6 +25,7 @@ func (w *installation) turns(t *testing.T, database string) {
 	s.failedTurns(t)
 	s.citedTurn(t)
 	s.followedTurn(t)
+	s.queuedTurn(t)
 	s.server.Stop() // the steps that break the database do not concern it
 }
 
@@ -83,6 +85,25 @@ func (w *installation) cancelledTurn(t *testing.T) {
 		t.Errorf("who waited got %d", status)
 	}
 	w.do(t, "GET", w.inThread("/messages"), "")
+}
+
+// queuedTurn sends messages in two threads; the second one waits for the first.
+func (w *installation) queuedTurn(t *testing.T) {
+	var threads []string
+	for range 2 {
+		w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
+		threads = append(threads, w.thread)
+		w.send(t, w.message("slow 1m").with("Prefer", "respond-async"), http.StatusAccepted)
+	}
+	read := w.do(t, "GET", w.inThread("/messages"), "")
+	if read.text("status") != "working" || read.at("turn", "queuePosition") != 0.0 {
+		t.Errorf("a waiting turn is %v", read.body)
+	}
+	for _, w.thread = range threads {
+		if got := w.do(t, "POST", w.inThread("/cancel"), ""); got.at("cancelled") != true {
+			t.Errorf("cancelled: %v", got.body)
+		}
+	}
 }
 
 func (w *installation) failedTurns(t *testing.T) {

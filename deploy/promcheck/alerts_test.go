@@ -92,7 +92,12 @@ var alertCases = []alertCase{
 		fires:  `carrel_index_lag_seconds` + node + ` 0+60x60`,
 		silent: `carrel_index_lag_seconds` + node + ` 0+1x60`,
 	},
-	{alert: "CarrelTurnsWait", fires: waiting("turn", 90), silent: waiting("import", 90)},
+	{
+		alert:  "CarrelTurnsWait",
+		fires:  waiting("turn", 90),
+		silent: waiting("turn", 90) + "\n" + `carrel_tasks_running{job="carrel", instance="a", kind="turn"} 4x60`,
+	},
+	{alert: "CarrelTurnsQueue", fires: waiting("turn", 4000), silent: waiting("turn", 90)},
 	{alert: "CarrelTasksWait", fires: waiting("import", 4000), silent: waiting("turn", 4000)},
 	{alert: "CarrelTasksFail", fires: finished("0+2x60"), silent: finished("0x60")},
 	{

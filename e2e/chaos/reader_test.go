@@ -117,6 +117,8 @@ func (r *reader) connect(life time.Duration, most int) {
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch {
+		case line == "\n" && e.kind == "queued": // not stored
+			e = event{}
 		case line == "\n" && e.kind != "":
 			r.take(e)
 			e = event{}

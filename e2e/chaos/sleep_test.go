@@ -15,7 +15,7 @@ const perGigabyte = 30_000
 func TestSleepingTurnsFitInMemoryAndResumeAfterARestart(t *testing.T) {
 	t.Parallel()
 	turns := pick(1_000, 10_000)
-	s := newStage(t, 1, 1, "")
+	s := newStage(t, 1, 1, "", "CARREL_TURNS_PER_USER=0", "CARREL_TURNS_PER_NODE=0")
 	// The first turn makes the server report its memory; that cost is not part of a turn.
 	s.sleep("first", 1)
 	s.awaitAsleep(1)

@@ -12,8 +12,9 @@ import (
 
 // Tasks is the part of the task engine used here.
 type Tasks interface {
-	Prepare(s task.Spec) (task.Task, error)
-	Adopt(ctx context.Context, t task.Task)
+	SubmitWith(
+		ctx context.Context, s task.Spec, insert func(ctx context.Context, t task.Task) (task.Task, error),
+	) (task.Task, error)
 	Cancel(ctx context.Context, id string) (bool, error)
 	Wait(ctx context.Context, id string) (task.Task, error)
 }

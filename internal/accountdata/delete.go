@@ -141,19 +141,12 @@ func (d *Deletions) begin(
 ) (task.Task, error) {
 	// The key is the user, so that deletions of one account run one at a time. The task has no user, because it must
 	// outlive the account.
-	t, err := d.tasks.Prepare(task.Spec{
+	return d.tasks.SubmitWith(ctx, task.Spec{
 		ID: core.NewID(deletionPrefix), Kind: deletionKind, Key: userID,
 		Input: []byte(by),
+	}, func(ctx context.Context, t task.Task) (task.Task, error) {
+		return d.store.CloseUser(ctx, userID, d.clock.Now(), t, allow)
 	})
-	if err != nil {
-		return task.Task{}, err
-	}
-	t, err = d.store.CloseUser(ctx, userID, d.clock.Now(), t, allow)
-	if err != nil {
-		return task.Task{}, err
-	}
-	d.tasks.Adopt(ctx, t)
-	return t, nil
 }
 
 // RunHousekeeping restarts unfinished deletions of closed accounts and prunes old deletion tasks.

@@ -70,16 +70,16 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Export{}, err
 	}
-	t, err := x.tasks.Prepare(task.Spec{
-		ID: core.NewID(exportPrefix), Kind: exportKind, UserID: actor.UserID, CredentialID: actor.CredentialID,
-	})
-	if err != nil {
-		return Export{}, err
-	}
 	parts := partsFor(actor)
-	e, t, err := x.store.BeginExport(ctx, Export{
-		ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt,
-	}, t)
+	var e Export
+	t, err := x.tasks.SubmitWith(ctx, task.Spec{
+		ID: core.NewID(exportPrefix), Kind: exportKind, UserID: actor.UserID, CredentialID: actor.CredentialID,
+	}, func(ctx context.Context, t task.Task) (_ task.Task, err error) {
+		e, t, err = x.store.BeginExport(ctx, Export{
+			ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt,
+		}, t)
+		return t, err
+	})
 	if err != nil {
 		return Export{}, err
 	}
@@ -92,7 +92,6 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 			Event: audit.AccountExported, UserID: actor.UserID,
 			Actor: actor.CredentialID,
 		})
-		x.tasks.Adopt(ctx, t)
 	}
 	return e, nil
 }

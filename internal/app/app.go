@@ -202,7 +202,7 @@ func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 	in.research = in.newResearch(o, provider)
 	in.threads = thread.NewService(thread.Deps{
 		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.answerer(o),
-		Deadline: turnDeadline(cfg.Model),
+		Deadline: turnDeadline(cfg.Model), Limits: thread.Limits(cfg.Turns),
 	})
 	in.Tasks.Register(in.threads.Kind())
 	in.texts = in.newTextChecker(o, provider)

@@ -62,6 +62,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Retention are the days for which records are kept.
 	Retention Retention
+	// Turns are the limits of concurrent turns.
+	Turns Turns
 	// Imports are the limits of imports.
 	Imports Imports
 	// CompleteMetadata looks up the DOI or arXiv identifier of imported documents in public catalogues.

@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// Turns are the limits of concurrent turns.
+type Turns struct {
+	// PerUser limits the running turns of a user on all nodes, PerNode those on one node. Further turns wait. 0
+	// means no limit.
+	PerUser, PerNode int
+}
+
 // Imports are the limits of imports.
 type Imports struct {
 	// PerUser limits the concurrent imports of a user on all nodes, PerNode those on one node. Further imports wait.

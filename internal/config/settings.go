@@ -194,6 +194,16 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return count{&c.Retention.AuditDays, 0, maxKeepDays} },
 	},
 	{
+		name: "turns-per-user", def: "4",
+		help: "Concurrent turns per user on all nodes together, up to 1000. Further turns wait. 0 means no limit.",
+		bind: func(c *Config) flag.Value { return count{&c.Turns.PerUser, 0, 1000} },
+	},
+	{
+		name: "turns-per-node", def: "64",
+		help: "Concurrent turns per node, up to 10000. Further turns wait. 0 means no limit.",
+		bind: func(c *Config) flag.Value { return count{&c.Turns.PerNode, 0, 10_000} },
+	},
+	{
 		name: "imports-per-user", def: "2",
 		help: "Concurrent imports per user on all nodes together, 1 to 1000. Further imports wait.",
 		bind: func(c *Config) flag.Value { return count{&c.Imports.PerUser, 1, 1000} },

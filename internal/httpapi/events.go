@@ -176,7 +176,10 @@ func (s *stream) follow(ctx context.Context, next <-chan eventResult, untilDone 
 
 func (s *stream) event(e task.Event) error {
 	var b strings.Builder
-	b.WriteString("id: " + e.Position().String() + "\nevent: " + e.Kind + "\ndata: ")
+	if e.Kind != task.EventQueued { // not stored, so a client cannot resume after it
+		b.WriteString("id: " + e.Position().String() + "\n")
+	}
+	b.WriteString("event: " + e.Kind + "\ndata: ")
 	b.Write(e.Payload) // JSON without line breaks
 	b.WriteString("\n\n")
 	return s.write(b.String())

@@ -67,7 +67,7 @@ func (h handlers) ListMessages(ctx context.Context, p oas.ListMessagesParams) (*
 func progressOf(p thread.Progress) oas.TurnProgress {
 	out := oas.TurnProgress{
 		ID: p.TurnID, StartedAt: timestamp(p.StartedAt), Steps: make([]oas.TurnStep, len(p.Steps)),
-		PartialText: optional(p.Text),
+		PartialText: optional(p.Text), QueuePosition: oas.OptInt{Value: p.Ahead, Set: p.Queued},
 	}
 	for i, s := range p.Steps {
 		out.Steps[i] = oas.TurnStep{

@@ -105,7 +105,8 @@ func (s *Server) createThread(
 	return reply.Thread.ID, nil
 }
 
-// followTurn reports the steps of a turn until it ends, the wait is over or the server shuts down.
+// followTurn reports the place in the queue and the steps of a turn until it ends, the wait is over or the server shuts
+// down.
 func (s *Server) followTurn(
 	ctx context.Context, who core.Actor, t turn, after task.Position, progress func(label string),
 ) error {
@@ -127,6 +128,11 @@ func (s *Server) followTurn(
 			continue
 		case e.Kind == task.EventDone:
 			return nil
+		case e.Kind == task.EventQueued:
+			var queued struct{ Position int }
+			if json.Unmarshal(e.Payload, &queued) == nil {
+				progress("Waiting, turns ahead: " + strconv.Itoa(queued.Position))
+			}
 		case e.Kind == task.EventStep:
 			var step struct{ Label, State string }
 			if json.Unmarshal(e.Payload, &step) == nil && step.State == "started" {

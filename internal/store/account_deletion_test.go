@@ -357,14 +357,13 @@ func TestClosedAccountIsHiddenAndEventuallyDeleted(t *testing.T) {
 			t.Parallel()
 			l := newDeletionFixture(t, b)
 			// The state after a crash between closing the account and the end of the deletion.
-			lost, err := l.engine.Prepare(task.Spec{
+			allow := func(account.User, bool) error { return nil }
+			_, err := l.engine.SubmitWith(t.Context(), task.Spec{
 				ID: "del_lost", Kind: "account_deletion", Key: "usr_leaves", RunAt: time.Now().Add(time.Hour),
+			}, func(ctx context.Context, t task.Task) (task.Task, error) {
+				return l.db.CloseUser(ctx, "usr_leaves", time.Now(), t, allow)
 			})
 			if err != nil {
-				t.Fatal(err)
-			}
-			allow := func(account.User, bool) error { return nil }
-			if _, err := l.db.CloseUser(t.Context(), "usr_leaves", time.Now(), lost, allow); err != nil {
 				t.Fatal(err)
 			}
 			for name, look := range map[string]func() error{

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -105,9 +106,16 @@ func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, er
 	return stored, nil
 }
 
+// freeSlot returns, as an SQL expression, the smallest slot that none of a user's running tasks of a kind has.
+func freeSlot(user, kind string) string {
+	running := `FROM task WHERE state = 'running' AND user_id = ` + user + ` AND kind = ` + kind
+	return `(SELECT min(free) FROM (SELECT 1 AS free UNION ALL SELECT slot + 1 ` + running + `) candidate
+		WHERE NOT EXISTS (SELECT 1 ` + running + ` AND slot = free))`
+}
+
 // insertTask stores a task inside a transaction. A task with an owner starts at once if no task of its key is queued or
-// running; otherwise it is queued. If a task with the same id, or the same user and idempotency key, exists, that one
-// is returned and is not New.
+// running and the limit per user allows it; otherwise it is queued. If a task with the same id, or the same user and
+// idempotency key, exists, that one is returned and is not New.
 func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	if t.Key == "" {
 		t.Key = t.ID
@@ -117,35 +125,48 @@ func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Tas
 			return task.Task{}, err
 		}
 	}
+	deadline := cmp.Or(t.Start.DeadlineAt, t.DeadlineAt)
 	var state string
 	err := get(ctx, tx, `
 		INSERT INTO task (id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
-			run_at, deadline_at, error_code, error_detail, created_at, started_at, credential_id)
+			run_at, deadline_at, error_code, error_detail, created_at, started_at, credential_id, slot)
 		SELECT $1, $2, $3, number, $4, $5, $6, $7,
 			CASE WHEN starts THEN 'running' ELSE 'queued' END,
 			CASE WHEN starts THEN $8 END,
 			CASE WHEN starts THEN 1 ELSE 0 END, 0,
-			$9, $10, '', '', $11, CASE WHEN starts THEN CAST($11 AS BIGINT) END, $12
+			$9, CASE WHEN starts THEN CAST($14 AS BIGINT) ELSE $10 END, '', '', $11,
+			CASE WHEN starts THEN CAST($11 AS BIGINT) END, $12, slot
 		FROM (
-			SELECT coalesce(max(number), 0) + 1 AS number, $8 <> ''
-				AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'running')
-				AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'queued') AS starts
-			FROM task WHERE key = $3) place
+			SELECT number, slot, starts AND (slot IS NULL OR slot <= $13) AS starts FROM (
+				SELECT coalesce(max(number), 0) + 1 AS number,
+					CASE WHEN CAST($13 AS BIGINT) > 0 THEN `+freeSlot("$4", "$2")+` END AS slot,
+					$8 <> ''
+					AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'running')
+					AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'queued')
+					AND NOT EXISTS (SELECT 1 FROM task WHERE state = 'queued' AND user_id = $4 AND kind = $2
+						AND run_at <= $9 AND $13 > 0) AS starts
+				FROM task WHERE key = $3) place) decision
 		WHERE true
 		ON CONFLICT DO NOTHING RETURNING number, state, attempt`,
 		args{
 			t.ID, t.Kind, t.Key, optText(t.UserID), optText(t.IdemKey), t.RequestHash, t.Input,
 			t.Owner, millis(t.RunAt), millis(t.DeadlineAt), millis(t.CreatedAt), t.CredentialID,
+			t.Start.MaxPerUser, millis(deadline),
 		}, &t.Number, &state, &t.Attempt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return storedTask(ctx, tx, t)
+		old, err := storedTask(ctx, tx, t)
+		if errors.Is(err, sql.ErrNoRows) && t.Owner != "" {
+			t.Owner = "" // another task of the user has just taken the slot
+			return db.insertTask(ctx, tx, t)
+		}
+		return old, err
 	}
 	if err != nil {
 		return task.Task{}, err
 	}
 	t.New, t.State = true, task.State(state)
 	if t.State == task.StateRunning {
-		t.StartedAt = &t.CreatedAt
+		t.StartedAt, t.DeadlineAt = &t.CreatedAt, deadline
 	} else {
 		t.Owner = ""
 	}

@@ -84,4 +84,61 @@ var limitedTaskTests = []test{
 		})
 		w.same("claimed", claimed.Load(), int32(3))
 	}},
+	{"ConcurrentInsertsKeepTheLimitPerUser", func(w *fixture) {
+		w.join("n")
+		var running atomic.Int32
+		testkit.Concurrently(8, func(i int) {
+			t := w.newTask("k"+strconv.Itoa(i), "n")
+			t.Kind, t.UserID, t.Start.MaxPerUser = "import", w.ada.id, 3
+			t.Start.DeadlineAt = w.now.Add(time.Minute)
+			stored, err := w.db.InsertTask(w.ctx, t)
+			if err != nil {
+				w.t.Error(err)
+			}
+			if stored.State == task.StateRunning {
+				running.Add(1)
+				w.same("deadline", stored.DeadlineAt.Equal(w.now.Add(time.Minute)), true)
+			}
+		})
+		// A task whose slot was just taken is queued, and claimed next.
+		claimed, err := w.db.ClaimLimitedTasks(w.ctx, "n", "import", 10, 3, w.now, w.now.Add(time.Hour))
+		w.must(err)
+		w.same("running", running.Load()+int32(len(claimed)), int32(3))
+	}},
+	{"NewTaskQueuesBehindTheWaitingTasksOfItsUser", func(w *fixture) {
+		w.join("n")
+		w.limitedTask(w.ada.id, "waiting", w.now.Add(-time.Second))
+		t := w.newTask("new", "n")
+		t.Kind, t.UserID, t.Start.MaxPerUser = "import", w.ada.id, 3
+		w.same("state", w.insert(t).State, task.StateQueued)
+		t = w.newTask("of another user", "n")
+		t.Kind, t.UserID, t.Start.MaxPerUser = "import", w.bert.id, 3
+		w.same("state of another user's", w.insert(t).State, task.StateRunning)
+	}},
+	{"QueuePositionsFollowTheOrderOfClaims", func(w *fixture) {
+		w.join("n")
+		var ids []string
+		for i, user := range []string{w.ada.id, w.ada.id, w.ada.id, w.bert.id} {
+			ids = append(ids, w.limitedTask(user, "k"+strconv.Itoa(i), w.now.Add(time.Duration(i-60)*time.Second)).ID)
+		}
+		later := w.limitedTask(w.bert.id, "later", w.now.Add(time.Minute))
+		positions := func() []int {
+			got, err := w.db.QueuePositions(w.ctx, []string{"import"}, append(ids, later.ID, "none"), w.now)
+			w.must(err)
+			out := make([]int, 0, len(ids))
+			for _, id := range ids {
+				if n, waits := got[id]; waits {
+					out = append(out, n)
+				}
+			}
+			w.same("waiting", len(got), len(out))
+			return out
+		}
+		w.same("all waiting", positions(), []int{0, 2, 3, 1})
+		w.same("claimed", w.claimLimited(1, 4), "k0")
+		w.same("after the first", positions(), []int{1, 2, 0})
+		other, err := w.db.QueuePositions(w.ctx, []string{"turn"}, ids, w.now)
+		w.must(err)
+		w.same("of another kind", len(other), 0)
+	}},
 }

@@ -50,22 +50,43 @@ func (db *DB) ClaimTasks(
 	return tasks, true, fail("claim tasks", "task", err)
 }
 
-// ranked orders the startable tasks of a limited kind: users with the fewest running tasks first, then the longest
-// waiting. $1 is the time, $2 the kind, $3 the limit of running tasks per user.
-const ranked = `
-	SELECT id AS picked_id, run_at AS picked_at, place FROM (
-		SELECT id, run_at, row_number() OVER (PARTITION BY user_id ORDER BY run_at, id)
-			+ (SELECT count(*) FROM task busy WHERE busy.state = 'running' AND busy.user_id = first.user_id
-				AND busy.kind = $2) AS place
-		FROM task first
-		WHERE state = 'queued' AND run_at <= $1 AND kind = $2
-			AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
-			AND NOT EXISTS (SELECT 1 FROM task other
-				WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)) ranked
-	WHERE place <= $3 + 0`
+// busyTasks returns, as an SQL expression, the number of a user's running tasks of a kind.
+func busyTasks(user, kind string) string {
+	return `(SELECT count(*) FROM task other
+		WHERE other.state = 'running' AND other.user_id = ` + user + ` AND other.kind = ` + kind + `)`
+}
+
+// lastServed returns, as an SQL expression, the latest start of a user's tasks of a kind with a limit per user.
+func lastServed(user, kind string) string {
+	return `coalesce((SELECT max(other.started_at) FROM task other
+		WHERE other.slot IS NOT NULL AND other.user_id = ` + user + ` AND other.kind = ` + kind + `), 0)`
+}
+
+// notStarted is an SQL expression that sorts interrupted tasks before new ones.
+const notStarted = `CASE WHEN started_at IS NULL THEN 1 ELSE 0 END`
+
+// startable selects the first startable task of each user, of a limited kind. $1 is the time, $2 the kind, $3 the limit
+// of running tasks per user.
+var startable = `
+	SELECT id AS picked_id, run_at AS picked_at, fresh, busy, served, free FROM (
+		SELECT id, run_at, fresh, ` + busyTasks("head.user_id", "$2") + ` AS busy,
+			` + lastServed("head.user_id", "$2") + ` AS served, ` + freeSlot("head.user_id", "$2") + ` AS free
+		FROM (
+			SELECT id, run_at, user_id, ` + notStarted + ` AS fresh,
+				row_number() OVER (PARTITION BY user_id ORDER BY ` + notStarted + `, run_at, id) AS nth
+			FROM task first
+			WHERE state = 'queued' AND run_at <= $1 AND kind = $2
+				AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
+				AND NOT EXISTS (SELECT 1 FROM task other
+					WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)) head
+		WHERE nth = 1) ranked
+	WHERE free <= $3 + 0`
+
+// claimTries is how often a claim is repeated whose slot or key another node has just taken.
+const claimTries = 3
 
 // ClaimLimitedTasks assigns queued tasks of one kind to a node within the limit per user. Nodes claim one after the
-// other; otherwise two could exceed a user's limit.
+// other, so that they do not choose the same slots.
 func (db *DB) ClaimLimitedTasks(
 	ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time,
 ) ([]task.Task, error) {
@@ -74,32 +95,73 @@ func (db *DB) ClaimLimitedTasks(
 	}
 	// Usually no task may start, even if some are waiting, and nothing is written.
 	var waiting int
-	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`,
+	err := get(ctx, db.read, `SELECT count(*) FROM (`+startable+` LIMIT 1) waiting`,
 		args{millis(now), kind, perUser}, &waiting)
 	if err != nil || waiting == 0 {
 		return nil, fail("claim tasks", "task", err)
 	}
 	var tasks []task.Task
-	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
-		if db.onPostgres() {
-			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
-				"claim "+kind); err != nil {
-				return err
-			}
+	for range claimTries {
+		err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
+			tasks, err = db.claimLimited(ctx, tx, node, kind, n, perUser, now, deadline)
+			return err
+		})
+		if classify(err) != classUnique {
+			return tasks, fail("claim tasks", "task", err)
 		}
-		tasks, err = manyTasks(ctx, tx, `
-			WITH picked AS MATERIALIZED (`+ranked+` ORDER BY place, picked_at, picked_id LIMIT $4 + 0)
-			UPDATE task SET state = 'running', owner = $5, attempt = attempt + 1, started_at = coalesce(started_at, $1),
-				deadline_at = CASE WHEN started_at IS NULL THEN $6 ELSE deadline_at END
-			FROM picked WHERE id = picked_id AND state = 'queued'
-			RETURNING `+taskColumns, args{millis(now), kind, perUser, n, node, millis(deadline)})
-		return err
-	})
-	// Another node started a task of the same key between the read and the write. It is claimed in a later round.
-	if classify(err) == classUnique {
-		return nil, nil
 	}
-	return tasks, fail("claim tasks", "task", err)
+	return nil, nil // claimed in a later round
+}
+
+// claimLimited claims the tasks inside a transaction, one of each user at a time.
+func (db *DB) claimLimited(
+	ctx context.Context, tx querier, node, kind string, n, perUser int, now, deadline time.Time,
+) (tasks []task.Task, err error) {
+	if db.onPostgres() {
+		if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "claim "+kind); err != nil {
+			return nil, err
+		}
+	}
+	for len(tasks) < n {
+		round, err := manyTasks(ctx, tx, `
+			WITH picked AS MATERIALIZED (`+startable+` ORDER BY fresh, busy, served, picked_at, picked_id LIMIT $4 + 0)
+			UPDATE task SET state = 'running', owner = $5, attempt = attempt + 1, started_at = coalesce(started_at, $1),
+				deadline_at = CASE WHEN started_at IS NULL THEN $6 ELSE deadline_at END, slot = free
+			FROM picked WHERE id = picked_id AND state = 'queued'
+			RETURNING `+taskColumns, args{millis(now), kind, perUser, n - len(tasks), node, millis(deadline)})
+		if err != nil {
+			return nil, err
+		}
+		if len(round) == 0 {
+			break
+		}
+		tasks = append(tasks, round...)
+	}
+	return tasks, nil
+}
+
+// QueuePositions returns how many tasks are ahead of each of these tasks in the queue of its kind. Tasks that do not
+// wait are left out. The order is that of ClaimLimitedTasks, where earlier waiting tasks of a user count as running.
+func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.Time) (map[string]int, error) {
+	ahead := make(map[string]int, len(ids))
+	var id string
+	var n int
+	err := db.read.each(ctx, `
+		SELECT id, ahead FROM (
+			SELECT id, row_number() OVER (PARTITION BY kind ORDER BY fresh, place, served, run_at, id) - 1 AS ahead
+			FROM (
+				SELECT id, kind, run_at, `+notStarted+` AS fresh,
+					row_number() OVER (PARTITION BY kind, user_id ORDER BY `+notStarted+`, run_at, id)
+					+ `+busyTasks("first.user_id", "first.kind")+` AS place,
+					`+lastServed("first.user_id", "first.kind")+` AS served
+				FROM task first
+				WHERE state = 'queued' AND run_at <= $1 AND kind IN `+db.dialect.in("$2")+`) ranked) ranked
+		WHERE id IN `+db.dialect.in("$3"), args{millis(now), encodeList(kinds), encodeList(ids)}, []any{&id, &n},
+		func() error {
+			ahead[id] = n
+			return nil
+		})
+	return ahead, fail("read the queue", "task", err)
 }
 
 // The fence conditions: $1 is the task, $2 the attempt, $3 the owner.

@@ -244,7 +244,7 @@ var taskTests = []test{
 		w.must(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}))
 		marks, err := w.db.TaskProgress(w.ctx, []string{f.TaskID, second.ID, "none"})
 		w.must(err)
-		w.same("marks", marks, map[string]task.Progress{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
+		w.same("marks", marks, map[string]task.Progress{f.TaskID: {Ended: true, Seq: 1}, second.ID: {Queued: true}})
 		keys, err := w.db.LatestTaskNumbers(w.ctx, []string{"key", "none"})
 		w.must(err)
 		w.same("keys", keys, map[string]int64{"key": 2})

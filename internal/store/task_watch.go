@@ -20,7 +20,7 @@ func (db *DB) TaskProgress(ctx context.Context, ids []string) (map[string]task.P
 		SELECT id, state, (SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = id)
 		FROM task WHERE id IN `+db.dialect.in("$1"),
 		args{encodeList(ids)}, []any{&id, (*string)(&state), &p.Seq}, func() error {
-			p.Ended = state.Ended()
+			p.Ended, p.Queued = state.Ended(), state == task.StateQueued
 			progress[id] = p
 			return nil
 		})

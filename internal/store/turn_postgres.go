@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,34 +15,42 @@ import (
 // snapshot, even after it has waited for a lock, so it relies only on the conditions of the row that it locks, which
 // PostgreSQL checks again after the wait, and on unique constraints.
 
-// submitIdle starts a turn of an idle thread. The thread's status makes concurrent questions exclude each other.
-const submitIdle = `
-	WITH asked AS (
+// submitIdle starts a turn of an idle thread. The thread's status makes concurrent questions exclude each other, and
+// the slot keeps the limit of running turns per user.
+var submitIdle = `
+	WITH place AS (
+		SELECT CASE WHEN $19::bigint > 0 THEN ` + freeSlot("$2", "$11") + ` END AS slot),
+	asked AS (
 		UPDATE thread SET next_seq = next_seq + 1, status = 'working',
 			title = CASE WHEN title = '' THEN $4 ELSE title END,
 			activity_at = greatest(activity_at, $5), last_message_at = $5, updated_at = $5
+		FROM place
 		WHERE id = $1 AND user_id = $2 AND agent_id = $3 AND status = 'idle'
+			AND (slot IS NULL OR slot <= $19)
 			AND NOT EXISTS (SELECT 1 FROM task WHERE key = $1 AND state = 'running')
 			AND NOT EXISTS (SELECT 1 FROM task WHERE key = $1 AND state = 'queued')
-		RETURNING id, next_seq - 1 AS seq),
+			AND NOT EXISTS (SELECT 1 FROM task WHERE state = 'queued' AND user_id = $2 AND kind = $11
+				AND run_at <= $15 AND $19 > 0)
+		RETURNING id, next_seq - 1 AS seq, slot),
 	said AS (
 		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail, details)
 		SELECT $6, id, seq, $7, $8, $9, $10, $5, '', '', '' FROM asked)
 	INSERT INTO task (id, kind, key, number, user_id, request_hash, input, state, owner, attempt, crashes,
-		run_at, deadline_at, error_code, error_detail, created_at, started_at, credential_id)
+		run_at, deadline_at, error_code, error_detail, created_at, started_at, credential_id, slot)
 	SELECT $10, $11, id, (SELECT coalesce(max(number), 0) + 1 FROM task WHERE key = $1), $2, $12, $13, 'running', $14,
-		1, 0, $15, $16, '', '', $17, $17, $18 FROM asked
+		1, 0, $15, $16, '', '', $17, $17, $18, slot FROM asked
 	RETURNING number`
 
 // submitToIdle stores a question and its running task with submitIdle, and reports whether it did.
 func (db *DB) submitToIdle(
 	ctx context.Context, agentID, title string, question thread.Message, t task.Task,
 ) (task.Task, bool, error) {
+	t.DeadlineAt = cmp.Or(t.Start.DeadlineAt, t.DeadlineAt)
 	err := db.execReturning(ctx, submitIdle, args{
 		t.Key, t.UserID, agentID, title, millis(question.CreatedAt),
 		question.ID, string(question.Role), question.Text, question.Status, t.ID,
 		t.Kind, t.RequestHash, t.Input, t.Owner, millis(t.RunAt), millis(t.DeadlineAt),
-		millis(t.CreatedAt), t.CredentialID,
+		millis(t.CreatedAt), t.CredentialID, t.Start.MaxPerUser,
 	}, []any{&t.Number})
 	if errors.Is(err, sql.ErrNoRows) || classify(err) == classUnique {
 		return task.Task{}, false, nil

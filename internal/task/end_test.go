@@ -177,13 +177,15 @@ func TestReconcileFindsUnadoptedAndDeletedTasks(t *testing.T) {
 			return task.Outcome{}, nil
 		})
 		e := c.node(func(o *task.Options) { o.Renew = 30 * time.Millisecond })
-		// The insert succeeded but its reply was lost, so Adopt is never called.
-		prepared, err := e.Prepare(task.Spec{ID: core.NewID("tsk"), Kind: "work"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		inserted, err := c.db.InsertTask(t.Context(), prepared)
-		if err != nil || inserted.State != task.StateRunning {
+		// The insert succeeds but its reply is lost.
+		var inserted task.Task
+		lost := errors.New("lost")
+		_, err := e.SubmitWith(t.Context(), task.Spec{ID: core.NewID("tsk"), Kind: "work"},
+			func(ctx context.Context, prepared task.Task) (_ task.Task, err error) {
+				inserted, err = c.db.InsertTask(ctx, prepared)
+				return task.Task{}, errors.Join(lost, err)
+			})
+		if !errors.Is(err, lost) || inserted.State != task.StateRunning {
 			t.Fatal(inserted.State, err)
 		}
 		same(t, "state", c.wait(e, inserted.ID).State, task.StateComplete)

@@ -89,6 +89,10 @@ type Engine struct {
 	lease lease
 	// accepting is set between Start and Stop, while tasks may start on this node.
 	accepting bool
+	// reserved counts, for each limited kind, the tasks that are being inserted or claimed to start on this node.
+	reserved map[string]int
+	// full has the limited kinds whose tasks may be waiting for this node. New tasks of the kind queue behind them.
+	full map[string]bool
 
 	counters counters
 	// The fields below are used by the housekeeping loop only.
@@ -102,6 +106,7 @@ func New(d Deps, o Options) *Engine {
 	e := &Engine{
 		store: d.Store, clock: d.Clock, log: d.Log, tracer: d.Tracer, options: o.withDefaults(),
 		kinds: map[string]Kind{}, runs: map[string]*Run{}, mismatched: map[string]bool{},
+		reserved: map[string]int{}, full: map[string]bool{},
 		hub: newHub(), hints: newHints(), claimNow: make(chan struct{}, 1), endDueNow: make(chan struct{}, 1),
 	}
 	e.base, e.cancelBase = context.WithCancel(context.Background())
@@ -220,30 +225,23 @@ func (e *Engine) Owner() string {
 	return e.lease.owner
 }
 
-// Prepare builds the task described by a spec. The caller inserts it into the store and passes the result to Adopt. If
-// the node has capacity, the task names it as owner and so starts at once.
-func (e *Engine) Prepare(s Spec) (Task, error) {
-	k, ok := e.kinds[s.Kind]
-	if !ok {
-		return Task{}, unknownKind(s.Kind)
-	}
+// newTask builds the task described by a spec.
+func (e *Engine) newTask(k Kind, s Spec) Task {
 	now := e.clock.Now()
 	t := Task{
 		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID,
 		IdemKey: s.IdemKey, RequestHash: s.RequestHash, Input: s.Input,
 		State: StateQueued, RunAt: now, CreatedAt: now,
 	}
-	switch {
-	case s.RunAt.After(now):
+	if s.RunAt.After(now) {
 		t.RunAt = s.RunAt
-	case !k.limited(): // tasks of limited kinds are always claimed from the queue
-		t.Owner = e.Owner()
 	}
 	t.DeadlineAt = t.RunAt.Add(k.Deadline)
+	t.Start = Start{MaxPerUser: k.MaxPerUser, DeadlineAt: t.DeadlineAt}
 	if k.limited() {
 		t.DeadlineAt = t.RunAt.Add(maxQueued)
 	}
-	return t, nil
+	return t
 }
 
 // maxQueued is the deadline of a task of a limited kind until its first start. It is longer than any real queue.
@@ -251,21 +249,36 @@ const maxQueued = 365 * 24 * time.Hour
 
 // Submit stores a task and starts it as soon as possible. The returned task is durable.
 func (e *Engine) Submit(ctx context.Context, s Spec) (Task, error) {
-	t, err := e.Prepare(s)
+	return e.SubmitWith(ctx, s, e.store.InsertTask)
+}
+
+// SubmitWith is Submit with another insert, for tasks that are stored together with other rows. If the node has
+// capacity, the task names it as owner and so starts at once.
+func (e *Engine) SubmitWith(
+	ctx context.Context, s Spec, insert func(ctx context.Context, t Task) (Task, error),
+) (Task, error) {
+	k, ok := e.kinds[s.Kind]
+	if !ok {
+		return Task{}, unknownKind(s.Kind)
+	}
+	t := e.newTask(k, s)
+	if !t.RunAt.After(t.CreatedAt) {
+		if t.Owner = e.reserveNew(k); t.Owner != "" {
+			defer e.release(k, 1)
+		}
+	}
+	t, err := insert(ctx, t)
 	if err != nil {
 		return Task{}, err
 	}
-	if t, err = e.store.InsertTask(ctx, t); err != nil {
-		return Task{}, err
-	}
-	e.Adopt(ctx, t)
+	e.adopt(ctx, t)
 	return t, nil
 }
 
-// Adopt takes over a task that was just inserted. A task that is running under this node starts here, independent of
+// adopt takes over a task that was just inserted. A task that is running under this node starts here, independent of
 // the request that submitted it; a queued task is announced to all nodes. Tasks that existed before are left alone. The
 // context is that of the request, for traces.
-func (e *Engine) Adopt(ctx context.Context, t Task) {
+func (e *Engine) adopt(ctx context.Context, t Task) {
 	if !t.New {
 		return
 	}
@@ -315,6 +328,9 @@ func (e *Engine) notify(t Task, ended *Task) {
 	e.hub.wake(t.ID, t.Key, ended)
 	peers := e.peers()
 	e.hints.add(peers, Hint{Task: t.ID, Key: t.Key})
+	if e.isFull(t.Kind) {
+		e.wakeClaim()
+	}
 	if e.backlog.Load() {
 		e.wakeClaim()
 		e.hints.add(peers, Hint{})

@@ -91,6 +91,13 @@ func (h *hub) watchedTopics() (ids, keys []string) {
 	return ids, keys
 }
 
+// lastPoll returns the result of the last poll of a topic.
+func (h *hub) lastPoll(w *watch) Progress {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return w.seen
+}
+
 // poll wakes the watchers of a topic if a poll result differs from the last one. The end of a task wakes them every
 // time, because the read after an earlier wake-up may have failed.
 func (h *hub) poll(t topic, m Progress, found bool) {

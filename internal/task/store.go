@@ -16,9 +16,10 @@ type Store interface {
 
 // Queue stores tasks and assigns them to nodes.
 type Queue interface {
-	// InsertTask stores a task. A task with an owner is running at once if no task of its key is queued or running;
-	// otherwise it is queued. If a task with the same id, or with the same user and idempotency key, exists, that task
-	// is returned unchanged; if it was submitted with another request, the error is IdempotencyMismatch.
+	// InsertTask stores a task. A task with an owner is running at once if no task of its key is queued or running and,
+	// with a limit per user, the user has fewer running tasks of the kind and none that waits; otherwise it is queued.
+	// If a task with the same id, or with the same user and idempotency key, exists, that task is returned unchanged;
+	// if it was submitted with another request, the error is IdempotencyMismatch.
 	InsertTask(ctx context.Context, t Task) (Task, error)
 	Task(ctx context.Context, id string) (Task, error)
 	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. backlog
@@ -27,8 +28,9 @@ type Queue interface {
 		ctx context.Context, node string, kinds []string, n int, now time.Time,
 	) (tasks []Task, backlog bool, err error)
 	// ClaimLimitedTasks assigns up to n queued tasks of one kind to the node, at most one per key, so that no user has
-	// more than perUser of them running. Users with the fewest running tasks come first. A task that starts for the
-	// first time gets the deadline.
+	// more than perUser of them running. Interrupted tasks come first, then those of users with the fewest running
+	// tasks, then those of users who were served the longest ago. A task that starts for the first time gets the
+	// deadline.
 	ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]Task, error)
 	// FinishTask ends a task, or queues it again. It returns ErrLost if the fence does not hold, and ErrCancelled,
 	// without writing, if the outcome is complete but cancellation was requested.
@@ -41,6 +43,9 @@ type Queue interface {
 	// keep, except the last one of each key, of which it keeps the last event. It returns the number of tasks.
 	PruneTasks(ctx context.Context, now time.Time, keep time.Duration, n int) (int, error)
 	CountTasks(ctx context.Context, now time.Time) (Counts, error)
+	// QueuePositions returns how many tasks are ahead of each of these tasks in the queue of its kind. Tasks that are
+	// not waiting, and those of other kinds, are left out.
+	QueuePositions(ctx context.Context, kinds, ids []string, now time.Time) (map[string]int, error)
 }
 
 // Journal stores the steps and events of runs.
@@ -98,6 +103,9 @@ type Hint struct {
 type Progress struct {
 	Ended bool
 	Seq   int64
+	// Queued is set while the task is queued. Ahead is its position then, if its kind has limits.
+	Queued bool
+	Ahead  int
 }
 
 // StepState is the state of a step.

@@ -79,8 +79,19 @@ type Task struct {
 	StartedAt  *time.Time
 	FinishedAt *time.Time
 
+	// Start has the conditions under which a new task with an owner starts at once. They are not stored.
+	Start Start
+
 	// New is set if this call inserted the task, and not set if a task with the same id existed.
 	New bool
+}
+
+// Start has the conditions under which a new task starts at once.
+type Start struct {
+	// MaxPerUser is the limit of running tasks of the user and the kind; 0 means none.
+	MaxPerUser int
+	// DeadlineAt replaces the deadline of the task if it starts at once; zero leaves it.
+	DeadlineAt time.Time
 }
 
 // Fence returns the fence for writes on behalf of this task.
@@ -134,7 +145,7 @@ type Kind struct {
 	// first start.
 	Deadline time.Duration
 	// MaxRunning limits the tasks of the kind on one node, MaxPerUser the tasks of one user on all nodes; 0 means no
-	// limit. Tasks above the limit wait in the queue without a deadline.
+	// limit. Tasks above the limit wait in the queue without a deadline. Users with few running tasks come first.
 	MaxRunning, MaxPerUser int
 	// MaxCrashes is how many nodes may be lost without a finished step before the task fails.
 	MaxCrashes int
@@ -180,6 +191,9 @@ const (
 	EventDelta     = "delta"
 	EventRestarted = "restarted"
 	EventDone      = "done"
+	// EventQueued is the position of a waiting task, {"position": n}: the number of tasks ahead of it. It is not stored,
+	// and has the position in the stream of the event before it.
+	EventQueued = "queued"
 )
 
 // Position returns the position of the event in the stream of its key.

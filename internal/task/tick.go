@@ -66,46 +66,16 @@ func (e *Engine) claim(ctx context.Context) error {
 	if err := e.claimUnlimited(ctx); err != nil {
 		return err
 	}
+	if !e.backlog.Load() {
+		e.clearFull()
+		return nil
+	}
 	for _, kind := range e.limited {
 		if err := e.claimLimited(ctx, e.kinds[kind]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// claimLimited starts tasks of a limited kind, within the limits of the kind and of the node.
-func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
-	owner, room := e.capacity()
-	if k.MaxRunning > 0 {
-		room = min(room, k.MaxRunning-e.runningOf(k.Name))
-	}
-	if owner == "" || room <= 0 {
-		return nil
-	}
-	now := e.clock.Now()
-	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now,
-		now.Add(k.Deadline))
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		e.start(t, t.Attempt == 1)
-	}
-	return nil
-}
-
-// runningOf returns the number of tasks of a kind that run on this node.
-func (e *Engine) runningOf(kind string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := 0
-	for _, r := range e.runs {
-		if r.task.Kind == kind {
-			n++
-		}
-	}
-	return n
 }
 
 func (e *Engine) claimUnlimited(ctx context.Context) error {

@@ -56,10 +56,12 @@ func (e *Engine) Subscribe(ctx context.Context, id string, after int64) iter.Seq
 	}
 }
 
-// follow calls fn with a task's events until the last event, or until fn returns false, which it reports as stopped.
+// follow calls fn with a task's events, and with its position while it waits for a place. It returns after the last
+// event, or when fn returns false, which it reports as stopped.
 func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Event) bool) (stopped bool, err error) {
 	w, done := e.hub.watch(topic{name: id})
 	defer done()
+	var position string // the payload of the last queued event
 	for {
 		changed, _ := e.hub.next(w)
 		events, err := e.store.TaskEvents(ctx, id, after, eventPageSize)
@@ -67,29 +69,24 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			return false, err
 		}
 		for _, ev := range events {
-			if !fn(ev) {
-				return true, nil
+			if stopped := !fn(ev); stopped || ev.Kind == EventDone {
+				return stopped, nil
 			}
-			after = ev.Seq
-			if ev.Kind == EventDone {
-				return false, nil
-			}
+			after, position = ev.Seq, ""
 		}
 		if len(events) == eventPageSize {
 			continue
 		}
 		if len(events) == 0 && !e.runsHere(id) {
-			// The last event may have been delivered before, or the task may have been deleted.
-			t, err := e.store.Task(ctx, id)
-			if err != nil {
+			queued, ended, err := e.checkIdle(ctx, w, id, after)
+			if err != nil || ended {
 				return false, err
 			}
-			if t.State.Ended() {
-				more, err := e.store.TaskEvents(ctx, id, after, 1)
-				if err != nil || len(more) == 0 {
-					return false, err
+			if payload := string(queued.Payload); payload != position {
+				position = payload
+				if payload != "" && !fn(queued) {
+					return true, nil
 				}
-				continue
 			}
 		}
 		select {
@@ -98,6 +95,26 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 			return false, context.Cause(ctx)
 		}
 	}
+}
+
+// checkIdle returns the position of a task without new events if it waits, and whether the task has ended and all its
+// events were delivered. It wakes the watchers of a task that has ended with further events.
+func (e *Engine) checkIdle(
+	ctx context.Context, w *watch, id string, after int64,
+) (queued Event, ended bool, err error) {
+	t, err := e.store.Task(ctx, id)
+	if err != nil {
+		return Event{}, false, err
+	}
+	if !t.State.Ended() {
+		queued, err = e.queuedEvent(ctx, w, t, after)
+		return queued, false, err
+	}
+	events, err := e.store.TaskEvents(ctx, id, after, 1)
+	if len(events) > 0 {
+		e.hub.wake(id, t.Key, nil)
+	}
+	return Event{}, len(events) == 0, err
 }
 
 // Stream yields the events of all tasks of a key after a position, in order, and waits for new ones until the context
@@ -163,6 +180,10 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
+		if err := e.pollQueue(ctx, marks); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		for _, id := range chunk {
 			m, found := marks[id]
 			e.hub.poll(topic{name: id}, m, found)
@@ -180,6 +201,26 @@ func (e *Engine) pollRemote(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// pollQueue adds the positions of queued tasks to their progress. A task without a position does not wait.
+func (e *Engine) pollQueue(ctx context.Context, marks map[string]Progress) error {
+	var queued []string
+	for id, m := range marks {
+		if m.Queued {
+			queued = append(queued, id)
+		}
+	}
+	if len(queued) == 0 {
+		return nil
+	}
+	ahead, err := e.store.QueuePositions(ctx, e.limited, queued, e.clock.Now())
+	for _, id := range queued {
+		m := marks[id]
+		m.Ahead, m.Queued = ahead[id]
+		marks[id] = m
+	}
+	return err
 }
 
 // pollBatch is the maximum number of topics in one statement.

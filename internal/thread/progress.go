@@ -18,6 +18,9 @@ type Progress struct {
 	Steps     []task.StepRecord
 	// Text is the reply so far; it may still change.
 	Text string
+	// Queued is set while the turn waits, and Ahead is the number of turns ahead of it in the queue.
+	Queued bool
+	Ahead  int
 }
 
 // progress returns the progress of a thread's active turn, or nil.
@@ -30,6 +33,9 @@ func (s *Service) progress(ctx context.Context, threadID string) (*Progress, err
 		return nil, err
 	}
 	p := &Progress{TurnID: t.ID, StartedAt: t.CreatedAt}
+	if p.Ahead, p.Queued, err = s.tasks.QueuePosition(ctx, t); err != nil {
+		return nil, err
+	}
 	if p.Steps, err = s.store.TaskSteps(ctx, t.ID); err != nil {
 		return nil, err
 	}
@@ -144,10 +150,12 @@ func (s *Service) Position(ctx context.Context, threadID string) (task.Position,
 	return at, err
 }
 
-// WaitForChange waits for an event after a position, or for the end of the context.
+// WaitForChange waits for a stored event after a position, or for the end of the context.
 func (s *Service) WaitForChange(ctx context.Context, threadID string, after task.Position) error {
-	for _, err := range s.tasks.Stream(ctx, threadID, after) {
-		return err
+	for e, err := range s.tasks.Stream(ctx, threadID, after) {
+		if e.Kind != task.EventQueued {
+			return err
+		}
 	}
 	return ctx.Err()
 }

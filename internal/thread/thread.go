@@ -128,6 +128,7 @@ type Service struct {
 	tasks    *task.Engine
 	answerer Answerer
 	deadline time.Duration
+	limits   Limits
 }
 
 // Deps are the dependencies of a Service. All but Deadline are required.
@@ -142,6 +143,14 @@ type Deps struct {
 	// Deadline is the time limit of a turn, after which it fails; 0 means 15 minutes. It must leave the answerer more
 	// time than its own limits do.
 	Deadline time.Duration `dep:"optional"`
+	// Limits are the limits of concurrent turns.
+	Limits Limits `dep:"optional"`
+}
+
+// Limits are the limits of concurrent turns; 0 means no limit. Further turns wait.
+type Limits struct {
+	// PerUser limits the running turns of a user on all nodes, PerNode those on one node.
+	PerUser, PerNode int
 }
 
 // NewService returns a service. It panics if a dependency is missing.
@@ -149,7 +158,7 @@ func NewService(d Deps) *Service {
 	core.RequireDeps(d)
 	return &Service{
 		store: d.Store, agents: d.Agents, clock: d.Clock, tasks: d.Tasks, answerer: d.Answerer,
-		deadline: cmp.Or(d.Deadline, turnDeadline),
+		deadline: cmp.Or(d.Deadline, turnDeadline), limits: d.Limits,
 	}
 }
 

@@ -46,7 +46,10 @@ func (s *Service) senderOf(ctx context.Context, actor core.Actor, agentID string
 
 // Kind returns the task kind of turns, to be registered with the engine.
 func (s *Service) Kind() task.Kind {
-	return task.Kind{Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: s.deadline}
+	return task.Kind{
+		Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: s.deadline,
+		MaxRunning: s.limits.PerNode, MaxPerUser: s.limits.PerUser,
+	}
 }
 
 func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error) {
@@ -167,22 +170,19 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	if err != nil {
 		return Turn{}, err
 	}
-	t, err := s.tasks.Prepare(task.Spec{
+	t, err := s.tasks.SubmitWith(ctx, task.Spec{
 		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID,
 		CredentialID: actor.CredentialID, Input: input,
+	}, func(ctx context.Context, t task.Task) (task.Task, error) {
+		question := Message{
+			ID: messageID, ThreadID: threadID, Role: RoleUser, Text: m.Text,
+			Status: string(task.StateComplete), TurnID: t.ID, CreatedAt: t.CreatedAt,
+		}
+		return s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(m.Text), question, t)
 	})
 	if err != nil {
 		return Turn{}, err
 	}
-	question := Message{
-		ID: messageID, ThreadID: threadID, Role: RoleUser, Text: m.Text,
-		Status: string(task.StateComplete), TurnID: t.ID, CreatedAt: t.CreatedAt,
-	}
-	t, err = s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(m.Text), question, t)
-	if err != nil {
-		return Turn{}, err
-	}
-	s.tasks.Adopt(ctx, t)
 	return s.await(ctx, t, waiting)
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, ask, demo, longThread, control, release, slow, test, eventually } from './harness.mjs';
+import { agentOf, api, ask, demo, longThread, control, member, release, slow, test, eventually } from './harness.mjs';
 
 const field = (page) => page.getByRole('textbox', { name: 'Message' });
 const busy = (page) => page.locator('[aria-busy=true]');
@@ -382,6 +382,34 @@ test('feedback is saved', async (open) => {
   await page.getByText('Thanks for your feedback').waitFor();
   await page.reload();
   await page.locator('button[aria-label="Bad answer"][aria-pressed=true]').waitFor();
+});
+
+test('a message above the limit shows its place in the queue', async (open) => {
+  const page = await open({ ...slow, email: 'ida@example.org', password: member.password }, '/chat');
+  const { agent } = await api(page, 'POST', '/api/agents', { name: 'Queue' });
+  const send = async (text) => {
+    const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, {});
+    const path = `/api/agents/${agent.id}/threads/${thread.id}/messages`;
+    await page.evaluate(
+      ([p, body]) =>
+        fetch(p, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' },
+          body,
+        }),
+      [path, JSON.stringify({ text })],
+    );
+  };
+  for (let i = 0; i < 5; i++) await send('until queued');
+  await page.reload();
+  await field(page).fill('stream at last');
+  await page.keyboard.press('Enter');
+  await page.getByText('Waiting: 1 turn ahead').waitFor();
+  await page.reload();
+  await page.getByText('Waiting: 1 turn ahead').waitFor();
+  await release('queued');
+  await page.getByText('at last', { exact: true }).waitFor();
+  await eventually(async () => assert.equal(await page.getByText('Waiting:').count(), 0));
 });
 
 test('running and unread chats have a dot', async (open) => {

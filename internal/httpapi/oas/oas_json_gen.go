@@ -30673,13 +30673,20 @@ func (s *TurnProgress) encodeFields(e *jx.Encoder) {
 			s.PartialText.Encode(e)
 		}
 	}
+	{
+		if s.QueuePosition.Set {
+			e.FieldStart("queuePosition")
+			s.QueuePosition.Encode(e)
+		}
+	}
 }
 
-var jsonFieldsNameOfTurnProgress = [4]string{
+var jsonFieldsNameOfTurnProgress = [5]string{
 	0: "id",
 	1: "startedAt",
 	2: "steps",
 	3: "partialText",
+	4: "queuePosition",
 }
 
 // Decode decodes TurnProgress from json.
@@ -30742,6 +30749,16 @@ func (s *TurnProgress) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"partialText\"")
+			}
+		case "queuePosition":
+			if err := func() error {
+				s.QueuePosition.Reset()
+				if err := s.QueuePosition.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"queuePosition\"")
 			}
 		default:
 			return d.Skip()

@@ -14235,7 +14235,7 @@ func (s *TurnError) SetDetail(val string) {
 	s.Detail = val
 }
 
-// The turn that is running.
+// The turn that is running or waiting.
 // Ref: #/components/schemas/TurnProgress
 type TurnProgress struct {
 	ID        string     `json:"id"`
@@ -14243,6 +14243,8 @@ type TurnProgress struct {
 	Steps     []TurnStep `json:"steps"`
 	// The reply so far, which may still change.
 	PartialText OptString `json:"partialText"`
+	// How many turns are ahead of this one in the queue. Absent once it runs.
+	QueuePosition OptInt `json:"queuePosition"`
 }
 
 // GetID returns the value of ID.
@@ -14265,6 +14267,11 @@ func (s *TurnProgress) GetPartialText() OptString {
 	return s.PartialText
 }
 
+// GetQueuePosition returns the value of QueuePosition.
+func (s *TurnProgress) GetQueuePosition() OptInt {
+	return s.QueuePosition
+}
+
 // SetID sets the value of ID.
 func (s *TurnProgress) SetID(val string) {
 	s.ID = val
@@ -14283,6 +14290,11 @@ func (s *TurnProgress) SetSteps(val []TurnStep) {
 // SetPartialText sets the value of PartialText.
 func (s *TurnProgress) SetPartialText(val OptString) {
 	s.PartialText = val
+}
+
+// SetQueuePosition sets the value of QueuePosition.
+func (s *TurnProgress) SetQueuePosition(val OptInt) {
+	s.QueuePosition = val
 }
 
 // Ref: #/components/schemas/TurnStep

@@ -111,7 +111,7 @@ export class Conversation {
     }
   }
 
-  #settle(turn?: { id: string; startedAt: string; steps: Step[]; partialText?: string }): void {
+  #settle(turn?: { id: string; startedAt: string; steps: Step[]; partialText?: string; queuePosition?: number }): void {
     if (!turn) {
       if (this.live && this.turnId) keepSteps(this.turnId, this.live.steps);
       this.turnId = '';
@@ -121,7 +121,8 @@ export class Conversation {
     }
     if (turn.id !== this.turnId || !this.live) {
       // Show the state from the message list until the event stream, which starts at the beginning, has caught up.
-      this.live = { ...newTurn(), steps: turn.steps.map((s) => ({ ...s, id: '' })) };
+      const steps = turn.steps.map((s) => ({ ...s, id: '' }));
+      this.live = { ...newTurn(), steps, ahead: turn.queuePosition };
       this.#partial = turn.partialText ?? '';
     }
     this.turnId = turn.id;

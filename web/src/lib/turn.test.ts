@@ -30,6 +30,12 @@ describe('a turn', () => {
     expect(textOf(turn)).toBe('kept and new');
     expect(turn.steps.map((s) => s.n)).toEqual([1]);
   });
+  it('waits until the first event after its place in the queue', () => {
+    const queued = (position: number) => event('', 'queued', { position });
+    const turn = run(step('1.1', 1, 'finished'), queued(2), queued(1));
+    expect(turn).toMatchObject({ last: '1.1', ahead: 1 });
+    expect(apply(turn, delta('1.2', 'a')).ahead).toBeUndefined();
+  });
   it('is done after the done event', () => {
     expect(run(event('2.1', 'done', { status: 'complete', messageId: 'm' })).done).toEqual({
       status: 'complete',

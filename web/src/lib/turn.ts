@@ -8,6 +8,8 @@ export type LiveTurn = {
   steps: (Step & { id: string })[];
   pieces: { id: string; text: string }[];
   done?: { status: string; messageId: string };
+  /** The number of turns ahead in the queue, while the turn waits. */
+  ahead?: number;
 };
 
 export const newTurn = (): LiveTurn => ({ last: '', steps: [], pieces: [] });
@@ -23,9 +25,10 @@ export const textOf = (turn: LiveTurn): string => turn.pieces.map((p) => p.text)
 
 /** Applies an event. Events that were applied before are ignored, so a stream may be replayed after a reconnect. */
 export function apply(turn: LiveTurn, e: ServerEvent): LiveTurn {
-  if (turn.last && compareIds(e.id, turn.last) <= 0) return turn;
-  const next = { ...turn, last: e.id };
   const data: unknown = JSON.parse(e.data);
+  if (e.event === 'queued') return { ...turn, ahead: (data as { position: number }).position }; // it has no id
+  if (turn.last && compareIds(e.id, turn.last) <= 0) return turn;
+  const next = { ...turn, last: e.id, ahead: undefined };
   switch (e.event) {
     case 'step': {
       const step = data as Step;

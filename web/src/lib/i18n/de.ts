@@ -86,6 +86,8 @@ export const de: Record<Key, Text> = {
   steps: { one: '{count} Schritt', other: '{count} Schritte' },
   n_sources: { one: '{count} Quelle', other: '{count} Quellen' },
   working: 'In Arbeit',
+  turns_ahead: { one: 'Wartet: {count} Anfrage davor', other: 'Wartet: {count} Anfragen davor' },
+  next_in_line: 'Wartet: als Nächstes an der Reihe',
   stopped: 'Gestoppt.',
   turn_failed: 'Die Antwort ist fehlgeschlagen.',
   reconnecting: 'Verbindung unterbrochen. Die Antwort läuft auf dem Server weiter. Neuer Versuch…',

@@ -88,6 +88,8 @@ export const en = {
   steps: { one: '{count} step', other: '{count} steps' },
   n_sources: { one: '{count} source', other: '{count} sources' },
   working: 'Working',
+  turns_ahead: { one: 'Waiting: {count} turn ahead', other: 'Waiting: {count} turns ahead' },
+  next_in_line: 'Waiting: next in line',
   stopped: 'Stopped.',
   turn_failed: 'This answer failed.',
   reconnecting: 'Connection lost. The answer continues on the server. Reconnecting…',

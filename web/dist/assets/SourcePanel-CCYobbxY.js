@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-BfirR3pF.js";

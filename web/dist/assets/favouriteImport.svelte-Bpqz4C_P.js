@@ -1,0 +1,1 @@
+export{n as favouriteImports}from"./favouriteImport.svelte-C1NqDBFt.js";

@@ -1,1 +1,0 @@
-export{n as favouriteImports}from"./favouriteImport.svelte-yOs-S4IQ.js";

@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-BpEiIpvU.js";

@@ -1,0 +1,1 @@
+export{t as stars}from"./stars.svelte-D6U8sbGF.js";

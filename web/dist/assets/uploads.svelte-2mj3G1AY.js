@@ -1,0 +1,1 @@
+export{n as forgetUploads,r as resumeUploads,i as uploadHere}from"./uploads.svelte-C4xNXYdj.js";
