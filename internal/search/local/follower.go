@@ -34,7 +34,7 @@ type FollowerOptions struct {
 // Batches of this size take a second or two to build, which is how long searches wait for the first results of a
 // rebuild, and keep the memory of a rebuild far below the memory of the server.
 const (
-	batchDocuments = 20_000
+	batchDocuments = 12_000
 	batchBytes     = 16 << 20
 )
 
