@@ -45,7 +45,7 @@ export CARREL_TEST_REQUIRE_OPENSEARCH ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval eval-check real-model fuzz hostile mutants package package-check setup clean
+.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench soak eval eval-check real-model fuzz hostile mutants package package-check setup clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,9 @@ bench: build ## Run the Go benchmarks, then compare Carrel with its peers (furth
 	cd bench && go run . $(ARGS)
 	@if [ -n '$(DATA)' ]; then cd bench && go run . search -data '$(abspath $(DATA))'; \
 	else echo 'search was not compared: set DATA to a folder of collections (see bench/README.md)'; fi
+
+soak: build ## Use a server for an hour and plot its memory, files and tables (ARGS='-length 10m' for less)
+	cd bench && go run . soak $(ARGS)
 
 eval: ## Evaluate search and answers with the collections in DATA (further flags: ARGS='-peers -per-query')
 	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .

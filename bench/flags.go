@@ -18,6 +18,8 @@ type runFlags struct {
 
 	progress   io.Writer
 	loadBefore string
+	// timeout ends a run that hangs; 0 means runTimeout.
+	timeout time.Duration
 	// withoutCarrel is set if the run does not need the Carrel binary.
 	withoutCarrel bool
 }
@@ -117,7 +119,7 @@ func compare[S interface{ shared() *runFlags }](
 			return err
 		}
 	}
-	return printReport(run.dir, run.markdown, func(ctx context.Context, dir string) (page, error) {
+	return printReport(run, func(ctx context.Context, dir string) (page, error) {
 		return measure(ctx, s, dir)
 	})
 }

@@ -10,11 +10,13 @@
 //   - bench ingest: imports, with SQLite FTS5
 //   - bench search: search, with Bleve and SQLite FTS5
 //   - bench eval: the quality of search results
+//   - bench soak: memory, files and tables of a server that is used for an hour
 //
 // See README.md.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +60,8 @@ func run(args []string) error {
 			return compare(args[1:], parseIngest, measureIngest)
 		case "mcp":
 			return compare(args[1:], parseMCP, measureMCP)
+		case "soak":
+			return compare(args[1:], parseSoak, measureSoak)
 		case "tokens":
 			return compare(args[1:], parseTokens, measureTokens)
 		case "turns":
@@ -132,26 +136,28 @@ func measureRequests(ctx context.Context, s *settings, dir string) (page, error)
 
 // printReport measures and prints the report. A missed target is not an error: on a
 // busy machine it would fail builds at random.
-func printReport(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) error {
+func printReport(run *runFlags, measure func(ctx context.Context, dir string) (page, error)) error {
 	// The temporary folder is removed before printing, because a reader that closes
 	// the pipe ends the program.
-	p, err := inFolder(parent, measure)
+	p, err := inFolder(run.dir, cmp.Or(run.timeout, runTimeout), measure)
 	if err != nil {
 		return err
 	}
-	if markdown != "" {
-		if err := writeMarkdownFile(p, markdown); err != nil {
+	if run.markdown != "" {
+		if err := writeMarkdownFile(p, run.markdown); err != nil {
 			return err
 		}
 	}
 	return p.writeText(os.Stdout)
 }
 
-// inFolder measures in a temporary folder, within runTimeout.
-func inFolder(parent string, measure func(ctx context.Context, dir string) (page, error)) (p page, err error) {
+// inFolder measures in a temporary folder, within the timeout.
+func inFolder(
+	parent string, timeout time.Duration, measure func(ctx context.Context, dir string) (page, error),
+) (p page, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, runTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
 	dir, err := os.MkdirTemp(parent, "carrel-bench-")

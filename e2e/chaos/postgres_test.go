@@ -113,6 +113,33 @@ func TestNothingIsLostWhenPostgresRestarts(t *testing.T) {
 	s.verify(read(t, "pgx", pg.URL("postgres")))
 }
 
+func TestNothingIsLostWhenPostgresFailsOver(t *testing.T) {
+	t.Parallel()
+	primary := testkit.NewPostgresServer(t, testkit.PostgresOptions{Durable: true})
+	standby := primary.NewStandby(t)
+	s := newStage(t, 2, 2, testkit.PairURL("postgres", primary, standby))
+	s.keyed = true // a request that waits for the database may be carried out after its client gave up
+	end := s.begin(3)
+	d := s.seed("failovers")
+	for range rounds(t, 1, 10) {
+		pause(t, d.between(time.Second, 3*time.Second))
+		if err := primary.Crash(); err != nil {
+			t.Fatal(err)
+		}
+		pause(t, d.between(0, time.Second))
+		if err := standby.Promote(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pause(t, d.between(time.Second, 3*time.Second))
+		if err := primary.Follow(t.Context(), standby); err != nil {
+			t.Fatal(err)
+		}
+		primary, standby = standby, primary
+	}
+	end()
+	s.verify(read(t, "pgx", primary.URL("postgres")))
+}
+
 func TestNothingIsLostBehindAPooler(t *testing.T) {
 	t.Parallel()
 	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{Durable: true})
