@@ -88,7 +88,7 @@ func (r *reader) run() {
 func (r *reader) connect(life time.Duration, most int) {
 	ctx, cancel := context.WithTimeout(context.Background(), life)
 	defer cancel()
-	url := r.s.any(r.dice).URL + "/api/agents/" + r.p.agent + "/threads/" + r.thread + "/events"
+	url := r.s.any(r.dice) + "/api/agents/" + r.p.agent + "/threads/" + r.thread + "/events"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		r.s.t.Error(err)
@@ -102,7 +102,7 @@ func (r *reader) connect(life time.Duration, most int) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		if resp.StatusCode != http.StatusServiceUnavailable {
+		if !isAway(resp.StatusCode) {
 			r.s.t.Errorf("events of %s after %s: status %d", r.thread, r.last, resp.StatusCode)
 		}
 		return

@@ -30,6 +30,9 @@ type stage struct {
 	keyed bool
 	// longest is the maximum number of steps of a turn.
 	longest int
+	// proxy is the address of a proxy in front of the nodes, to which clients send everything; empty without one.
+	proxy string
+	tally tally
 	// paused is the number of the node that clients mostly avoid, counted from 1.
 	paused atomic.Int64
 	// over is set when no new work may begin.
@@ -112,7 +115,13 @@ type reply struct {
 }
 
 // unknown reports whether the request may or may not have been carried out.
-func (r reply) unknown() bool { return r.status == 0 || r.status == http.StatusServiceUnavailable }
+func (r reply) unknown() bool { return r.status == 0 || isAway(r.status) }
+
+// isAway reports whether a status means that no node answers: 503 of a node, or 502 or 504 of a proxy.
+func isAway(status int) bool {
+	return status == http.StatusServiceUnavailable || status == http.StatusBadGateway ||
+		status == http.StatusGatewayTimeout
+}
 
 // code returns the error code of a problem.
 func (r reply) code() string {
@@ -131,22 +140,30 @@ func (r reply) String() string {
 // clientTimeout is the client's timeout: longer than any node delays a reply, shorter than a pause.
 const clientTimeout = 9 * time.Second
 
-// any returns a random node.
-func (s *stage) any(d dice) *testkit.Server {
+// any returns the address of a random node, or of the proxy.
+func (s *stage) any(d dice) string {
+	if s.proxy != "" {
+		return s.proxy
+	}
 	i := d.IntN(len(s.nodes))
 	if int64(i+1) == s.paused.Load() && d.chance(98) {
 		i = (i + 1) % len(s.nodes)
 	}
-	return s.nodes[i]
+	return s.nodes[i].URL
 }
 
-// ask sends a request of a user to a random node. Headers are pairs of name and value.
+// ask sends a request of a user to a random node and counts its outcome. Headers are pairs of name and value.
 func (s *stage) ask(d dice, p *person, method, path, body string, headers ...string) reply {
+	r := s.send(d, p, method, path, body, headers...)
+	s.tally.add(r)
+	return r
+}
+
+func (s *stage) send(d dice, p *person, method, path, body string, headers ...string) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
 	defer cancel()
-	node := s.any(d)
 	req, err := http.NewRequestWithContext(ctx, method,
-		node.URL+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
+		s.any(d)+"/api/agents/"+p.agent+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return reply{err: err}
 	}

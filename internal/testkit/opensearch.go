@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -39,17 +40,19 @@ const (
 // openSearchHeap is the memory of a node.
 const openSearchHeap = "512m"
 
-// OpenSearchNode is a cluster of one OpenSearch node on loopback that a test may kill and restart.
+// OpenSearchNode is an OpenSearch node on loopback that a test may kill and restart.
 type OpenSearchNode struct {
 	// URL is the base URL without a trailing slash. It does not change with a restart.
 	URL string
 
-	home    string
-	dir     string // contains the configuration, the data and temporary files
-	cred    *syscall.Credential
-	log     *Log
-	proc    *process // nil while stopped
-	release []func()
+	name      string
+	transport string // the address for other nodes
+	home      string
+	dir       string // contains the configuration, the data and temporary files
+	cred      *syscall.Credential
+	log       *Log
+	proc      *process // nil while stopped
+	release   []func()
 }
 
 // NewOpenSearch starts a node that is removed at the end of the test. If OpenSearch is not installed, the test is
@@ -69,6 +72,43 @@ func NewOpenSearch(t testing.TB) *OpenSearchNode {
 		}
 	})
 	return n
+}
+
+// NewOpenSearchCluster starts a cluster of several nodes, as in NewOpenSearch.
+func NewOpenSearchCluster(t testing.TB, size int) []*OpenSearchNode {
+	t.Helper()
+	nodes := make([]*OpenSearchNode, size)
+	var seeds, names []string
+	for i := range nodes {
+		n, err := newOpenSearchNode(fmt.Sprintf("n%d", i+1))
+		if err != nil {
+			withoutOpenSearch(t, err)
+		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("OpenSearch's log of %s:\n%s", n.name, n.log.Excerpt())
+			}
+			if err := n.close(); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes[i], seeds, names = n, append(seeds, n.transport), append(names, n.name)
+	}
+	discovery := fmt.Sprintf("discovery.seed_hosts: [%s]\ncluster.initial_cluster_manager_nodes: [%s]\n",
+		strings.Join(seeds, ", "), strings.Join(names, ", "))
+	starts := make(chan error, size)
+	for _, n := range nodes {
+		if err := n.configure(discovery); err != nil {
+			t.Fatal(err)
+		}
+		go func() { starts <- n.Start() }() // a node is ready when it has found the others
+	}
+	for range nodes {
+		if err := <-starts; err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nodes
 }
 
 // OpenSearch returns the URL of a node that is shared by the tests of this process, as in NewOpenSearch. Tests must use
@@ -125,8 +165,23 @@ func (s *openSearchOnce) close() error {
 	return err
 }
 
-// startOpenSearch creates and starts a node.
+// startOpenSearch creates and starts a cluster of one node.
 func startOpenSearch() (*OpenSearchNode, error) {
+	n, err := newOpenSearchNode("n1")
+	if err != nil {
+		return nil, err
+	}
+	if err = n.configure("discovery.type: single-node\n"); err == nil {
+		err = n.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start OpenSearch: %w\n%s", err, n.log.Excerpt()), n.close())
+	}
+	return n, nil
+}
+
+// newOpenSearchNode creates a node with a folder and reserved ports.
+func newOpenSearchNode(name string) (*OpenSearchNode, error) {
 	home, err := openSearchHome()
 	if err != nil {
 		return nil, err
@@ -143,13 +198,15 @@ func startOpenSearch() (*OpenSearchNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &OpenSearchNode{home: home, dir: dir, cred: cred, log: &Log{}}
-	if err = n.configure(); err == nil {
-		err = n.Start()
+	n := &OpenSearchNode{name: name, home: home, dir: dir, cred: cred, log: &Log{}}
+	for _, addr := range []*string{&n.URL, &n.transport} {
+		var release func()
+		if *addr, release, err = reserveAddr(); err != nil {
+			return nil, errors.Join(err, n.close())
+		}
+		n.release = append(n.release, release)
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start OpenSearch: %w\n%s", err, n.log.Excerpt()), n.close())
-	}
+	n.URL = "http://" + n.URL
 	return n, nil
 }
 
@@ -172,20 +229,13 @@ func openSearchHome() (string, error) {
 	return "", ErrNoOpenSearch
 }
 
-// configure writes the configuration of the node, on reserved ports.
-func (n *OpenSearchNode) configure() error {
-	var ports [2]string
-	for i := range ports {
-		addr, release, err := reserveAddr()
-		if err != nil {
-			return err
-		}
-		n.release = append(n.release, release)
-		if _, ports[i], err = net.SplitHostPort(addr); err != nil {
-			return err
-		}
+// configure writes the configuration of the node, with how it finds other nodes.
+func (n *OpenSearchNode) configure(discovery string) error {
+	_, httpPort, err1 := net.SplitHostPort(strings.TrimPrefix(n.URL, "http://"))
+	_, transportPort, err2 := net.SplitHostPort(n.transport)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	n.URL = "http://127.0.0.1:" + ports[0]
 	for _, name := range []string{"config", "data", "logs", "tmp"} {
 		if err := os.Mkdir(filepath.Join(n.dir, name), 0o755); err != nil {
 			return err
@@ -195,11 +245,11 @@ func (n *OpenSearchNode) configure() error {
 	if err != nil {
 		return err
 	}
-	settings := fmt.Sprintf("cluster.name: carrel-test\nnode.name: n1\npath.data: %[1]s/data\npath.logs: %[1]s/logs\n"+
-		"network.host: 127.0.0.1\nhttp.port: %[2]s\ntransport.port: %[3]s\ndiscovery.type: single-node\n"+
-		"cluster.routing.allocation.disk.threshold_enabled: false\n", n.dir, ports[0], ports[1])
+	settings := fmt.Sprintf("cluster.name: carrel-test\nnode.name: %s\npath.data: %[2]s/data\npath.logs: %[2]s/logs\n"+
+		"network.host: 127.0.0.1\nhttp.port: %[3]s\ntransport.port: %[4]s\n"+
+		"cluster.routing.allocation.disk.threshold_enabled: false\n", n.name, n.dir, httpPort, transportPort)
 	for name, content := range map[string][]byte{
-		"log4j2.properties": logging, "opensearch.yml": []byte(settings),
+		"log4j2.properties": logging, "opensearch.yml": []byte(settings + discovery),
 	} {
 		if err := os.WriteFile(filepath.Join(n.dir, "config", name), content, 0o644); err != nil {
 			return err
