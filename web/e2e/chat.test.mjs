@@ -392,7 +392,7 @@ test('feedback is saved', async (open) => {
 });
 
 test('a message above the limit shows its place in the queue', async (open) => {
-  const page = await open({ ...slow, email: 'ida@example.org', password: member.password }, '/chat');
+  const page = await open({ ...slow, email: 'eve@example.org', password: member.password }, '/chat');
   const { agent } = await api(page, 'POST', '/api/agents', { name: 'Queue' });
   const send = async (text) => {
     const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, {});
@@ -417,6 +417,7 @@ test('a message above the limit shows its place in the queue', async (open) => {
   await release('queued');
   await page.getByText('at last', { exact: true }).waitFor();
   await eventually(async () => assert.equal(await page.getByText('Waiting:').count(), 0));
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
 test('running and unread chats have a dot', async (open) => {
