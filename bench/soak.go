@@ -146,6 +146,9 @@ func (r *soak) run(ctx context.Context) error {
 	}
 }
 
+// soakTurns separates the numbers of the workers.
+const soakTurns = 1_000_000
+
 // use repeats what a user does.
 func (r *soak) use(ctx context.Context, worker int) {
 	random := rand.New(rand.NewPCG(uint64(worker), 1))
@@ -154,7 +157,7 @@ func (r *soak) use(ctx context.Context, worker int) {
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		act := acts[random.IntN(len(acts))]
-		if err := act(ctx, random, worker*1_000_000+n); err != nil && ctx.Err() == nil {
+		if err := act(ctx, random, worker*soakTurns+n%soakTurns); err != nil && ctx.Err() == nil {
 			r.failed.Add(1)
 			r.firstFailure.Do(func() { r.failure = err })
 		}
@@ -183,9 +186,9 @@ func (r *soak) converse(ctx context.Context, random *rand.Rand, n int) error {
 		r.ask(ctx, http.MethodDelete, path, "", nil))
 }
 
-// remember adds a memory, lists all and deletes it.
+// remember adds a memory, lists all and deletes it. A hash of a deleted memory is kept, so the texts repeat.
 func (r *soak) remember(ctx context.Context, _ *rand.Rand, n int) error {
-	memory, err := r.made(ctx, "memories", `{"text": "I read page `+strconv.Itoa(n)+`."}`, "memory")
+	memory, err := r.made(ctx, "memories", `{"text": "I read page `+strconv.Itoa(n%100)+` as `+strconv.Itoa(n/soakTurns)+`."}`, "memory")
 	if err != nil {
 		return err
 	}
@@ -202,8 +205,9 @@ func (r *soak) change(ctx context.Context, random *rand.Rand, n int) error {
 		Text       string `json:"text"`
 	}
 	documents := make([]document, 20)
+	first := random.IntN(500)
 	for i := range documents {
-		id := "note-" + strconv.Itoa(random.IntN(500))
+		id := "note-" + strconv.Itoa((first+i)%500)
 		documents[i] = document{id, "Note " + id, fmt.Sprintf("The note %s has the text number %d.", id, n)}
 	}
 	body, err := json.Marshal(map[string]any{"documents": documents})
