@@ -72,12 +72,18 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 	}
 	parts := partsFor(actor)
 	var e Export
-	t, err := x.tasks.SubmitWith(ctx, task.Spec{
+	_, err := x.tasks.SubmitWith(ctx, task.Spec{
 		ID: core.NewID(exportPrefix), Kind: exportKind, UserID: actor.UserID, CredentialID: actor.CredentialID,
 	}, func(ctx context.Context, t task.Task) (_ task.Task, err error) {
 		e, t, err = x.store.BeginExport(ctx, Export{
 			ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt,
 		}, t)
+		if err == nil && t.New { // before the export starts, so that it contains the entry
+			x.recorder.Note(ctx, audit.Record{
+				Event: audit.AccountExported, UserID: actor.UserID,
+				Actor: actor.CredentialID,
+			})
+		}
 		return t, err
 	})
 	if err != nil {
@@ -86,12 +92,6 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 	if parts.Agents && !e.Parts.Agents {
 		return Export{}, core.Conflict("conflict", "An export without the agents is in progress. "+
 			"Wait until it is complete, or delete it, and export again.")
-	}
-	if t.New {
-		x.recorder.Note(ctx, audit.Record{
-			Event: audit.AccountExported, UserID: actor.UserID,
-			Actor: actor.CredentialID,
-		})
 	}
 	return e, nil
 }
