@@ -307,14 +307,14 @@ func (c *claims) hook(at *map[string]func() error, key string, f func() error) {
 }
 
 // take returns the hook of a key and removes it.
-func (c *claims) take(at map[string]func() error, key string) func() error {
+func (c *claims) take(at *map[string]func() error, key string) func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := at[key]
+	f := (*at)[key]
 	if f == nil {
 		return func() error { return nil }
 	}
-	delete(at, key)
+	delete(*at, key)
 	return f
 }
 
@@ -324,7 +324,7 @@ func (c *claims) ClaimIdempotency(
 ) (core.IdempotencyRecord, bool, error) {
 	rec, mine, err := c.DB.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
 	if err == nil && mine {
-		err = c.take(c.afterClaim, key)()
+		err = c.take(&c.afterClaim, key)()
 	}
 	return rec, mine, err
 }
@@ -333,7 +333,7 @@ func (c *claims) ClaimIdempotency(
 func (c *claims) FinishIdempotency(
 	ctx context.Context, userID, key string, status int, body []byte, now time.Time,
 ) error {
-	if err := c.take(c.beforeFinish, key)(); err != nil {
+	if err := c.take(&c.beforeFinish, key)(); err != nil {
 		return err
 	}
 	return c.DB.FinishIdempotency(ctx, userID, key, status, body, now)
