@@ -55,15 +55,18 @@ func (t *Tracer) newExporter(signal string) exporter {
 	return exporter{tracer: t, signal: signal}
 }
 
-// send sends a message and retries failures that may pass, with backoff, until ctx ends.
+// send sends a message and retries failures that may pass, with backoff, until ctx ends. A request in flight may end
+// then, so that the collector does not get its spans twice.
 func (e *exporter) send(ctx context.Context, message any) error {
 	body, err := compress(message)
 	if err != nil {
 		return e.report(ctx, err)
 	}
+	request, cancel := endLater(ctx, e.tracer.options.Flush/2)
+	defer cancel()
 	backoff := e.tracer.options.Backoff
 	for attempt := 1; ; attempt++ {
-		err := e.report(ctx, e.post(ctx, body))
+		err := e.report(ctx, e.post(request, body))
 		var failed *exportError
 		if err == nil || !errors.As(err, &failed) || !failed.retry || attempt == maxAttempts {
 			return err
@@ -78,6 +81,19 @@ func (e *exporter) send(ctx context.Context, message any) error {
 			return ctx.Err()
 		}
 		backoff *= 2
+	}
+}
+
+// endLater returns a context that ends some time after another one.
+func endLater(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(after, cancel)
+		context.AfterFunc(later, func() { timer.Stop() })
+	})
+	return later, func() {
+		stop()
+		cancel()
 	}
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	Delay time.Duration
 	// Backoff is the pause before the first retry. It doubles with each retry.
 	Backoff time.Duration
-	// Flush limits the export of the rest when Run ends.
+	// Flush limits the end of Run: one half for requests in flight, the other for the rest.
 	Flush time.Duration
 }
 
@@ -156,7 +156,7 @@ func (t *Tracer) exportSpans(ctx context.Context) {
 
 // flushSpans sends the batch and the queued spans. It stops at the first failure, because the process is about to end.
 func (t *Tracer) flushSpans(ctx context.Context, batch []*Span) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.options.Flush)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.options.Flush/2)
 	defer cancel()
 	for {
 		for len(batch) < t.options.Batch && len(t.queue) > 0 {
@@ -190,7 +190,7 @@ func (t *Tracer) exportMetrics(ctx context.Context, g prometheus.Gatherer) {
 		case <-tick.C:
 			_ = t.metrics.send(ctx, t.metricsRequest(g)) // logged; the next export has newer values
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.options.Flush)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.options.Flush/2)
 			defer cancel()
 			_ = t.metrics.sendOnce(last, t.metricsRequest(g))
 			return
