@@ -57,6 +57,19 @@ func TestChangesAreNumberedWithoutWaiting(t *testing.T) {
 	}
 	wantHead(8)
 
+	// A transaction may lock a number after the one that the reader of the head has seen.
+	err = db.inTx(ctx, func(txCtx context.Context, tx querier) error {
+		_, err := tx.exec(txCtx,
+			`SELECT pg_advisory_xact_lock_shared('document_change_number'::regclass::oid::integer, 1000)`)
+		wantHead(8)
+		write([]string{"k"}, nothing)
+		wantHead(9)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	// Numbers of an abandoned transaction are skipped.
 	abandoned := context.Canceled
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
@@ -69,9 +82,9 @@ func TestChangesAreNumberedWithoutWaiting(t *testing.T) {
 		t.Error("the transaction was committed")
 	}
 	write([]string{"j"}, nothing)
-	wantHead(10)
-	changes, err := db.Changes(ctx, 7, 10, 10)
-	if err != nil || len(changes) != 2 || changes[1].ID != "j" {
+	wantHead(11)
+	changes, err := db.Changes(ctx, 7, 11, 10)
+	if err != nil || len(changes) != 3 || changes[2].ID != "j" {
 		t.Errorf("changes %v, %v", changes, err)
 	}
 }
