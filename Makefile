@@ -52,7 +52,8 @@ help: ## List all targets
 
 run: build ## Start Carrel with the demo library in data/demo (further flags: ARGS='--addr 127.0.0.1:9000')
 	@mkdir -p data/demo
-	bin/carrel serve --demo --data data/demo $(ARGS)
+	@env -u CARREL_TEST_VERSITYGW -u CARREL_TEST_PEBBLE -u CARREL_TEST_REQUIRE_POSTGRES -u CARREL_TEST_REQUIRE_OPENSEARCH \
+		bin/carrel serve --demo --data data/demo $(ARGS)
 
 build: ## Build bin/carrel; requires only Go
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
