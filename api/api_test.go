@@ -76,7 +76,7 @@ type rule struct {
 var rules = map[string]rule{
 	"openapi": {[]string{"openapi", "info", "paths"}, map[string]string{
 		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}",
-		"components": "components",
+		"webhooks": "{path}", "components": "components",
 	}},
 	"info": {[]string{"title", "version"}, map[string]string{
 		"title": "-", "version": "-", "summary": "-", "description": "-", "license": "license",
@@ -91,6 +91,7 @@ var rules = map[string]rule{
 	"operation": {[]string{"responses"}, map[string]string{
 		"operationId": "-", "tags": "-", "summary": "-", "description": "-", "deprecated": "-", "security": "-",
 		"parameters": "[parameter]", "requestBody": "body", "responses": "{response}", "x-carrel": "-",
+		"x-deprecated-since": "-", "x-sunset": "-",
 	}},
 	"parameter": {[]string{"name", "in", "schema"}, map[string]string{
 		"name": "-", "in": "-", "required": "-", "deprecated": "-", "description": "-", "schema": "-", "example": "-",
@@ -102,14 +103,19 @@ var rules = map[string]rule{
 	"response": {[]string{"description"}, map[string]string{
 		"description": "-", "headers": "{header}", "content": "{media}",
 	}},
-	"media": {nil, map[string]string{"schema": "-", "example": "-"}},
+	"media":   {nil, map[string]string{"schema": "-", "example": "-", "examples": "{example}", "x-events": "-"}},
+	"example": {[]string{"value"}, map[string]string{"summary": "-", "description": "-", "value": "-"}},
 	"components": {nil, map[string]string{
 		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}",
-		"securitySchemes": "{scheme}",
+		"securitySchemes": "{scheme}", "examples": "{example}",
 	}},
-	"scheme": {
-		[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"},
-	},
+	"scheme": {[]string{"type"}, map[string]string{
+		"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-", "flows": "flows", "openIdConnectUrl": "-",
+	}},
+	"flows": {nil, map[string]string{"authorizationCode": "flow"}},
+	"flow": {[]string{"authorizationUrl", "tokenUrl", "scopes"}, map[string]string{
+		"authorizationUrl": "-", "tokenUrl": "-", "refreshUrl": "-", "scopes": "-",
+	}},
 }
 
 func checkKind(t *testing.T, kind, at string, v any) {
@@ -266,6 +272,40 @@ func TestRepliesDeclareTheirHeaders(t *testing.T) {
 	})
 }
 
+// A reply with a deprecated field says when the field ends, and other replies do not.
+func TestDeprecatedFieldsHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	schemas := doc["components"].(node)["schemas"].(node)
+	var deprecated func(schema node, depth int) bool
+	deprecated = func(schema node, depth int) bool {
+		if ref := text(schema, "$ref"); ref != "" {
+			schema = schemas[ref[strings.LastIndexByte(ref, '/')+1:]].(node)
+		}
+		if schema["deprecated"] == true {
+			return true
+		}
+		properties, _ := schema["properties"].(node)
+		for _, p := range properties {
+			if depth > 0 && deprecated(p.(node), depth-1) {
+				return true
+			}
+		}
+		return false
+	}
+	operations(t, doc, func(route string, op node) {
+		replies := op["responses"].(node)
+		ok, _ := replies["200"].(node)
+		content, _ := ok["content"].(node)
+		media, _ := content["application/json"].(node)
+		schema, _ := media["schema"].(node)
+		want := op["deprecated"] == true || deprecated(schema, 2)
+		if got := text(op, "x-deprecated-since") != "" && text(op, "x-sunset") != ""; got != want {
+			t.Errorf("%s: has the dates of a deprecation: %t, want %t", route, got, want)
+		}
+	})
+}
+
 func TestReferencesResolveAndComponentsAreUsed(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
@@ -393,7 +433,19 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 			t.Errorf("%s: the example does not match: %v", at, err)
 		}
 	}
+	named := doc["components"].(node)["examples"].(node)
 	walk(doc, "#", func(at string, n node) {
+		if strings.HasPrefix(at, "#/components/examples/") {
+			return // checked where they are used
+		}
+		list, _ := n["examples"].(node)
+		if n["schema"] == nil {
+			list = nil // a property, or the map of named examples
+		}
+		for _, e := range list {
+			ref := text(e.(node), "$ref")
+			check(ref, at+"/schema", named[ref[strings.LastIndexByte(ref, '/')+1:]].(node)["value"])
+		}
 		switch example, found := n["example"]; {
 		case !found:
 		case n["schema"] != nil:

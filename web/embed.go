@@ -10,7 +10,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files returns the built app: index.html, its assets, its icons and its manifest.
+// Files returns the built app: index.html, its assets, its icons, its manifest and its service worker. All files except
+// the page and PNG images are compressed with gzip and have the suffix .gz.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

@@ -161,6 +161,29 @@ func allowAdjust(actor core.Actor, u User, a Adjustment) error {
 	return nil
 }
 
+// ForReset returns an account whose password the actor may reset. The rules of Adjust apply: otherwise an
+// administrator could take over the account of the owner or of another administrator.
+func (s *Service) ForReset(ctx context.Context, actor core.Actor, userID string) (User, error) {
+	if err := actor.AllowFreshSession(core.OpAdmin, s.clock.Now()); err != nil {
+		return User{}, err
+	}
+	u, err := s.store.UserByID(ctx, userID)
+	if err != nil {
+		return User{}, err
+	}
+	switch {
+	case actor.Credential == core.CredentialOperator:
+		return u, nil
+	case u.ID == actor.UserID:
+		return User{}, core.Conflict("conflict", "Change your own password with PUT /api/account/password.")
+	case u.Role == core.RoleOwner:
+		return User{}, core.Conflict("conflict", "The owner's password is reset with carrel admin user reset.")
+	case u.Role == core.RoleAdmin && actor.Role != core.RoleOwner:
+		return User{}, core.Forbidden("forbidden", "Only the owner can reset the password of an administrator.")
+	}
+	return u, nil
+}
+
 func (a Adjustment) apply(u *User, now time.Time) {
 	if a.Email != nil {
 		u.Email, u.EmailVerified, u.PendingEmail = *a.Email, true, ""

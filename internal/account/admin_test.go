@@ -163,3 +163,54 @@ func TestAccountsAreSearchedInPages(t *testing.T) {
 		t.Error("the zero actor searches accounts")
 	}
 }
+
+// TestOnlyTheOwnerCreatesAndResetsAdministrators covers the rules that keep an administrator from taking over another
+// account.
+func TestOnlyTheOwnerCreatesAndResetsAdministrators(t *testing.T) {
+	t.Parallel()
+	f, ctx := newTestService(t), t.Context()
+	owner, admin := f.user(t, "owner@example.org", core.RoleOwner), f.user(t, "admin@example.org", core.RoleAdmin)
+	other, member := f.user(t, "other@example.org", core.RoleAdmin), f.user(t, "ada@example.org", core.RoleMember)
+	for name, c := range map[string]struct {
+		actor  core.Actor
+		target account.User
+		want   core.Kind
+	}{
+		"an administrator, the owner":  {f.session(admin), owner, core.KindConflict},
+		"an administrator, another":    {f.session(admin), other, core.KindForbidden},
+		"an administrator, themselves": {f.session(admin), admin, core.KindConflict},
+		"the owner, themselves":        {f.session(owner), owner, core.KindConflict},
+		"a member":                     {f.session(member), other, core.KindForbidden},
+		"a missing user":               {f.session(owner), account.User{ID: "usr_none"}, core.KindNotFound},
+	} {
+		if _, err := f.ForReset(ctx, c.actor, c.target.ID); !core.IsKind(err, c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	for actor, target := range map[*core.Actor]account.User{
+		new(f.session(admin)): member, new(f.session(owner)): admin, new(operator): owner,
+	} {
+		if _, err := f.ForReset(ctx, *actor, target.ID); err != nil {
+			t.Errorf("%s: %v", target.Email, err)
+		}
+	}
+	create := func(actor core.Actor, email string, role core.Role) error {
+		_, err := f.CreateWithoutPassword(ctx, actor, account.NewUser{Email: email, Name: "New", Role: role})
+		return err
+	}
+	if err := create(f.session(admin), "a@example.org", core.RoleAdmin); !core.IsKind(err, core.KindForbidden) {
+		t.Errorf("an administrator creates another: %v", err)
+	}
+	if err := create(f.session(owner), "a@example.org", core.RoleOwner); !core.IsKind(err, core.KindInvalid) {
+		t.Errorf("the owner creates an owner: %v", err)
+	}
+	if err := create(f.session(owner), "a@example.org", core.RoleAdmin); err != nil {
+		t.Errorf("the owner creates an administrator: %v", err)
+	}
+	if err := create(f.session(admin), "b@example.org", ""); err != nil {
+		t.Errorf("an administrator creates a member: %v", err)
+	}
+	if err := create(f.session(admin), "b@example.org", ""); !core.IsKind(err, core.KindConflict) {
+		t.Errorf("an address in use: %v", err)
+	}
+}

@@ -16,14 +16,18 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
+	"carrel/internal/bin"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/markdown"
 	"carrel/internal/memory"
+	"carrel/internal/savedsearch"
+	"carrel/internal/sharelink"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
+	"carrel/internal/transcript"
 	"carrel/internal/webhook"
 )
 
@@ -34,8 +38,12 @@ type Contents struct {
 	Agents      *agent.Service
 	Sources     *source.Service
 	Memories    *memory.Service
+	Saved       *savedsearch.Service
+	Bin         *bin.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
+	Transcripts *transcript.Reader
+	Links       *sharelink.Service
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
 	Webhooks    *webhook.Service
@@ -54,7 +62,8 @@ type Originals interface {
 type ContentStore interface {
 	ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[source.Document, error]
 	Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, error)
-	// AgentsWithOwn returns the ids of all agents with which a user has threads, memories or favourites.
+	// AgentsWithOwn returns the ids of all agents with which a user has threads, memories, favourites, saved searches or
+	// deleted items.
 	AgentsWithOwn(ctx context.Context, userID string) ([]string, error)
 	// FirstUsage returns the first day of a user's usage, or "".
 	FirstUsage(ctx context.Context, userID string) (string, error)
@@ -80,11 +89,11 @@ type archive struct {
 	// actor acts for the user like an operator at the command line.
 	actor core.Actor
 	now   time.Time
-	// wrote is called for every document, thread, memory and favourite.
+	// wrote is called for every document, thread, memory, favourite and deleted item.
 	wrote func()
 }
 
-// Write writes the account of a user. wrote is called for every document, thread, memory and favourite.
+// Write writes the account of a user. wrote is called for every document, thread, memory, favourite and deleted item.
 func (s *Archives) Write(ctx context.Context, userID string, parts Parts, w io.Writer, wrote func()) error {
 	a := &archive{Archives: s, zip: zip.NewWriter(w), actor: core.Operator(userID), now: s.clock.Now(), wrote: wrote}
 	var agents []agent.Agent

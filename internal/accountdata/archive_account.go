@@ -11,6 +11,7 @@ import (
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/sharelink"
 )
 
 // account writes the data that belongs to no agent.
@@ -25,6 +26,7 @@ func (a *archive) account(ctx context.Context) error {
 		{"sessions", a.sessions},
 		{"passkeys", a.passkeys},
 		{"webhooks", a.webhooks},
+		{"links", a.links},
 		{"usage", a.usage},
 		{"audit log", a.events},
 	} {
@@ -116,12 +118,20 @@ func (a *archive) webhooks(ctx context.Context) error {
 	out := make([]object, len(list))
 	for i, h := range list {
 		out[i] = object{"id": h.ID, "url": h.URL, "events": h.Events}.with("createdAt", h.CreatedAt).
-			with("disabledAt", h.DisabledAt)
+			with("disabledAt", h.DisabledAt).with("credentialId", h.CredentialID)
 	}
 	return a.json("webhooks.json", out)
 }
 
 // usage writes one table per year since the first use, because a year is the longest period that can be queried.
+func (a *archive) links(ctx context.Context) error {
+	list := pages(func(p core.Page) ([]sharelink.Link, string, error) { return a.Links.List(ctx, a.actor, p) })
+	return lines(a, "links.jsonl", list, func(l sharelink.Link) any {
+		return object{"id": l.ID, "agentId": l.AgentID, "threadId": l.ThreadID, "messages": l.Messages}.
+			with("createdAt", l.CreatedAt).with("expiresAt", l.ExpiresAt)
+	})
+}
+
 func (a *archive) usage(ctx context.Context) error {
 	first, err := a.Store.FirstUsage(ctx, a.actor.UserID)
 	if err != nil || first == "" {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"carrel/internal/agent"
+	"carrel/internal/bin"
 	"carrel/internal/core"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
@@ -36,7 +37,9 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	// The user's own data is exported even if the agent is no longer shared. Its documents stay inaccessible, because
 	// the database checks the stored grant.
 	ctx = agent.WithGrant(ctx, a.actor.UserID, g.ID, max(g.Grant, core.GrantViewer))
-	for _, write := range []func(context.Context, string, string) error{a.memories, a.favourites, a.threads} {
+	for _, write := range []func(context.Context, string, string) error{
+		a.memories, a.savedSearches, a.favourites, a.threads, a.bin,
+	} {
 		// An agent deleted in the meantime is left out.
 		if err := write(ctx, dir, g.ID); err != nil && !core.IsKind(err, core.KindNotFound) {
 			return err
@@ -138,11 +141,51 @@ func listed[T any](list []T) []T {
 	return list
 }
 
+// savedSearches writes the searches that the user has saved with an agent.
+func (a *archive) savedSearches(ctx context.Context, dir, agentID string) error {
+	list, err := a.Saved.List(ctx, a.actor, agentID)
+	if err != nil {
+		return err
+	}
+	out := make([]object, len(list))
+	for i, s := range list {
+		out[i] = object{"id": s.ID, "name": s.Name, "search": s.Search}.with("createdAt", s.CreatedAt).
+			with("updatedAt", s.UpdatedAt)
+	}
+	return a.json(dir+"saved-searches.json", out)
+}
+
+// bin writes the items that the user has deleted with an agent and can restore.
+func (a *archive) bin(ctx context.Context, dir, agentID string) error {
+	list := pages(func(p core.Page) ([]bin.Item, string, error) {
+		return a.Bin.List(ctx, a.actor, agentID, "", p)
+	})
+	with := func(yield func(object, error) bool) {
+		for item, err := range list {
+			out := object{"id": item.ID, "kind": item.Kind, "itemId": item.ItemID, "title": item.Title}.
+				with("deletedAt", item.DeletedAt).with("expiresAt", item.ExpiresAt)
+			if err == nil {
+				out["content"], err = a.Bin.Content(ctx, a.actor, agentID, item.ID)
+			}
+			if core.IsKind(err, core.KindNotFound) {
+				continue // restored or deleted in the meantime
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
+		}
+	}
+	return lines(a, dir+"bin.jsonl", iter.Seq2[object, error](with), func(item object) any {
+		a.wrote()
+		return item
+	})
+}
+
 func (a *archive) memories(ctx context.Context, dir, agentID string) error {
 	both := func(yield func(memory.Memory, error) bool) {
 		for _, status := range []memory.Status{memory.StatusActive, memory.StatusProposed} {
 			list := pages(func(p core.Page) ([]memory.Memory, string, error) {
-				return a.Memories.List(ctx, a.actor, agentID, status, p)
+				return a.Memories.List(ctx, a.actor, agentID, memory.Filter{Status: status}, p)
 			})
 			for m, err := range list {
 				if !yield(m, err) || err != nil {

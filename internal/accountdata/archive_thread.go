@@ -10,12 +10,16 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/favourite"
 	"carrel/internal/thread"
+	"carrel/internal/transcript"
 )
 
-// threads writes every thread as JSON and as Markdown, and a bibliography of all cited documents.
+// threads writes every thread as JSON, with all versions of its messages, and as Markdown, and a bibliography of all
+// cited documents.
 func (a *archive) threads(ctx context.Context, dir, agentID string) error {
 	cited := map[string]thread.Citation{}
-	list := pages(func(p core.Page) ([]thread.Thread, string, error) { return a.Threads.List(ctx, a.actor, agentID, p) })
+	list := pages(func(p core.Page) ([]thread.Thread, string, error) {
+		return a.Threads.List(ctx, a.actor, agentID, thread.Filter{}, p)
+	})
 	for t, err := range list {
 		if err != nil {
 			return err
@@ -40,7 +44,7 @@ func (a *archive) threads(ctx context.Context, dir, agentID string) error {
 // thread writes one thread and adds its citations to cited, by document. Both formats are rendered before either is
 // added, because a zip entry cannot be removed.
 func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cited map[string]thread.Citation) error {
-	messages, err := a.messages(ctx, t)
+	messages, err := a.Threads.AllMessages(ctx, a.actor, t.AgentID, t.ID)
 	if err != nil {
 		return err
 	}
@@ -52,14 +56,11 @@ func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cite
 		}
 	}
 	var page bytes.Buffer
-	entry := func(ctx context.Context, c thread.Citation) (string, error) {
-		card, err := a.card(ctx, t.AgentID, c)
-		if err != nil {
-			return "", err
-		}
-		return favourite.MarkdownEntry(card), nil
+	written, err := a.Transcripts.Thread(ctx, a.actor, t.AgentID, t.ID)
+	if err != nil {
+		return err
 	}
-	if err := a.Threads.Export(ctx, a.actor, t.AgentID, t.ID, entry, &page); err != nil {
+	if err := written.Write(&page, transcript.Markdown); err != nil {
 		return err
 	}
 	out := object{"id": t.ID, "title": t.Title, "messages": shown}.
@@ -73,27 +74,17 @@ func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cite
 	})
 }
 
-// messages reads a thread in chronological order. Pages come newest first.
-func (a *archive) messages(ctx context.Context, t thread.Thread) ([]thread.Message, error) {
-	var all []thread.Message
-	for cursor := ""; ; {
-		c, err := a.Threads.Messages(ctx, a.actor, t.AgentID, t.ID, core.Page{Limit: core.MaxLimit, Cursor: cursor})
-		if err != nil {
-			return nil, err
-		}
-		slices.Reverse(c.Messages)
-		all = append(all, c.Messages...)
-		if cursor = c.Next; cursor == "" {
-			slices.Reverse(all)
-			return all, nil
-		}
-	}
-}
-
 // message returns a message with all its details.
 func message(m thread.Message) object {
 	out := object{"id": m.ID, "role": m.Role, "text": m.Text, "status": m.Status, "turnId": m.TurnID}.
 		with("createdAt", m.CreatedAt)
+	if m.Parent != nil {
+		// An earlier version, or a message after one, which is not part of the current conversation.
+		out["current"], out["previousTurnId"] = false, *m.Parent
+	}
+	if !m.Scope.Empty() {
+		out["scope"] = m.Scope
+	}
 	if m.Role == thread.RoleAssistant {
 		out["answer"] = m.Answer // citations, checks, memories
 	}

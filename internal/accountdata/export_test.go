@@ -79,7 +79,14 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		w.must(err)
 		_, err = w.contents.Threads.Send(ctx, ada, id, talk.ID, thread.NewMessage{Text: "Is it so?"}, ctx)
 		w.must(err)
+		link, _, err := w.contents.Links.Create(ctx, ada, id, talk.ID, nil)
+		w.must(err)
 		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
+		w.must(err)
+		forgotten, err := w.contents.Memories.Add(ctx, ada, id, "I forget engines.")
+		w.must(err)
+		w.must(w.contents.Memories.Delete(ctx, ada, id, forgotten.ID))
+		_, err = w.contents.Saved.Save(ctx, ada, id, "Engines", json.RawMessage(`{"query": "engine"}`))
 		w.must(err)
 		_, err = w.contents.Favourites.Save(ctx, ada, id,
 			json.RawMessage(`{"id": "notes", "title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
@@ -98,7 +105,7 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		w.keepOriginal(src.ID, doc)
 
 		e := w.exported(w.node, w.session(w.ada))
-		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil ||
+		if e.Status != accountdata.StatusComplete || e.Done != 7 || e.Total != 7 || e.ExpiresAt == nil ||
 			!e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
 			t.Errorf("got %+v", e)
 		}
@@ -106,11 +113,12 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		dir := "agents/" + id + "/"
 		for name, want := range map[string]string{
 			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`,
-			"webhooks.json": hook.ID, "audit.jsonl": "account_exported",
+			"webhooks.json": hook.ID, "links.jsonl": link.ID, "audit.jsonl": "account_exported",
 			"keys.jsonl": "", "connections.jsonl": "", "sessions.json": "[]", "passkeys.json": "[]",
 			dir + "agent.json": "Agent of ada", dir + "sources.json": src.ID, dir + "memories.jsonl": "I like engines.",
 			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes",
-			"collections.json":     `"name": "A shelf"`,
+			"collections.json": `"name": "A shelf"`, dir + "saved-searches.json": `"query": "engine"`,
+			dir + "bin.jsonl":      `"text":"I forget engines."`,
 			dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
 			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
 			dir + "originals/" + src.ID + "/" + doc.ID + "-a.pdf": "The file " + originalHash,

@@ -17,18 +17,22 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
+	"carrel/internal/bin"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
+	"carrel/internal/savedsearch"
 	"carrel/internal/secretbox"
+	"carrel/internal/sharelink"
 	"carrel/internal/signin"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/thread"
+	"carrel/internal/transcript"
 	"carrel/internal/webhook"
 )
 
@@ -95,7 +99,7 @@ func newInstallation(t *testing.T, o store.Options) *installation {
 		postgres: o.URL != "",
 		answers:  &scripted{},
 	}
-	o.Log = w.log
+	o.Log, o.Bin = w.log, true
 	var err error
 	w.db, err = store.Open(t.Context(), o)
 	w.must(err)
@@ -150,16 +154,25 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 	sources := source.NewService(source.Deps{
 		Store: db, Agents: agents, Engine: nothing{}, Clock: w.clock, Sealer: box,
 	})
+	transcripts := transcript.NewReader(transcript.Deps{Threads: threads, Documents: sources})
 	n.contents = accountdata.Contents{
 		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
 		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
 		Agents:   agents,
 		Sources:  sources,
 		Memories: memory.NewService(memory.Deps{Store: db, Agents: agents, Clock: w.clock, Terms: strings.Fields}),
+		Saved:    savedsearch.NewService(savedsearch.Deps{Store: db, Agents: agents, Clock: w.clock}),
+		Bin:      bin.NewService(bin.Deps{Store: db, Agents: agents, Clock: w.clock, Days: 30}),
 		Favourites: favourite.NewService(favourite.Deps{
 			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
 		}),
-		Threads: threads, Credentials: credential.NewService(credential.Deps{
+		Threads:     threads,
+		Transcripts: transcripts,
+		Links: sharelink.NewService(sharelink.Deps{
+			Store: db, Agents: agents, Threads: threads, Transcripts: transcripts, Clock: w.clock, Audit: w.audit,
+			HashKey: secret, Prefix: "crll",
+		}),
+		Credentials: credential.NewService(credential.Deps{
 			Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
 			Agents: agents, Grants: grants, OAuth: credential.TokenDeps{Store: db, Audience: []string{"https://carrel.test"}},
 		}),

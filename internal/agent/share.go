@@ -46,11 +46,11 @@ type ShareStore interface {
 	Offer(ctx context.Context, ownerID, agentID string, o Offer, limit int) (userID string, err error)
 	// DeleteShare removes the grant of, and the invitation to, an address or account id. It returns the id of the account
 	// that had the grant, "" if there was only an invitation, or not_found if there was neither.
-	DeleteShare(ctx context.Context, agentID, invitee string) (userID string, err error)
+	DeleteShare(ctx context.Context, agentID, invitee string, now time.Time) (userID string, err error)
 	// ShareWithAll sets the grant of everybody.
 	ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error
 	// DeleteShareWithAll removes the grant of everybody, or returns not_found.
-	DeleteShareWithAll(ctx context.Context, agentID string) error
+	DeleteShareWithAll(ctx context.Context, agentID string, now time.Time) error
 }
 
 // Shares lists the grants and open invitations of an agent.
@@ -110,7 +110,7 @@ func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user s
 	}
 	event := shareEvent{agentID: agentID, ownerID: actor.UserID, with: withEverybody}
 	if user == "" {
-		if err := s.store.DeleteShareWithAll(ctx, agentID); err != nil {
+		if err := s.store.DeleteShareWithAll(ctx, agentID, s.clock.Now()); err != nil {
 			return err
 		}
 		s.noteShare(ctx, actor, audit.AgentUnshared, event)
@@ -120,7 +120,7 @@ func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user s
 	if err != nil {
 		return err
 	}
-	if event.recipientID, err = s.store.DeleteShare(ctx, agentID, invitee); err != nil {
+	if event.recipientID, err = s.store.DeleteShare(ctx, agentID, invitee, s.clock.Now()); err != nil {
 		return err
 	}
 	event.with = withInvitee(invitee)

@@ -29,8 +29,11 @@ func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 	in.Archives = accountdata.NewArchives(accountdata.Contents{
 		Accounts: in.Accounts, Billing: in.Billing, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
-		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials,
-		Sessions: in.sessions, Webhooks: in.webhooks,
+		Saved:      in.saved,
+		Bin:        in.bin,
+		Favourites: in.favourites, Threads: in.threads, Transcripts: in.transcripts, Links: in.links,
+		Credentials: in.Credentials,
+		Sessions:    in.sessions, Webhooks: in.webhooks,
 		Audit: in.Audit, Store: in.Store, Originals: in.Originals,
 	}, in.Clock)
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}

@@ -17,6 +17,7 @@ import (
 	"carrel/internal/backup"
 	"carrel/internal/billing"
 	"carrel/internal/billing/stripe"
+	"carrel/internal/bin"
 	"carrel/internal/blob"
 	"carrel/internal/config"
 	"carrel/internal/core"
@@ -31,9 +32,11 @@ import (
 	"carrel/internal/otlp"
 	"carrel/internal/outbound"
 	"carrel/internal/research"
+	"carrel/internal/savedsearch"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/secretbox"
+	"carrel/internal/sharelink"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/signin/upstream"
@@ -41,6 +44,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/transcript"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 	"carrel/internal/zoteroexport"
@@ -68,22 +72,26 @@ type App struct {
 	Archives    *accountdata.Archives
 	Deletions   *accountdata.Deletions
 
-	sessions   *credential.Sessions
-	payments   *stripe.Service // nil without a Stripe account
-	passkeys   *passkey.Service
-	upstream   *upstream.Service // nil without an OpenID provider
-	memories   *memory.Service
-	favourites *favourite.Service
-	zotero     *zoteroexport.Service
-	research   *research.Agent
-	threads    *thread.Service
-	texts      *research.TextChecker
-	webhooks   *webhook.Service
-	exports    *accountdata.Exports
-	search     *search.Service
-	catalogue  *federated.Searcher
-	keys       keys
-	originals  blob.Storage
+	sessions    *credential.Sessions
+	payments    *stripe.Service // nil without a Stripe account
+	passkeys    *passkey.Service
+	upstream    *upstream.Service // nil without an OpenID provider
+	memories    *memory.Service
+	saved       *savedsearch.Service
+	bin         *bin.Service
+	favourites  *favourite.Service
+	zotero      *zoteroexport.Service
+	research    *research.Agent
+	threads     *thread.Service
+	transcripts *transcript.Reader
+	links       *sharelink.Service
+	texts       *research.TextChecker
+	webhooks    *webhook.Service
+	exports     *accountdata.Exports
+	search      *search.Service
+	catalogue   *federated.Searcher
+	keys        keys
+	originals   blob.Storage
 	// backups and backupSchedule are nil unless backups are scheduled.
 	backups        *backup.Service
 	backupSchedule *backup.Scheduler
@@ -125,6 +133,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	db, err := store.Open(ctx, store.Options{
 		Path: DatabasePath(cfg), URL: cfg.Database, DirectURL: cfg.Postgres.Direct,
 		Connections: cfg.Postgres.Connections, StatementTimeout: cfg.Postgres.StatementTimeout, Log: o.Log,
+		Bin: cfg.Retention.BinDays > 0,
 	})
 	if err != nil {
 		return nil, err
@@ -199,12 +208,19 @@ func wire(cfg config.Config, o Options, db *store.DB, k keys) (*App, error) {
 	}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: analysis.Stems})
+	in.saved = savedsearch.NewService(savedsearch.Deps{Store: db, Agents: in.Agents, Clock: clock})
+	in.bin = bin.NewService(bin.Deps{Store: db, Agents: in.Agents, Clock: clock, Days: cfg.Retention.BinDays})
 	in.research = in.newResearch(o, provider)
 	in.threads = thread.NewService(thread.Deps{
 		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.answerer(o),
 		Deadline: turnDeadline(cfg.Model), Limits: thread.Limits(cfg.Turns),
 	})
 	in.Tasks.Register(in.threads.Kind())
+	in.transcripts = transcript.NewReader(transcript.Deps{Threads: in.threads, Documents: in.Sources})
+	in.links = sharelink.NewService(sharelink.Deps{
+		Store: db, Agents: in.Agents, Threads: in.threads, Transcripts: in.transcripts, Clock: clock, Audit: in.Audit,
+		HashKey: k.hash, Prefix: cfg.KeyPrefix + "l", Disabled: !cfg.ShareLinks,
+	})
 	in.texts = in.newTextChecker(o, provider)
 	in.wireImporter(cfg, log)
 	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock},

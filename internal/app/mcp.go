@@ -14,7 +14,7 @@ import (
 func (in *App) newMCP(
 	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems,
 	streams *streamwatch.Slots, draining <-chan struct{},
-) (*mcp.Server, error) {
+) *mcp.Server {
 	return mcp.New(mcp.Deps{
 		BaseURL: cfg.BaseURL, API: api, Threads: in.threads,
 		Authenticate: in.Credentials.Authenticate, Admit: server.Admit, Problem: problems.Write,

@@ -31,6 +31,8 @@ func TuneGC() (ballast [][]byte) {
 const (
 	minReturn    = 8 << 20
 	maxAllocated = 256 << 20
+	// minAllocated is far less than a request for an answer allocates, and more than a server without requests.
+	minAllocated = 1 << 20
 )
 
 // memoryReturner returns unused memory to the system while the server is idle. The garbage collector runs only when the
@@ -39,7 +41,7 @@ type memoryReturner struct {
 	allocated uint64
 }
 
-// check returns unused memory if the server is idle.
+// check returns unused memory if the server is idle, and the pages of the program that it may not need again.
 func (m *memoryReturner) check() {
 	const allocated, objects, live, free = 0, 1, 2, 3
 	s := []metrics.Sample{
@@ -58,5 +60,8 @@ func (m *memoryReturner) check() {
 			runtime.GC()
 		}
 		debug.FreeOSMemory()
+	}
+	if since < maxAllocated && since > minAllocated {
+		releaseExecutable()
 	}
 }

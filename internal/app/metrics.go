@@ -136,7 +136,7 @@ func (m *indexMetrics) Collect(ch chan<- prometheus.Metric) {
 // databaseMetrics shows the writes and the connections of the database.
 type databaseMetrics struct {
 	db                                      *store.DB
-	writes, commits, failures               *prometheus.Desc
+	statements, writes, commits, failures   *prometheus.Desc
 	connections, maximum, waits, waitedTime *prometheus.Desc
 }
 
@@ -145,7 +145,9 @@ func newDatabaseMetrics(db *store.DB) *databaseMetrics {
 		return prometheus.NewDesc("carrel_database_"+name, help, labels, nil)
 	}
 	return &databaseMetrics{
-		db:       db,
+		db: db,
+		statements: desc("statements_total",
+			"SQL statements of this node, with those that begin and end transactions."),
 		writes:   desc("writes_total", "Writes of this node."),
 		commits:  desc("commits_total", "Commits of this node. On SQLite several writes share a commit."),
 		failures: desc("write_failures_total", "Writes that the database did not accept, such as with a full disk."),
@@ -160,7 +162,7 @@ func newDatabaseMetrics(db *store.DB) *databaseMetrics {
 // Describe lists the metrics.
 func (m *databaseMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.writes, m.commits, m.failures, m.connections, m.maximum, m.waits, m.waitedTime,
+		m.statements, m.writes, m.commits, m.failures, m.connections, m.maximum, m.waits, m.waitedTime,
 	} {
 		ch <- d
 	}
@@ -172,6 +174,7 @@ func (m *databaseMetrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
 	}
 	s, p := m.db.Stats(), m.db.Pool()
+	send(m.statements, prometheus.CounterValue, float64(s.Statements))
 	send(m.writes, prometheus.CounterValue, float64(s.Writes))
 	send(m.commits, prometheus.CounterValue, float64(s.Commits))
 	send(m.failures, prometheus.CounterValue, float64(s.Failed))

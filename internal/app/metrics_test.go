@@ -23,7 +23,12 @@ import (
 // openTestApp opens an installation in a new folder, with its index.
 func openTestApp(t *testing.T, vars map[string]string) (*App, searchNode) {
 	t.Helper()
-	dir := t.TempDir()
+	return openTestAppIn(t, t.TempDir(), vars)
+}
+
+// openTestAppIn is openTestApp with a data folder.
+func openTestAppIn(t *testing.T, dir string, vars map[string]string) (*App, searchNode) {
+	t.Helper()
 	cfg, err := config.Load(config.LoadOptions{Getenv: func(name string) string {
 		if name == "CARREL_DATA" {
 			return dir

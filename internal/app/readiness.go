@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/search"
 )
 
 // readiness decides whether a load balancer should send requests to this node.
@@ -23,7 +24,9 @@ func (r *readiness) check(ctx context.Context) error {
 	if err := r.in.Store.Ping(ctx); err != nil {
 		return notReady("The database can't be read.", err)
 	}
-	if err := r.in.Store.CheckWrites(ctx); err != nil {
+	if err := r.in.Store.CheckWrites(ctx); core.IsDiskFull(err) {
+		return notReady("The disk of the database is full, so that it does not accept writes.", err)
+	} else if err != nil {
 		return notReady("The database does not accept writes.", err)
 	}
 	if r.in.Config.ReadyWhileIndexing {
@@ -46,10 +49,13 @@ const toleratedLag = 30 * time.Second
 // notice says what does not work although the node is ready; "" if all does.
 func (r *readiness) notice() string {
 	opened := r.index.Load()
-	if opened == nil || !r.in.Config.Search.OpenSearch() {
+	if opened == nil {
 		return ""
 	}
 	index := *opened
+	if !r.in.Config.Search.OpenSearch() {
+		return localNotice(index.Progress())
+	}
 	switch p := index.Progress(); {
 	case p.Error != nil:
 		return fmt.Sprintf("The search service is not available or can't be written, since %v. Searches may fail; "+
@@ -61,6 +67,20 @@ func (r *readiness) notice() string {
 			p.Missing, p.Behind.Round(time.Second))
 	}
 	return ""
+}
+
+// localNotice is notice for the index in the data folder. Other nodes have an index of their own, but may be no better:
+// the node stays ready.
+func localNotice(p search.Progress) string {
+	if p.Error == nil {
+		return ""
+	}
+	reason := "can't be written"
+	if core.IsDiskFull(p.Error) {
+		reason = "can't be written, because the disk of the data folder is full"
+	}
+	return fmt.Sprintf("The search index of this node %s, since %v. Searches miss new documents; other requests work.",
+		reason, p.Behind.Round(time.Second))
 }
 
 // notReadyPause is the Retry-After of a node that is not ready.

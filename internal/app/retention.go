@@ -67,6 +67,6 @@ func (in *App) pruneExpired(ctx context.Context) error {
 		in.Store.PruneBillingEvents(ctx, now.Add(-billingLife)),
 		in.Store.PruneBackupTasks(ctx, now.Add(-backupTaskLife)),
 		in.OAuth.Prune(ctx), in.sessions.Prune(ctx), in.SignIn.Prune(ctx), in.Credentials.PruneCodes(ctx),
-		in.Sources.Prune(ctx), in.Imports.PruneUploads(ctx), in.exports.Prune(ctx), in.Originals.Sweep(ctx),
-		in.Deletions.RunHousekeeping(ctx))
+		in.Sources.Prune(ctx), in.Imports.PruneUploads(ctx), in.exports.Prune(ctx), in.links.Prune(ctx),
+		in.bin.Prune(ctx), in.Originals.Sweep(ctx), in.Deletions.RunHousekeeping(ctx))
 }

@@ -2,12 +2,48 @@ package app
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/thread"
 )
+
+func TestBinKeepsThreadsForTheDaysOfTheSetting(t *testing.T) {
+	t.Parallel()
+	for days, kept := range map[string][]int{"7": {1, 1, 0}, "0": {0, 0, 0}} { // at once, after 6 and after 8 days
+		in, _ := openTestApp(t, map[string]string{"CARREL_BIN_DAYS": days})
+		now := time.Now()
+		err := errors.Join(
+			in.Store.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen}, "none"),
+			in.Store.InsertAgent(t.Context(),
+				agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}),
+			in.Store.InsertThread(t.Context(), "usr", thread.Thread{ID: "thr", AgentID: "agt", Status: thread.StatusIdle}),
+			in.Store.DeleteThread(t.Context(), "usr", "agt", "thr", now),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, later := range []int{0, 6, 8} {
+			clock := testkit.NewClock()
+			clock.Set(now.AddDate(0, 0, later))
+			in.bin.Clock, in.Clock = clock, clock
+			if err := in.applyRetention(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+				t.Fatal(err)
+			}
+			items, err := in.Store.BinItems(t.Context(), "usr", "agt", "", "", 10)
+			if err != nil || len(items) != kept[i] {
+				t.Errorf("bin-days %s: after %d days the bin has %+v, %v", days, later, items, err)
+			}
+		}
+	}
+}
 
 func TestOneNodeDeletesExpiredRecords(t *testing.T) {
 	t.Parallel()

@@ -58,10 +58,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	tools, err := in.newMCP(cfg, log, api, problems, streams, draining)
-	if err != nil {
-		return err
-	}
+	tools := in.newMCP(cfg, log, api, problems, streams, draining)
 	defer tools.Close()
 	ready := &readiness{in: in}
 	srv := server.New(cfg, log, metrics, server.Options{
@@ -72,7 +69,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 			app.Routes(mux)
 			in.OAuth.Routes(mux, pages)
 		},
-		Problem: problems.Write,
+		Problem: pages.NotFound(problems.Write),
 		// Long polls and streams end at once; other requests end by themselves.
 		Draining:      sync.OnceFunc(func() { close(draining) }),
 		Ready:         ready.check,

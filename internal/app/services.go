@@ -9,7 +9,9 @@ import (
 func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
 		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports,
-		Memories: in.memories, Favourites: in.favourites, Zotero: in.zotero, Threads: in.threads, Texts: in.texts,
+		Memories: in.memories, Saved: in.saved, Bin: in.bin, Favourites: in.favourites, Zotero: in.zotero,
+		Threads:     in.threads,
+		Transcripts: in.transcripts, Links: in.links, Texts: in.texts,
 		Webhooks:    in.webhooks,
 		Credentials: in.Credentials, Sessions: in.sessions,
 		Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,
@@ -17,7 +19,8 @@ func (in *App) services() httpapi.Services {
 		Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth,
 		Examples:    in.research,
 		System:      system{in, in.Clock.Now()},
-		Idempotency: in.Store, Sealer: in.replies, Clock: in.Clock,
+		Models:      models{in},
+		Idempotency: in.Store, Leases: in.Store, Sealer: in.replies, Clock: in.Clock,
 	}
 	if in.payments != nil { // a nil *stripe.Service would make a non-nil interface
 		s.Payments = in.payments

@@ -47,8 +47,12 @@ func (in *App) wireSignIn(cfg config.Config, k keys, log *slog.Logger) error {
 func (in *App) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
 		Accounts: in.Accounts, Sessions: in.sessions, Auth: in.SignIn, Passkeys: in.passkeys, Upstream: in.upstream,
+		Links: in.links,
 		Audit: in.Audit, Clock: in.Clock, Log: log,
-	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.SetupCode, Address: server.ClientAddr})
+	}, webapp.Options{
+		BaseURL: cfg.BaseURL, Home: webapp.AppHome, NoBin: cfg.Retention.BinDays == 0, SetupCode: in.SetupCode,
+		Address: server.ClientAddr,
+	})
 }
 
 // caller returns the client address and the program name of the request in ctx.

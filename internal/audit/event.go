@@ -5,22 +5,25 @@ type Event string
 
 // Sign-in, sessions and account settings.
 const (
-	SignedIn        Event = "sign_in"
-	SignInFailed    Event = "sign_in_failed"
-	SignedOut       Event = "sign_out"
-	SetUp           Event = "set_up"
-	SetUpFailed     Event = "set_up_failed"
-	UserCreated     Event = "user_created"
-	UserDisabled    Event = "user_disabled"
-	UserEnabled     Event = "user_enabled"
-	RoleChanged     Event = "role_changed"
-	NameChanged     Event = "name_changed"
-	EmailChanged    Event = "email_changed"
-	EmailRequested  Event = "email_requested"
-	SessionEnded    Event = "session_ended"
-	AccountExported Event = "account_exported"
-	AccountDeleted  Event = "account_deleted"
-	LogPruned       Event = "audit_pruned"
+	SignedIn          Event = "sign_in"
+	SignInFailed      Event = "sign_in_failed"
+	SignedOut         Event = "sign_out"
+	SetUp             Event = "set_up"
+	SetUpFailed       Event = "set_up_failed"
+	UserCreated       Event = "user_created"
+	InvitationCreated Event = "invitation_created"
+	InvitationRevoked Event = "invitation_revoked"
+	JoinFailed        Event = "join_failed"
+	UserDisabled      Event = "user_disabled"
+	UserEnabled       Event = "user_enabled"
+	RoleChanged       Event = "role_changed"
+	NameChanged       Event = "name_changed"
+	EmailChanged      Event = "email_changed"
+	EmailRequested    Event = "email_requested"
+	SessionEnded      Event = "session_ended"
+	AccountExported   Event = "account_exported"
+	AccountDeleted    Event = "account_deleted"
+	LogPruned         Event = "audit_pruned"
 )
 
 // Passwords, second factors and other proofs of identity.
@@ -59,7 +62,7 @@ const (
 	SigningKeyMade   Event = "signing_key_made"
 )
 
-// Plans, spend caps and shared agents.
+// Plans, spend caps, shared agents and links to threads.
 const (
 	PlanChanged         Event = "plan_changed"
 	PlanDeleted         Event = "plan_deleted"
@@ -68,6 +71,8 @@ const (
 	CapChanged          Event = "spend_cap_changed"
 	AgentShared         Event = "agent_shared"
 	AgentUnshared       Event = "agent_unshared"
+	LinkCreated         Event = "link_created"
+	LinkDeleted         Event = "link_deleted"
 )
 
 // Backups of the installation.

@@ -72,7 +72,7 @@ func (p Plan) check() error {
 	}
 	for _, c := range p.Capabilities {
 		if !c.Known() {
-			add("/capabilities", "Must be a list of search, chat, research, memories, favourites, manage and mcp.")
+			add("/capabilities", "Must be a list of search, chat, research, memories, favourites, manage, share and mcp.")
 			break
 		}
 	}

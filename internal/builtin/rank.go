@@ -76,6 +76,11 @@ func (r *ranker) input(question []uint16, s Sentence) rankInput {
 	return rankInput{ids, start}
 }
 
+// rankSlots limits how many inputs of all questions are computed at a time to the number of processors. Without it the
+// goroutines of several questions would fill the scheduler's queue, and a request that takes microseconds would wait
+// for a time slice of each of them.
+var rankSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence) ([]float64, error) {
 	questionIDs := r.tokenizer.append(nil, question, nil)
 	inputs := make([]rankInput, len(sentences))
@@ -91,11 +96,18 @@ func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence
 		s := r.scratch.Get().(*rankScratch)
 		defer r.scratch.Put(s)
 		for i := next.Add(1) - 1; i < int64(len(order)); i = next.Add(1) - 1 {
+			select {
+			case rankSlots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
 			logit, ok := r.logit(ctx, s, inputs[order[i]])
+			<-rankSlots
 			if !ok {
 				return
 			}
 			logits[order[i]] = logit
+			runtime.Gosched()
 		}
 	}
 	var group sync.WaitGroup

@@ -29,6 +29,7 @@ type adminCommand struct {
 	Database *string `placeholder:"URL" help:"${help_database}"`
 
 	User         userCommands         `cmd:"" help:"Create, list, disable, export and delete accounts, and set passwords."`
+	Invitation   invitationCommands   `cmd:"" help:"Invite people to create their accounts."`
 	Key          keyCommands          `cmd:"" help:"Create, list and revoke API keys."`
 	ConnectCode  connectCodeCommands  `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
 	Connection   connectionCommands   `cmd:"" help:"List and revoke connected programs."`

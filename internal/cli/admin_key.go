@@ -44,7 +44,7 @@ func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"key": token, "id": k.ID}, "%s", token)
+		return a.print(c.JSON, map[string]any{"secret": token, "key": token, "id": k.ID}, "%s", token)
 	})
 }
 
@@ -160,6 +160,6 @@ func (c connectCodeCreate) Run(ctx context.Context, env *Env, parent *adminComma
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"code": token, "expiresAt": date(code.ExpiresAt)}, "%s", token)
+		return a.print(c.JSON, map[string]any{"secret": token, "code": token, "expiresAt": date(code.ExpiresAt)}, "%s", token)
 	})
 }

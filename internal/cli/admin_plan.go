@@ -83,7 +83,7 @@ func numberOr(n *int64) string {
 
 type planPut struct {
 	Name         string   `arg:"" help:"Name of the plan."`
-	Capabilities []string `required:"" placeholder:"WORD,…" help:"Capabilities: search, chat, research, memories, favourites, manage, mcp; or all."`
+	Capabilities []string `required:"" placeholder:"WORD,…" help:"Capabilities: search, chat, research, memories, favourites, manage, share, mcp; or all."`
 	Models       []string `placeholder:"MODEL,…" help:"Allowed models. Default: all models of the installation."`
 	SpendCap     string   `name:"spend-cap" default:"none" placeholder:"USD" help:"US dollars per month. Default: none."`
 	TurnCap      string   `name:"turn-cap" default:"none" placeholder:"USD" help:"US dollars per turn. Default: none."`

@@ -125,7 +125,11 @@ func TestDatesArePrintedInUTC(t *testing.T) {
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(args, Env{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+	config := t.TempDir()
+	code = Main(args, Env{
+		In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" },
+		ConfigDir: func() (string, error) { return config, nil },
+	})
 	return code, out.String(), errs.String()
 }
 

@@ -1,4 +1,4 @@
-// Package cli holds the commands: serve, admin, backup, import, source, config, health, version, completion and man.
+// Package cli holds the commands: those that run and administer a server, and those that use one.
 package cli
 
 import (
@@ -21,26 +21,23 @@ import (
 	"carrel/internal/thread"
 )
 
-// Exit codes. Scripts rely on them.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
 // Env is the environment of a command. Tests replace it.
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  []string
+	// ConfigDir returns the folder of the user's configuration files, in which credentials are stored.
+	ConfigDir func() (string, error)
 	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a scripted one.
 	Answerer thread.Answerer
 }
 
 // System returns the environment of this process.
 func System() Env {
-	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ()}
+	return Env{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ(), ConfigDir: os.UserConfigDir,
+	}
 }
 
 // commandLine is the command line in the form that kong parses.
@@ -54,6 +51,20 @@ type commandLine struct {
 	Health  healthCommand        `cmd:"" help:"Ask the server of this machine whether it can serve requests."`
 	Version versionCommand       `cmd:"" help:"Show the version."`
 
+	Login      loginCommand      `cmd:"" group:"client" help:"Sign in to a server with a browser, an API key or a connect code."`
+	Logout     logoutCommand     `cmd:"" group:"client" help:"Sign out, and revoke the sign-in of the browser."`
+	Whoami     whoamiCommand     `cmd:"" group:"client" help:"Show the account, the server and the credential."`
+	Profiles   profilesCommand   `cmd:"" group:"client" help:"List the servers that you are signed in to, or choose one."`
+	Ask        askCommand        `cmd:"" group:"client" help:"Ask an agent, and print the answer with its sources."`
+	Search     searchCommand     `cmd:"" group:"client" help:"Search the sources of an agent."`
+	Agents     userAgentCommands `cmd:"" group:"client" help:"List, create and choose agents."`
+	Threads    threadCommands    `cmd:"" group:"client" help:"List, show, export, cancel and delete threads."`
+	Memories   memoryCommands    `cmd:"" group:"client" help:"List, add and delete memories."`
+	Favourites favouriteCommands `cmd:"" group:"client" help:"List, add and remove favourites."`
+	Export     exportCommand     `cmd:"" group:"client" help:"Export your account or a thread."`
+	Open       openCommand       `cmd:"" group:"client" help:"Open an agent, a thread or a document in the browser."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" group:"client" help:"Connect a program that speaks MCP over standard input and output."`
+
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 	Man        manCommand        `cmd:"" help:"Print a manual page, for man -l."`
 }
@@ -62,7 +73,9 @@ const description = `Agents that know their sources.
 
 Run "carrel serve --demo" to try it, or "carrel serve" to start your own installation.
 Every setting can also be an environment variable (CARREL_ADDR for --addr) or a line in carrel.conf in the data folder.
-Exit codes: 0 success, 1 failure, 2 usage error.`
+Run "carrel login --server URL" to use a server from this terminal, and then "carrel ask".
+Exit codes: 0 success, 1 failure, 2 usage error; client commands also 3 not signed in, 4 not allowed, 5 not found,
+6 conflict or limit, 7 server not reachable, 130 interrupted.`
 
 // exit carries the exit code from kong, which exits by itself after --help, back to Main.
 type exit int
@@ -79,6 +92,7 @@ func Main(args []string, env Env) (code int) {
 		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
+		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Use a server from this terminal:"}}),
 	)
 	if err != nil {
 		printError(env, err)
@@ -97,7 +111,10 @@ func Main(args []string, env Env) (code int) {
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(&env); err != nil {
 		printError(env, err)
-		return exitFailed
+		if hint := hintOf(err); hint != "" {
+			_, _ = fmt.Fprintln(env.Err, hint)
+		}
+		return exitCodeOf(err)
 	}
 	return exitOK
 }

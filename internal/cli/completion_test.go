@@ -22,7 +22,8 @@ type completionCase struct {
 
 var completionCases = []completionCase{
 	{line: "carrel ", want: []string{"serve", "admin", "backup", "import", "health"}, not: []string{"--help"}},
-	{line: "carrel se", want: []string{"serve"}, only: true},
+	{line: "carrel se", want: []string{"serve", "search"}, only: true},
+	{line: "carrel thr", want: []string{"threads"}, only: true},
 	{line: "carrel admin us", want: []string{"user", "usage"}, only: true},
 	{line: "carrel admin --data serve user cr", want: []string{"create"}, only: true},
 	{line: "carrel admin user create --em", want: []string{"--email"}, only: true},

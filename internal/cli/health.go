@@ -14,6 +14,9 @@ import (
 // healthTimeout limits the request of carrel health. The server's own check takes two seconds at most.
 const healthTimeout = 5 * time.Second
 
+// maxHealthReply limits the size of the reply to carrel health.
+const maxHealthReply = 1 << 20
+
 type healthCommand struct {
 	Data *string `placeholder:"DIR" help:"${help_data}"`
 	Addr *string `placeholder:"HOST:PORT" help:"${help_addr}"`
@@ -62,7 +65,7 @@ func (c healthCommand) Run(ctx context.Context, env *Env) error {
 	var problem struct {
 		Detail string `json:"detail"`
 	}
-	_ = json.NewDecoder(io.LimitReader(res.Body, maxResponse)).Decode(&problem) // a proxy may answer without JSON
+	_ = json.NewDecoder(io.LimitReader(res.Body, maxHealthReply)).Decode(&problem) // a proxy may answer without JSON
 	return fmt.Errorf("the server at %s is not ready (status %d): %s", addr, res.StatusCode, problem.Detail)
 }
 

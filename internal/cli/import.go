@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"os"
 	"path"
 	"strings"
 
+	"carrel/internal/app"
 	"carrel/internal/format"
 	"carrel/internal/importer"
 	"carrel/internal/source"
@@ -17,11 +18,12 @@ import (
 // importCommand imports files and folders into a source of kind upload, on a server or in the data folder of this
 // machine.
 type importCommand struct {
-	Server   string   `placeholder:"URL" help:"The address of the server. Default: the installation in the data folder of this machine." env:"CARREL_SERVER"`
-	Key      string   `placeholder:"KEY" help:"With --server: an API key that may manage agents." env:"CARREL_KEY"`
+	Profile  string   `placeholder:"NAME" help:"The profile of carrel login." env:"CARREL_PROFILE"`
+	Server   string   `placeholder:"URL" help:"The address of the server. Default: that of the profile, or else the installation in the data folder of this machine." env:"CARREL_SERVER"`
+	Key      string   `placeholder:"KEY" help:"With --server: an API key that may manage agents, instead of a profile." env:"CARREL_KEY"`
 	Data     *string  `placeholder:"DIR" help:"${help_data}"`
 	Database *string  `placeholder:"URL" help:"${help_database}"`
-	Agent    string   `required:"" placeholder:"ID" help:"The agent's id."`
+	Agent    string   `placeholder:"AGENT" help:"The agent's id, or on a server its name. Default on a server: the default agent of the profile, or the only one."`
 	Source   string   `placeholder:"SOURCE" help:"The id or name of a source of kind upload. Default: the default source of the agent."`
 	JSON     bool     `help:"Print one JSON object: {\"files\":[…]}."`
 	Paths    []string `arg:"" name:"path" help:"Files (${file_extensions}) and folders of such files, whose relative paths are kept. Hidden files are skipped."`
@@ -45,15 +47,21 @@ type fileImporter func(ctx context.Context, env *Env, files []foundFile) ([]impo
 
 // Run imports the files and prints the result of each once. It fails if a file was refused.
 func (c importCommand) Run(ctx context.Context, env *Env) error {
-	if c.Server != "" && c.Key == "" {
-		return errors.New("set --key or CARREL_KEY to an API key of the server")
+	remote, err := c.remote(env)
+	if err != nil {
+		return err
+	}
+	if !remote && c.Agent == "" {
+		return &commandError{
+			message: "set --agent to the id of an agent", code: exitUsage, hint: "See: carrel admin agent list",
+		}
 	}
 	found, err := findFiles(c.Paths)
 	if err != nil {
 		return err
 	}
 	var send fileImporter = c.importLocal
-	if c.Server != "" {
+	if remote {
 		send = c.importRemote
 	}
 	var files []foundFile
@@ -67,6 +75,27 @@ func (c importCommand) Run(ctx context.Context, env *Env) error {
 		return err
 	}
 	return c.print(env, inOrder(found, results))
+}
+
+// remote reports whether the files are sent to a server: if one is named, or if there is a profile and no installation
+// in the data folder of this machine.
+func (c importCommand) remote(env *Env) (bool, error) {
+	if c.Server != "" || c.Profile != "" {
+		return true, nil
+	}
+	cfg, err := flags{"data": c.Data, "database": c.Database}.load(env)
+	if err != nil || cfg.Database != "" || c.Data != nil {
+		return false, err
+	}
+	if _, err := os.Stat(app.DatabasePath(cfg)); err == nil {
+		return false, nil
+	}
+	store, err := env.profileStore()
+	if err != nil {
+		return false, err
+	}
+	file, err := store.read()
+	return len(file.Profiles) > 0, err
 }
 
 // inOrder inserts the files that were not sent into the results.
@@ -204,10 +233,14 @@ func (c importCommand) choose(sources []sourceChoice) (string, error) {
 }
 
 // remoteSource returns the id of the source on the server.
-func (c importCommand) remoteSource(ctx context.Context, api *apiClient) (string, error) {
-	var list struct{ Sources []sourceChoice }
-	if err := api.call(ctx, http.MethodGet, "/sources", "", nil, &list); err != nil {
+func (c importCommand) remoteSource(ctx context.Context, api *agentClient) (string, error) {
+	list, err := api.ListSources(ctx, api.agent)
+	if err != nil {
 		return "", err
 	}
-	return c.choose(list.Sources)
+	choices := make([]sourceChoice, len(list.Sources))
+	for i, s := range list.Sources {
+		choices[i] = sourceChoice{ID: s.ID, Name: s.Name, Kind: s.Kind, Default: s.Default}
+	}
+	return c.choose(choices)
 }

@@ -5,18 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"sync"
 	"time"
 
-	"carrel/internal/importer"
+	"carrel/client"
 	"carrel/internal/task"
 )
 
 // importRemote uploads the files to a server and waits until it has imported them.
 func (c importCommand) importRemote(ctx context.Context, env *Env, files []foundFile) ([]importResult, error) {
-	api := &apiClient{server: c.Server, key: c.Key, agent: c.Agent, client: &http.Client{}}
-	defer api.client.CloseIdleConnections()
+	s, err := connectFlags{Profile: c.Profile, Server: c.Server, Key: c.Key}.open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	agent, err := s.agentID(ctx, c.Agent)
+	if err != nil {
+		return nil, err
+	}
+	api := &agentClient{s.Client, agent}
 	sourceID, err := c.remoteSource(ctx, api)
 	if err != nil {
 		return nil, err
@@ -49,47 +56,34 @@ func (c importCommand) importRemote(ctx context.Context, env *Env, files []found
 	return results, nil
 }
 
-func (c *apiClient) filesByName(ctx context.Context, sourceID string) (map[string]remoteFile, error) {
+func (c *agentClient) filesByName(ctx context.Context, sourceID string) (map[string]client.SourceFile, error) {
 	files, err := c.files(ctx, sourceID)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]remoteFile, len(files))
+	out := make(map[string]client.SourceFile, len(files))
 	for _, f := range files {
 		out[f.Name] = f
 	}
 	return out, nil
 }
 
-const (
-	uploadAttempts = 5
-	// minRetry is the pause before a retry if the server names none.
-	minRetry = time.Second
-)
-
-// uploadWithRetry uploads a file. A busy server is asked again; a file that it rejects is a result.
-func (c *apiClient) uploadWithRetry(
+// uploadWithRetry uploads a file. The client repeats the request if the server is busy; a file that the server rejects
+// is a result.
+func (c *agentClient) uploadWithRetry(
 	ctx context.Context, sourceID string, f foundFile, p *importProgress,
 ) (r importResult, err error) {
 	r = importResult{Name: f.name}
-	for range uploadAttempts {
-		p.begin()
-		r.Name, err = c.upload(ctx, sourceID, f.path, f.name, p.advance)
-		refusal, refused := errors.AsType[*responseError](err)
-		switch {
-		case err == nil:
-			p.fileDone(f.name, f.size)
-			return r, nil
-		case errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist):
-			return importResult{Name: f.name, Result: resultRefused, Reason: reasonNotOpened}, nil
-		case refused && refusal.rejectsFile():
-			return importResult{Name: f.name, Result: resultRefused, Reason: refusal.detail}, nil
-		case !refused || refusal.status != http.StatusTooManyRequests && refusal.status != http.StatusServiceUnavailable:
-			return r, fmt.Errorf("send %s: %w", f.name, err)
-		}
-		if err := wait(ctx, max(minRetry, refusal.retryAfter)); err != nil {
-			return r, err
-		}
+	r.Name, err = c.upload(ctx, sourceID, f.path, f.name, p.begin, p.advance)
+	if err == nil {
+		p.fileDone(f.name, f.size)
+		return r, nil
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return importResult{Name: f.name, Result: resultRefused, Reason: reasonNotOpened}, nil
+	}
+	if refusal, rejected := rejectsFile(err); rejected {
+		return importResult{Name: f.name, Result: resultRefused, Reason: refusal.Detail}, nil
 	}
 	return r, fmt.Errorf("send %s: %w", f.name, err)
 }
@@ -106,30 +100,23 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// remoteImport is an import on the server.
-type remoteImport struct {
-	State  task.State
-	Bytes  struct{ Done, Total uint64 }
-	Errors []importer.Problem
-}
-
 // pollInterval is the time between two requests for the progress of an import.
 const pollInterval = 300 * time.Millisecond
 
 // awaitImports waits until no import of the source is waiting or running, and returns the imports, newest first.
-func (c *apiClient) awaitImports(ctx context.Context, env *Env, sourceID string) ([]remoteImport, error) {
+func (c *agentClient) awaitImports(ctx context.Context, env *Env, sourceID string) ([]client.ImportJob, error) {
 	bar := progressBar(env, 0, "Importing")
 	defer bar.finish()
 	for {
-		var list struct{ Imports []remoteImport }
-		if err := c.call(ctx, http.MethodGet, sourcePath(sourceID, "/imports"), "", nil, &list); err != nil {
+		list, err := c.ListImports(ctx, c.agent, sourceID)
+		if err != nil {
 			return nil, err
 		}
 		active := false
 		for _, i := range list.Imports {
-			if i.State == task.StateQueued || i.State == task.StateRunning {
+			if i.State == string(task.StateQueued) || i.State == string(task.StateRunning) {
 				active = true
-				bar.of(i.Bytes.Done, i.Bytes.Total)
+				bar.of(uint64(i.Bytes.Done), uint64(i.Bytes.Total))
 			}
 		}
 		if !active {
@@ -143,7 +130,7 @@ func (c *apiClient) awaitImports(ctx context.Context, env *Env, sourceID string)
 
 // complete sets the result of an uploaded file from the lists of files before and after the import. A file that the
 // import has not processed is refused with the reason why the import ended.
-func (r *importResult) complete(before, after map[string]remoteFile, imports []remoteImport) {
+func (r *importResult) complete(before, after map[string]client.SourceFile, imports []client.ImportJob) {
 	if r.Result != "" {
 		return
 	}
@@ -151,7 +138,7 @@ func (r *importResult) complete(before, after map[string]remoteFile, imports []r
 	if !is || file == before[r.Name] {
 		r.Result, r.Reason = resultRefused, "The import ended before this file."
 		for _, i := range imports {
-			if i.State == task.StateFailed && len(i.Errors) > 0 {
+			if i.State == string(task.StateFailed) && len(i.Errors) > 0 {
 				r.Reason = i.Errors[len(i.Errors)-1].Reason
 				return
 			}
@@ -165,7 +152,7 @@ func (r *importResult) complete(before, after map[string]remoteFile, imports []r
 			}
 		}
 	}
-	r.setOutcome(file.Outcome, file.Error, file.Documents, file.Skipped)
+	r.setOutcome(file.Outcome, file.Error, int(file.Documents), int(file.Skipped))
 }
 
 // importProgress shows the progress of sending or importing files: a bar on a terminal, otherwise a line for each file.

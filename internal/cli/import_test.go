@@ -132,13 +132,13 @@ func TestImportRefusesTheSecondFileOfAName(t *testing.T) {
 	mustContain(t, out, "added      a.txt\n", "refused    a.txt: Another file of this import has the same name.\n")
 }
 
-func TestImportToAServerNeedsAKey(t *testing.T) {
+func TestImportToAServerNeedsAKeyOrAProfile(t *testing.T) {
 	t.Parallel()
 	code, _, problem := run(t, "import", "--server", "http://127.0.0.1:1", "--agent", "agt_1", importFolder(t))
-	if code != exitFailed {
+	if code != exitSignIn {
 		t.Errorf("the exit code is %d", code)
 	}
-	mustContain(t, problem, "set --key or CARREL_KEY")
+	mustContain(t, problem, "Run: carrel login --server http://127.0.0.1:1\n")
 }
 
 func TestImportRetriesWhenTheServerIsBusy(t *testing.T) {
@@ -162,7 +162,7 @@ func TestImportRetriesWhenTheServerIsBusy(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	code, out, errs := run(t, "import", "--server", srv.URL, "--key", "k", "--agent", "agt",
+	code, out, errs := run(t, "import", "--server", srv.URL, "--key", "k", "--agent", "agt_1",
 		filepath.Join(importFolder(t), "a.txt"))
 	if code != exitFailed || uploads.Load() != 2 {
 		t.Errorf("exit code %d after %d uploads: %s", code, uploads.Load(), errs)

@@ -77,6 +77,12 @@ func TestJSONOutputHasTheDocumentedMembers(t *testing.T) {
 	do("spend set", append(user, "--cap", "5", "--credential", key["id"].(string))...)
 	do("key revoke", append(user, key["id"].(string))...)
 	do("connect-code create", user...)
+	invited := do("invitation create", "--email", "grace@example.org", "--plan", "open")["invitation"].(map[string]any)
+	if link, _ := invited["url"].(string); !strings.HasSuffix(link, "/join#"+invited["code"].(string)) {
+		t.Errorf("the link of the invitation is %v", invited["url"])
+	}
+	do("invitation list")
+	do("invitation revoke", invited["id"].(string))
 	do("connection list", user...)
 	do("keys rotate")
 	do("keys reseal")

@@ -16,7 +16,7 @@ import (
 // kernel when the process ends.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "carrel.lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
@@ -33,6 +33,9 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// openLock opens a file that is only used for its lock, and creates it if it is missing.
+func openLock(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }
 
 // tryLock locks an open file and reports whether it was free. Closing the file or ending the process releases the lock.
 func tryLock(f *os.File) (free bool, err error) {

@@ -48,7 +48,9 @@ func commandPage(root *kong.Node) string {
 	b.WriteString("Flags of a command may also follow its subcommands.\n.SH COMMANDS\n")
 	writeCommands(&b, root)
 	b.WriteString(".SH ENVIRONMENT\nEvery setting of\n.BR carrel.conf (5)\nis also a variable, such as CARREL_ADDR.\n")
-	b.WriteString(".SH EXIT STATUS\n0 success, 1 failure, 2 usage error.\n.SH SEE ALSO\n.BR carrel.conf (5)\n")
+	b.WriteString(".SH EXIT STATUS\n0 success, 1 failure, 2 usage error. Client commands also 3 not signed in,\n")
+	b.WriteString("4 not allowed, 5 not found, 6 conflict or limit, 7 server not reachable, 130 interrupted.\n")
+	b.WriteString(".SH SEE ALSO\n.BR carrel.conf (5)\n")
 	return b.String()
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -16,25 +15,30 @@ type clientSourceCommands struct {
 
 // sourceWatch uploads a folder to a server and then every change in it.
 type sourceWatch struct {
-	Server string        `required:"" placeholder:"URL" help:"The address of the server." env:"CARREL_SERVER"`
-	Key    string        `placeholder:"KEY" help:"An API key that may manage agents." env:"CARREL_KEY"`
-	Agent  string        `required:"" placeholder:"ID" help:"The agent's id."`
-	Source string        `required:"" placeholder:"ID" help:"The id of a source of kind upload."`
-	Every  time.Duration `default:"5s" help:"Interval between scans of the folder."`
-	Once   bool          `help:"Synchronise once and exit."`
-	Folder string        `arg:"" type:"existingdir" help:"The folder. Hidden files are skipped; symbolic links and files of unsupported formats are reported."`
+	Profile string        `placeholder:"NAME" help:"The profile of carrel login." env:"CARREL_PROFILE"`
+	Server  string        `placeholder:"URL" help:"The address of the server. Default: that of the profile." env:"CARREL_SERVER"`
+	Key     string        `placeholder:"KEY" help:"An API key that may manage agents, instead of a profile." env:"CARREL_KEY"`
+	Agent   string        `required:"" placeholder:"ID" help:"The agent's id."`
+	Source  string        `required:"" placeholder:"ID" help:"The id of a source of kind upload."`
+	Every   time.Duration `default:"5s" help:"Interval between scans of the folder."`
+	Once    bool          `help:"Synchronise once and exit."`
+	Folder  string        `arg:"" type:"existingdir" help:"The folder. Hidden files are skipped; symbolic links and files of unsupported formats are reported."`
 }
 
 // Run scans the folder until it is stopped. Errors are printed and retried with the next scan.
 func (c sourceWatch) Run(ctx context.Context, env *Env) error {
-	api := &apiClient{server: c.Server, key: c.Key, agent: c.Agent, client: &http.Client{}}
-	w := &watcher{command: c, env: env, api: api, sent: map[string]string{}}
+	s, err := connectFlags{Profile: c.Profile, Server: c.Server, Key: c.Key}.open(env)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	w := &watcher{command: c, env: env, api: &agentClient{s.Client, c.Agent}, sent: map[string]string{}}
 	for {
 		err := w.scan(ctx)
-		if c.Once || ctx.Err() != nil {
+		if c.Once {
 			return err
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			_, _ = fmt.Fprintf(env.Err, "carrel: %v; retrying\n", err)
 		}
 		select {
@@ -49,7 +53,7 @@ func (c sourceWatch) Run(ctx context.Context, env *Env) error {
 type watcher struct {
 	command sourceWatch
 	env     *Env
-	api     *apiClient
+	api     *agentClient
 	// sent maps file names to the size and modification time at their upload.
 	sent map[string]string
 }
@@ -79,16 +83,16 @@ func (w *watcher) send(ctx context.Context, f foundFile) error {
 		w.reject(f, f.refused)
 		return nil
 	}
-	_, err := w.api.upload(ctx, w.command.Source, f.path, f.name, func(int) {})
-	rejected, isRejected := errors.AsType[*responseError](err)
+	_, err := w.api.upload(ctx, w.command.Source, f.path, f.name, func() {}, func(int) {})
+	rejected, isRejected := rejectsFile(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // deleted since the scan began
 	case errors.Is(err, fs.ErrPermission):
 		w.reject(f, reasonNotOpened)
 		return nil
-	case isRejected && rejected.rejectsFile():
-		w.reject(f, rejected.detail)
+	case isRejected:
+		w.reject(f, rejected.Detail)
 		return nil
 	case err != nil:
 		return fmt.Errorf("send %s: %w", f.name, err)
@@ -115,7 +119,7 @@ func (w *watcher) removeDeleted(ctx context.Context, present map[string]bool, fo
 		if present[f.Name] || slices.ContainsFunc(found, func(dir foundFile) bool { return dir.hides(f.Name) }) {
 			continue
 		}
-		if err := w.api.call(ctx, http.MethodDelete, sourcePath(w.command.Source, "/files/"+f.ID), "", nil, nil); err != nil {
+		if _, err := w.api.DeleteFile(ctx, w.api.agent, w.command.Source, f.ID); err != nil {
 			return err
 		}
 		delete(w.sent, f.Name)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"carrel/client"
 )
 
 // watchFixture is a server, a source on it and a folder.
@@ -32,9 +34,9 @@ func newWatch(t *testing.T) *watchFixture {
 	command.Source = in.json("source", "status", "--agent", agent)["sources"].([]any)[0].(map[string]any)["id"].(string)
 	f.watcher = &watcher{
 		command: command, env: &Env{Out: f.out, Err: f.errs}, sent: map[string]string{},
-		api: &apiClient{server: base, key: key, agent: agent, client: &http.Client{}},
+		api: &agentClient{client.New(base, client.APIKey(key), client.Options{}), agent},
 	}
-	t.Cleanup(f.watcher.api.client.CloseIdleConnections)
+	t.Cleanup(f.watcher.api.Close)
 	return f
 }
 
@@ -121,18 +123,17 @@ func TestWatchUploadsNewAndChangedFilesAndRemovesDeletedOnes(t *testing.T) {
 func TestWatchGoesOnAfterARejectedFile(t *testing.T) {
 	t.Parallel()
 	f := newWatch(t)
-	inner := f.watcher.api.client.Transport
-	f.watcher.api.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	spoiling := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodPost {
 			r.ContentLength = -1
 			r.Header.Set("Content-Type", "text/plain") // the server refuses an upload that is not a form
 		}
-		if inner != nil {
-			return inner.RoundTrip(r)
-		}
-		return http.DefaultTransport.RoundTrip(r)
+		return transport.RoundTrip(r)
 	})
-	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	f.watcher.api.Client = client.New(f.watcher.command.Server, client.APIKey(f.watcher.command.Key),
+		client.Options{HTTP: &http.Client{Transport: spoiling}})
 	f.write("a.txt", "A note.")
 	if got := f.scan(); got != "" {
 		t.Errorf("the scan prints %q", got)
@@ -162,6 +163,7 @@ func TestWatchFailsOnceAndRetriesOtherwise(t *testing.T) {
 	t.Cleanup(srv.Close)
 	command := sourceWatch{
 		Server: srv.URL + "/",
+		Key:    "crl_key",
 		Agent:  "agt",
 		Source: "src",
 		Folder: t.TempDir(),
@@ -176,11 +178,11 @@ func TestWatchFailsOnceAndRetriesOtherwise(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run(ctx, env) }()
-	for range 3 {
+	for range 2*4 + 1 { // the client sends a request four times, and then the next scan begins
 		<-replies
 	}
 	stop()
-	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+	if err := <-ended; err != nil {
 		t.Errorf("after a signal it ends with %v", err)
 	}
 	mustContain(t, env.Err.(*buffer).String(), "carrel: The server is starting.; retrying\n")

@@ -28,6 +28,8 @@ type Config struct {
 	ACME ACME
 	// RedirectAddr is the address of plain HTTP that redirects to HTTPS; empty means off.
 	RedirectAddr string
+	// CORSOrigins are the origins whose pages may call the REST API with a bearer credential; "*" is any.
+	CORSOrigins []string
 	// Demo fills an empty data folder with the sample library.
 	Demo bool
 	// ReadyWhileIndexing makes a node ready although its index is incomplete.
@@ -88,6 +90,8 @@ type Config struct {
 	Search Search
 	// SearchPrices are the prices of a search by paid service, in millionths of a dollar.
 	SearchPrices map[string]int64
+	// ShareLinks allows users to share threads with links.
+	ShareLinks bool
 	// TOTP allows users to set up an authenticator app.
 	TOTP bool
 	// OIDC is an OpenID provider to sign in with.

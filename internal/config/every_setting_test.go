@@ -52,9 +52,13 @@ func samples(t *testing.T) map[string]sample {
 		"acme-domains": {
 			value: "A.example.org, b.example.org", shown: "a.example.org,b.example.org", bad: "*.example.org",
 		},
-		"acme-email":                  {value: "a@example.org", bad: "a"},
-		"acme-directory":              {value: "https://ca.example/dir", bad: "http://ca.example/dir"},
-		"redirect-addr":               {value: "127.0.0.1:80", bad: "80", with: tls},
+		"acme-email":     {value: "a@example.org", bad: "a"},
+		"acme-directory": {value: "https://ca.example/dir", bad: "http://ca.example/dir"},
+		"redirect-addr":  {value: "127.0.0.1:80", bad: "80", with: tls},
+		"cors-origins": {
+			value: "https://A.example.org, http://localhost:3000", shown: "https://a.example.org,http://localhost:3000",
+			bad: "https://a.example.org/path",
+		},
 		"demo":                        {value: "true", bad: "maybe"},
 		"metrics-addr":                {value: "127.0.0.1:9090", bad: "9090"},
 		"otlp-url":                    {value: "https://otel.example.org/x", bad: "https://otel.example.org/v1/traces"},
@@ -78,6 +82,7 @@ func samples(t *testing.T) map[string]sample {
 		"keep-task-days":              {value: "7", bad: "0"},
 		"keep-ledger-days":            {value: "0", bad: "-1"},
 		"keep-audit-days":             {value: "90", bad: "36501"},
+		"bin-days":                    {value: "0", bad: "36501"},
 		"turns-per-user":              {value: "3", bad: "-1"},
 		"turns-per-node":              {value: "5", bad: "10001"},
 		"imports-per-user":            {value: "3", bad: "0"},
@@ -137,6 +142,7 @@ func samples(t *testing.T) map[string]sample {
 		"turn-time":             {value: "90s", shown: "1m30s", bad: "90"},
 		"research-time":         {value: "20m", shown: "20m0s", bad: "20"},
 		"search-prices":         {value: "exa=1", shown: "brave=0.005,exa=1,tavily=0.008", bad: "bing=1"},
+		"share-links":           {value: "off", bad: "no"},
 		"totp":                  {value: "off", bad: "no"},
 		"oidc-issuer":           {value: "https://id.example.org/realm", bad: "http://id.example.org", with: issuer},
 		"oidc-client-id":        {value: "other", bad: "o ther", with: issuer},
@@ -413,6 +419,7 @@ func TestCountsAreLimitedAtBothEnds(t *testing.T) {
 		"keep-task-days":        {"1", "36500"},
 		"keep-ledger-days":      {"0", "36500"},
 		"keep-audit-days":       {"0", "36500"},
+		"bin-days":              {"0", "36500"},
 		"turns-per-user":        {"0", "1000"},
 		"turns-per-node":        {"0", "10000"},
 		"imports-per-user":      {"1", "1000"},
@@ -468,7 +475,7 @@ func TestDurationsAreLimitedAtBothEnds(t *testing.T) {
 
 func TestSwitchesHaveSeveralSpellings(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"rate-limits", "outbound-private", "totp"} {
+	for _, name := range []string{"rate-limits", "outbound-private", "share-links", "totp"} {
 		for value, want := range map[string]string{
 			"on": "on", "ON": "on", "true": "on", "1": "on", "off": "off", "Off": "off", "false": "off", "0": "off",
 		} {

@@ -9,6 +9,8 @@ type Retention struct {
 	TaskDays int
 	// LedgerDays is for the single calls in the ledger. Older ones are rolled up by day.
 	LedgerDays int
+	// BinDays is for deleted threads, memories, favourites and documents; 0 means that they are deleted at once.
+	BinDays int
 	// AuditDays is for the entries of the audit log.
 	AuditDays int
 }

@@ -84,6 +84,12 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return checked{&c.RedirectAddr, checkOptionalAddr} },
 	},
 	{
+		name: "cors-origins", def: "*",
+		help: "Origins, such as https://app.example.org, whose pages may call the REST API with a bearer credential; " +
+			"* means any. Cookies are never accepted from them. Empty means none.",
+		bind: func(c *Config) flag.Value { return (*originList)(&c.CORSOrigins) },
+	},
+	{
 		name: "demo", def: "false", help: "Create a sample account, agent and library. Loopback addresses only.",
 		bind: func(c *Config) flag.Value { return (*boolean)(&c.Demo) },
 	},
@@ -192,6 +198,11 @@ var table = []setting{
 		name: "keep-audit-days", def: "730",
 		help: "Days for which the audit log is kept. 0 means for ever.",
 		bind: func(c *Config) flag.Value { return count{&c.Retention.AuditDays, 0, maxKeepDays} },
+	},
+	{
+		name: "bin-days", def: "30",
+		help: "Days for which deleted threads, memories, favourites and documents can be restored. 0 deletes them at once.",
+		bind: func(c *Config) flag.Value { return count{&c.Retention.BinDays, 0, maxKeepDays} },
 	},
 	{
 		name: "turns-per-user", def: "4",
@@ -465,6 +476,11 @@ var table = []setting{
 		name: "search-prices",
 		help: "Prices of a search in dollars by paid service. Defaults: " + defaultSearchPrices + ".",
 		bind: func(c *Config) flag.Value { return (*searchPrices)(&c.SearchPrices) },
+	},
+	{
+		name: "share-links", def: "on",
+		help: "Let users share threads with links that need no account: on or off. Off also stops existing links.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.ShareLinks) },
 	},
 	{
 		name: "totp", def: "on",

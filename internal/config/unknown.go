@@ -9,7 +9,8 @@ import (
 // unknownVariables returns warnings about CARREL_ variables that are not settings, which are usually typos. They are
 // not errors, because other tools may use the same prefix.
 func unknownVariables(environ []string) []string {
-	known := []string{envConfig, envPrefix + "SERVER", envPrefix + "KEY"} // the last two belong to carrel import
+	// All but the first belong to the client commands.
+	known := []string{envConfig, envPrefix + "SERVER", envPrefix + "KEY", envPrefix + "PROFILE"}
 	for _, name := range names() {
 		known = append(known, envName(name))
 	}

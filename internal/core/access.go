@@ -42,11 +42,13 @@ const (
 	CapMemories   Capability = "memories"
 	CapFavourites Capability = "favourites"
 	CapManage     Capability = "manage"
+	// CapShare is sharing threads with links.
+	CapShare Capability = "share"
 	// CapMCP is access through MCP. It is not listed in agents' records.
 	CapMCP Capability = "mcp"
 )
 
-var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage}
+var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage, CapShare}
 
 // Allow decides whether the actor may carry out an operation, as far as that does not depend on an agent: first by
 // credential and plan, then by payment. It returns nil or the error for the client.
@@ -106,7 +108,7 @@ func (a Actor) pay(op Operation) error {
 
 // Reached is the error for an operation beyond the cap.
 func (s Spend) Reached() *Error {
-	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached"}
+	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached", Spend: &s}
 	switch s.Of {
 	case SpendOfTurn:
 		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.",
@@ -136,6 +138,7 @@ func (a Actor) AllowModel(name string) error {
 var capabilityOps = map[Capability]Operation{
 	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpResearch,
 	CapMemories: OpAddMemory, CapFavourites: OpSaveFavourite, CapManage: OpChangeAgent,
+	CapShare: OpCreateThreadLink,
 }
 
 // Capabilities lists what the actor may currently do with their own agents.
@@ -155,7 +158,9 @@ func USD(micros int64) string {
 }
 
 // accountWide reports whether an operation concerns the whole account or installation, not single agents.
-func (r Rule) accountWide() bool { return r.Access == AccessAccount || r.Access == AccessAdmin }
+func (r Rule) accountWide() bool {
+	return r.Access == AccessAccount || r.Access == AccessAdmin || r.Area == AreaWebhooks
+}
 
 // AllowWholeAccount refuses a credential that is limited to certain agents. Such a credential must expose only these
 // agents if it leaks, whatever its scopes: it may not read or change keys, sessions, usage, webhooks or exports. Allow

@@ -113,10 +113,13 @@ func TestAccess(t *testing.T) {
 
 func TestCapabilitiesFollowPlanAndScopes(t *testing.T) {
 	t.Parallel()
-	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}}
+	a := Actor{
+		UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount},
+	}
 	if got := a.Capabilities(); !slices.Equal(got, capabilities) {
 		t.Errorf("with everything: %v", got)
 	}
+	a.Scopes = []Scope{ScopeAgents, ScopeManage}
 	a.Plan = PlanNone
 	if got, want := a.Capabilities(), []Capability{CapMemories, CapFavourites, CapManage}; !slices.Equal(got, want) {
 		t.Errorf("without a plan: %v", got)

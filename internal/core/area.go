@@ -12,6 +12,7 @@ const (
 	AreaChat       Area = "chat"
 	AreaMemories   Area = "memories"
 	AreaFavourites Area = "favourites"
+	AreaWebhooks   Area = "webhooks"
 	AreaManage     Area = "manage agents"
 	AreaKeys       Area = "keys"
 	AreaBilling    Area = "billing"
@@ -20,7 +21,7 @@ const (
 )
 
 // agentAreas are the areas of working with agents, the only ones open to connected programs.
-var agentAreas = []Area{AreaAgents, AreaSearch, AreaChat, AreaMemories, AreaFavourites, AreaManage}
+var agentAreas = []Area{AreaAgents, AreaSearch, AreaChat, AreaMemories, AreaFavourites, AreaWebhooks, AreaManage}
 
 var areas = append(agentAreas[:len(agentAreas):len(agentAreas)], AreaKeys, AreaBilling, AreaAccount, AreaAdmin)
 
@@ -44,6 +45,7 @@ var areaScopes = map[Area]Scope{
 	AreaChat:       ScopeAgents,
 	AreaMemories:   ScopeAgents,
 	AreaFavourites: ScopeAgents,
+	AreaWebhooks:   ScopeAgents,
 	AreaManage:     ScopeManage,
 	AreaKeys:       ScopeAccount,
 	AreaBilling:    ScopeAccount,
@@ -58,7 +60,9 @@ func Reach(kind CredentialKind, area Area) (Scope, bool) {
 	return scope, known && slices.Contains(reach[kind], area)
 }
 
+// reaches reports whether the credential covers an area. Webhooks are covered by the scope of the account too: that
+// manages all of them, other credentials those that they created.
 func (a Actor) reaches(area Area) bool {
 	scope, possible := Reach(a.Credential, area)
-	return possible && slices.Contains(a.Scopes, scope)
+	return possible && slices.Contains(a.Scopes, scope) || area == AreaWebhooks && a.reaches(AreaAccount)
 }

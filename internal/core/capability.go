@@ -25,6 +25,8 @@ func (c Capability) bit() CapabilitySet {
 		return 1 << 5
 	case CapMCP:
 		return 1 << 6
+	case CapShare:
+		return 1 << 7
 	}
 	return 0
 }

@@ -14,10 +14,17 @@ func DiskFull(cause error) *Error {
 	return (&Error{
 		Kind: KindUnavailable, Code: "unavailable", RetryAfter: diskFullRetry,
 		Detail: "The disk of the server is full. Free space on it, or ask its operator to, and try again.",
-	}).Because(cause)
+	}).Because(diskFullCause{cause})
 }
 
-// IsDiskFull reports whether a file could not be written because the disk or the quota is full.
+// diskFullCause marks the errors of DiskFull, because databases report a full disk with codes of their own.
+type diskFullCause struct{ error }
+
+// Unwrap returns the marked error.
+func (c diskFullCause) Unwrap() error { return c.error }
+
+// IsDiskFull reports whether something could not be written because the disk or the quota is full.
 func IsDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	var marked diskFullCause
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.As(err, &marked)
 }

@@ -18,6 +18,7 @@ const (
 	KindNotFound        Kind = "not_found"
 	KindConflict        Kind = "conflict"
 	KindMismatch        Kind = "mismatch"
+	KindPrecondition    Kind = "precondition_failed"
 	KindTooLarge        Kind = "too_large"
 	KindUnsupported     Kind = "unsupported"
 	KindMethod          Kind = "method_not_allowed"
@@ -39,6 +40,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Scope is the scope that the credential lacks, if that is the reason.
 	Scope Scope
+	// Spend is the cap that is reached, if that is the reason.
+	Spend *Spend
 	cause error
 }
 

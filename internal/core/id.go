@@ -25,6 +25,10 @@ const (
 	PrefixDelivery   = "whd"
 	PrefixSpend      = "spd"
 	PrefixCollection = "col"
+	PrefixLink       = "lnk"
+	PrefixInvitation = "inv"
+	PrefixSaved      = "sav"
+	PrefixBin        = "bin"
 )
 
 // idAlphabet is Crockford's base32 in lower case. It is in ASCII order, so ids sort like their bytes.

@@ -109,7 +109,13 @@ type Traits struct {
 	Plain bool
 	// Tool is the MCP tool of the operation; the zero value if it has none.
 	Tool Tool
+	// Deprecated is set if the operation, or a field of its reply, will be removed.
+	Deprecated Deprecation
 }
+
+// Deprecation says since when an operation or a field of its reply is deprecated, and when it may be removed, in Unix
+// seconds. The zero value means that it is not deprecated.
+type Deprecation struct{ Since, Sunset int64 }
 
 // internal holds the rules of the operations that are not part of the contract.
 var internal = map[Operation]Rule{

@@ -25,12 +25,15 @@ const (
 	OpChangeFavourite             Operation = "changeFavourite"
 	OpChangeMemory                Operation = "changeMemory"
 	OpChangePassword              Operation = "changePassword"
+	OpChangeSavedSearch           Operation = "changeSavedSearch"
 	OpChangeSource                Operation = "changeSource"
 	OpChangeUser                  Operation = "changeUser"
+	OpChangeWebhook               Operation = "changeWebhook"
 	OpCheckSpend                  Operation = "checkSpend"
 	OpCheckText                   Operation = "checkText"
 	OpConfirmMemory               Operation = "confirmMemory"
 	OpConfirmTotp                 Operation = "confirmTotp"
+	OpCreateAccountInvitation     Operation = "createAccountInvitation"
 	OpCreateAgent                 Operation = "createAgent"
 	OpCreateCollection            Operation = "createCollection"
 	OpCreateConnectCode           Operation = "createConnectCode"
@@ -38,29 +41,39 @@ const (
 	OpCreateKey                   Operation = "createKey"
 	OpCreateSource                Operation = "createSource"
 	OpCreateThread                Operation = "createThread"
+	OpCreateThreadLink            Operation = "createThreadLink"
 	OpCreateUpload                Operation = "createUpload"
+	OpCreateUser                  Operation = "createUser"
 	OpCreateWebhook               Operation = "createWebhook"
 	OpDecideAuthorization         Operation = "decideAuthorization"
 	OpDeclineInvitation           Operation = "declineInvitation"
 	OpDeleteAccount               Operation = "deleteAccount"
 	OpDeleteAgent                 Operation = "deleteAgent"
+	OpDeleteBinItem               Operation = "deleteBinItem"
 	OpDeleteCollection            Operation = "deleteCollection"
 	OpDeleteDocument              Operation = "deleteDocument"
 	OpDeleteDocuments             Operation = "deleteDocuments"
 	OpDeleteExport                Operation = "deleteExport"
 	OpDeleteFavourite             Operation = "deleteFavourite"
+	OpDeleteFavourites            Operation = "deleteFavourites"
 	OpDeleteFile                  Operation = "deleteFile"
 	OpDeleteGrant                 Operation = "deleteGrant"
 	OpDeleteKey                   Operation = "deleteKey"
+	OpDeleteLink                  Operation = "deleteLink"
+	OpDeleteMemories              Operation = "deleteMemories"
 	OpDeleteMemory                Operation = "deleteMemory"
+	OpDeleteMessage               Operation = "deleteMessage"
 	OpDeletePlan                  Operation = "deletePlan"
+	OpDeleteSavedSearch           Operation = "deleteSavedSearch"
 	OpDeleteSource                Operation = "deleteSource"
 	OpDeleteThread                Operation = "deleteThread"
+	OpDeleteThreads               Operation = "deleteThreads"
 	OpDeleteUser                  Operation = "deleteUser"
 	OpDeleteWebhook               Operation = "deleteWebhook"
 	OpDismissMemory               Operation = "dismissMemory"
 	OpDownloadExport              Operation = "downloadExport"
 	OpDownloadOriginal            Operation = "downloadOriginal"
+	OpEmptyBin                    Operation = "emptyBin"
 	OpEndOtherSessions            Operation = "endOtherSessions"
 	OpEndSession                  Operation = "endSession"
 	OpExchangeConnectCode         Operation = "exchangeConnectCode"
@@ -75,6 +88,11 @@ const (
 	OpGetConnectCode              Operation = "getConnectCode"
 	OpGetDocument                 Operation = "getDocument"
 	OpGetExport                   Operation = "getExport"
+	OpGetFavourite                Operation = "getFavourite"
+	OpGetKey                      Operation = "getKey"
+	OpGetMemory                   Operation = "getMemory"
+	OpGetMessage                  Operation = "getMessage"
+	OpGetModels                   Operation = "getModels"
 	OpGetSource                   Operation = "getSource"
 	OpGetSubscription             Operation = "getSubscription"
 	OpGetSystem                   Operation = "getSystem"
@@ -83,15 +101,19 @@ const (
 	OpGetUsage                    Operation = "getUsage"
 	OpGetUser                     Operation = "getUser"
 	OpGetUserinfo                 Operation = "getUserinfo"
+	OpGetWebhook                  Operation = "getWebhook"
 	OpGiveFeedback                Operation = "giveFeedback"
 	OpImportFavouriteFile         Operation = "importFavouriteFile"
 	OpImportFavourites            Operation = "importFavourites"
 	OpIntrospectToken             Operation = "introspectToken"
 	OpIssueToken                  Operation = "issueToken"
+	OpListAccountInvitations      Operation = "listAccountInvitations"
 	OpListAgents                  Operation = "listAgents"
 	OpListAllAudit                Operation = "listAllAudit"
 	OpListAllFavourites           Operation = "listAllFavourites"
+	OpListAllThreads              Operation = "listAllThreads"
 	OpListAudit                   Operation = "listAudit"
+	OpListBin                     Operation = "listBin"
 	OpListCollections             Operation = "listCollections"
 	OpListConnectCodes            Operation = "listConnectCodes"
 	OpListConnectionAttempts      Operation = "listConnectionAttempts"
@@ -105,16 +127,22 @@ const (
 	OpListImports                 Operation = "listImports"
 	OpListInvitations             Operation = "listInvitations"
 	OpListKeys                    Operation = "listKeys"
+	OpListLinks                   Operation = "listLinks"
 	OpListMemories                Operation = "listMemories"
 	OpListMessages                Operation = "listMessages"
 	OpListPasskeys                Operation = "listPasskeys"
 	OpListPlans                   Operation = "listPlans"
+	OpListSavedSearches           Operation = "listSavedSearches"
 	OpListSessions                Operation = "listSessions"
+	OpListSimilarDocuments        Operation = "listSimilarDocuments"
 	OpListSources                 Operation = "listSources"
 	OpListTasks                   Operation = "listTasks"
+	OpListThreadLinks             Operation = "listThreadLinks"
+	OpListThreadTags              Operation = "listThreadTags"
 	OpListThreads                 Operation = "listThreads"
 	OpListUploads                 Operation = "listUploads"
 	OpListUsers                   Operation = "listUsers"
+	OpListWebhookDeliveries       Operation = "listWebhookDeliveries"
 	OpListWebhooks                Operation = "listWebhooks"
 	OpLookupFavourites            Operation = "lookupFavourites"
 	OpMcpResourceMetadata         Operation = "mcpResourceMetadata"
@@ -125,6 +153,7 @@ const (
 	OpPutGrant                    Operation = "putGrant"
 	OpPutPlan                     Operation = "putPlan"
 	OpPutSubscription             Operation = "putSubscription"
+	OpRedeliverWebhook            Operation = "redeliverWebhook"
 	OpRegisterClient              Operation = "registerClient"
 	OpRemoveFeedback              Operation = "removeFeedback"
 	OpRemovePasskey               Operation = "removePasskey"
@@ -134,11 +163,18 @@ const (
 	OpRenameThread                Operation = "renameThread"
 	OpRenewRecoveryCodes          Operation = "renewRecoveryCodes"
 	OpRereadDocuments             Operation = "rereadDocuments"
+	OpResetPassword               Operation = "resetPassword"
 	OpResourceMetadata            Operation = "resourceMetadata"
+	OpRestoreBinItem              Operation = "restoreBinItem"
+	OpRevokeAccountInvitation     Operation = "revokeAccountInvitation"
 	OpRevokeConnection            Operation = "revokeConnection"
 	OpRevokeToken                 Operation = "revokeToken"
 	OpSaveFavourite               Operation = "saveFavourite"
+	OpSaveSearch                  Operation = "saveSearch"
 	OpSearch                      Operation = "search"
+	OpSearchAgents                Operation = "searchAgents"
+	OpSearchBatch                 Operation = "searchBatch"
+	OpSelectMessage               Operation = "selectMessage"
 	OpSendMessage                 Operation = "sendMessage"
 	OpSetCredentialCap            Operation = "setCredentialCap"
 	OpSigningKeys                 Operation = "signingKeys"
@@ -148,6 +184,7 @@ const (
 	OpStreamImports               Operation = "streamImports"
 	OpSyncSource                  Operation = "syncSource"
 	OpTakeStripeEvent             Operation = "takeStripeEvent"
+	OpTestModels                  Operation = "testModels"
 	OpTestWebhook                 Operation = "testWebhook"
 	OpUploadFiles                 Operation = "uploadFiles"
 	OpWellKnownKeys               Operation = "wellKnownKeys"
@@ -260,6 +297,12 @@ var operations = map[Operation]*Traits{
 		Method: "POST", Path: "/api/account/password",
 		Body: BodyRequired,
 	},
+	OpChangeSavedSearch: {
+		Rule:   Rule{Access: AccessUse, Area: AreaSearch, Plan: CapSearch, OnAgent: true},
+		Method: "PATCH", Path: "/api/agents/{agentId}/saved-searches/{savedSearchId}",
+		Body: BodyRequired,
+		Tool: Tool{Name: "change_saved_search", Order: 38, Destructive: true, Idempotent: true},
+	},
 	OpChangeSource: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "PATCH", Path: "/api/agents/{agentId}/sources/{sourceId}",
@@ -269,6 +312,11 @@ var operations = map[Operation]*Traits{
 	OpChangeUser: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin, Proof: true},
 		Method: "PATCH", Path: "/api/admin/users/{userId}",
+		Body: BodyRequired,
+	},
+	OpChangeWebhook: {
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
+		Method: "PATCH", Path: "/api/account/webhooks/{webhookId}",
 		Body: BodyRequired,
 	},
 	OpCheckSpend: {
@@ -291,6 +339,11 @@ var operations = map[Operation]*Traits{
 		Method: "POST", Path: "/api/account/totp/confirm",
 		Body: BodyRequired,
 	},
+	OpCreateAccountInvitation: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin, Session: true, Proof: true},
+		Method: "POST", Path: "/api/admin/invitations",
+		Body: BodyRequired, Creates: CreatesResource, Secret: true,
+	},
 	OpCreateAgent: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage},
 		Method: "POST", Path: "/api/agents",
@@ -306,7 +359,7 @@ var operations = map[Operation]*Traits{
 	OpCreateConnectCode: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys, Proof: true},
 		Method: "POST", Path: "/api/account/connect-codes",
-		Creates: CreatesResource, Secret: true,
+		Creates: CreatesResource, Secret: true, Deprecated: Deprecation{Since: 1794873600, Sunset: 1826409600},
 	},
 	OpCreateExport: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
@@ -315,7 +368,7 @@ var operations = map[Operation]*Traits{
 	OpCreateKey: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys, Proof: true},
 		Method: "POST", Path: "/api/account/keys",
-		Body: BodyRequired, Creates: CreatesResource, Secret: true,
+		Body: BodyRequired, Creates: CreatesResource, Secret: true, Deprecated: Deprecation{Since: 1794873600, Sunset: 1826409600},
 	},
 	OpCreateSource: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
@@ -329,20 +382,30 @@ var operations = map[Operation]*Traits{
 		Body: BodyOptional, Creates: CreatesResource,
 		Tool: Tool{Name: "create_thread", Order: 80},
 	},
+	OpCreateThreadLink: {
+		Rule:   Rule{Access: AccessUse, Area: AreaAccount, Plan: CapShare, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/threads/{threadId}/links",
+		Body: BodyOptional, Creates: CreatesResource, Secret: true,
+	},
 	OpCreateUpload: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "POST", Path: "/api/agents/{agentId}/sources/{sourceId}/uploads",
 		Body: BodyOptional, Creates: CreatesResource, Plain: true,
 	},
-	OpCreateWebhook: {
-		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
-		Method: "POST", Path: "/api/account/webhooks",
+	OpCreateUser: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin, Session: true, Proof: true},
+		Method: "POST", Path: "/api/admin/users",
 		Body: BodyRequired, Creates: CreatesResource, Secret: true,
+	},
+	OpCreateWebhook: {
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
+		Method: "POST", Path: "/api/account/webhooks",
+		Body: BodyRequired, Creates: CreatesResource, Secret: true, Deprecated: Deprecation{Since: 1794873600, Sunset: 1826409600},
 	},
 	OpDecideAuthorization: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/auth/mcp/authorize",
-		Plain: true,
+		Body: BodyRequired, Plain: true,
 	},
 	OpDeclineInvitation: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount, Session: true},
@@ -357,6 +420,10 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessOwn, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "DELETE", Path: "/api/agents/{agentId}",
 		Tool: Tool{Name: "delete_agent", Order: 370, Destructive: true, Idempotent: true},
+	},
+	OpDeleteBinItem: {
+		Rule:   Rule{Access: AccessUse, Area: AreaAgents, OnAgent: true},
+		Method: "DELETE", Path: "/api/agents/{agentId}/bin/{binItemId}",
 	},
 	OpDeleteCollection: {
 		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites},
@@ -383,6 +450,12 @@ var operations = map[Operation]*Traits{
 		Method: "DELETE", Path: "/api/agents/{agentId}/favourites/{cardId}",
 		Tool: Tool{Name: "delete_favourite", Order: 240, Destructive: true, Idempotent: true},
 	},
+	OpDeleteFavourites: {
+		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/favourites/delete",
+		Body: BodyRequired,
+		Tool: Tool{Name: "delete_favourites", Order: 238, Destructive: true, Idempotent: true},
+	},
 	OpDeleteFile: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 		Method: "DELETE", Path: "/api/agents/{agentId}/sources/{sourceId}/files/{fileId}",
@@ -397,14 +470,34 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys},
 		Method: "DELETE", Path: "/api/account/keys/{keyId}",
 	},
+	OpDeleteLink: {
+		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
+		Method: "DELETE", Path: "/api/account/links/{linkId}",
+	},
+	OpDeleteMemories: {
+		Rule:   Rule{Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/memories/delete",
+		Body: BodyRequired,
+		Tool: Tool{Name: "delete_memories", Order: 205, Destructive: true, Idempotent: true},
+	},
 	OpDeleteMemory: {
 		Rule:   Rule{Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
 		Method: "DELETE", Path: "/api/agents/{agentId}/memories/{memoryId}",
 		Tool: Tool{Name: "delete_memory", Order: 200, Destructive: true, Idempotent: true},
 	},
+	OpDeleteMessage: {
+		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, OnAgent: true},
+		Method: "DELETE", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}",
+		Tool: Tool{Name: "delete_message", Order: 58, Destructive: true, Idempotent: true},
+	},
 	OpDeletePlan: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "DELETE", Path: "/api/admin/plans/{planName}",
+	},
+	OpDeleteSavedSearch: {
+		Rule:   Rule{Access: AccessUse, Area: AreaSearch, Plan: CapSearch, OnAgent: true},
+		Method: "DELETE", Path: "/api/agents/{agentId}/saved-searches/{savedSearchId}",
+		Tool: Tool{Name: "delete_saved_search", Order: 39, Destructive: true, Idempotent: true},
 	},
 	OpDeleteSource: {
 		Rule:   Rule{Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
@@ -416,12 +509,18 @@ var operations = map[Operation]*Traits{
 		Method: "DELETE", Path: "/api/agents/{agentId}/threads/{threadId}",
 		Tool: Tool{Name: "delete_thread", Order: 120, Destructive: true, Idempotent: true},
 	},
+	OpDeleteThreads: {
+		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/threads/delete",
+		Body: BodyRequired,
+		Tool: Tool{Name: "delete_threads", Order: 125, Destructive: true, Idempotent: true},
+	},
 	OpDeleteUser: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin, Proof: true},
 		Method: "DELETE", Path: "/api/admin/users/{userId}",
 	},
 	OpDeleteWebhook: {
-		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
 		Method: "DELETE", Path: "/api/account/webhooks/{webhookId}",
 	},
 	OpDismissMemory: {
@@ -438,6 +537,10 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessRead, Area: AreaSearch, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/documents/{documentId}/original",
 		Plain: true,
+	},
+	OpEmptyBin: {
+		Rule:   Rule{Access: AccessUse, Area: AreaAgents, OnAgent: true},
+		Method: "DELETE", Path: "/api/agents/{agentId}/bin",
 	},
 	OpEndOtherSessions: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
@@ -507,6 +610,29 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/export",
 	},
+	OpGetFavourite: {
+		Rule:   Rule{Access: AccessRead, Area: AreaFavourites, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/favourites/{cardId}",
+		Tool: Tool{Name: "get_favourite", Order: 212, ReadOnly: true, Idempotent: true},
+	},
+	OpGetKey: {
+		Rule:   Rule{Access: AccessAccount, Area: AreaKeys},
+		Method: "GET", Path: "/api/account/keys/{keyId}",
+	},
+	OpGetMemory: {
+		Rule:   Rule{Access: AccessRead, Area: AreaMemories, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/memories/{memoryId}",
+		Tool: Tool{Name: "get_memory", Order: 155, ReadOnly: true, Idempotent: true},
+	},
+	OpGetMessage: {
+		Rule:   Rule{Access: AccessRead, Area: AreaChat, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}",
+		Tool: Tool{Name: "get_message", Order: 55, ReadOnly: true, Idempotent: true},
+	},
+	OpGetModels: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
+		Method: "GET", Path: "/api/admin/models",
+	},
 	OpGetSource: {
 		Rule:   Rule{Access: AccessRead, Area: AreaAgents, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/sources/{sourceId}",
@@ -542,6 +668,10 @@ var operations = map[Operation]*Traits{
 		Method: "GET", Path: "/api/auth/mcp/userinfo",
 		Plain: true,
 	},
+	OpGetWebhook: {
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
+		Method: "GET", Path: "/api/account/webhooks/{webhookId}",
+	},
 	OpGiveFeedback: {
 		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, OnAgent: true},
 		Method: "PUT", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback",
@@ -562,12 +692,16 @@ var operations = map[Operation]*Traits{
 	OpIntrospectToken: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/auth/mcp/introspect",
-		Plain: true,
+		Body: BodyRequired, Plain: true,
 	},
 	OpIssueToken: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/auth/mcp/token",
-		Plain: true,
+		Body: BodyRequired, Plain: true,
+	},
+	OpListAccountInvitations: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
+		Method: "GET", Path: "/api/admin/invitations",
 	},
 	OpListAgents: {
 		Rule:   Rule{Access: AccessRead, Area: AreaAgents},
@@ -583,9 +717,18 @@ var operations = map[Operation]*Traits{
 		Method: "GET", Path: "/api/favourites",
 		Tool: Tool{Name: "list_all_favourites", Order: 241, ReadOnly: true, Idempotent: true},
 	},
+	OpListAllThreads: {
+		Rule:   Rule{Access: AccessRead, Area: AreaChat},
+		Method: "GET", Path: "/api/threads",
+		Tool: Tool{Name: "list_all_threads", Order: 71, ReadOnly: true, Idempotent: true},
+	},
 	OpListAudit: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/audit",
+	},
+	OpListBin: {
+		Rule:   Rule{Access: AccessRead, Area: AreaAgents, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/bin",
 	},
 	OpListCollections: {
 		Rule:   Rule{Access: AccessRead, Area: AreaFavourites},
@@ -646,6 +789,10 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAccount, Area: AreaKeys},
 		Method: "GET", Path: "/api/account/keys",
 	},
+	OpListLinks: {
+		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
+		Method: "GET", Path: "/api/account/links",
+	},
 	OpListMemories: {
 		Rule:   Rule{Access: AccessRead, Area: AreaMemories, OnAgent: true},
 		Method: "GET", Path: "/api/agents/{agentId}/memories",
@@ -664,9 +811,19 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/plans",
 	},
+	OpListSavedSearches: {
+		Rule:   Rule{Access: AccessRead, Area: AreaSearch, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/saved-searches",
+		Tool: Tool{Name: "list_saved_searches", Order: 36, ReadOnly: true, Idempotent: true},
+	},
 	OpListSessions: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
 		Method: "GET", Path: "/api/account/sessions",
+	},
+	OpListSimilarDocuments: {
+		Rule:   Rule{Access: AccessRead, Area: AreaSearch, Plan: CapSearch, Metered: true, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/documents/{documentId}/similar",
+		Tool: Tool{Name: "list_similar_documents", Order: 45, ReadOnly: true, Idempotent: true},
 	},
 	OpListSources: {
 		Rule:   Rule{Access: AccessRead, Area: AreaAgents, OnAgent: true},
@@ -676,6 +833,15 @@ var operations = map[Operation]*Traits{
 	OpListTasks: {
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/tasks",
+	},
+	OpListThreadLinks: {
+		Rule:   Rule{Access: AccessRead, Area: AreaAccount, OnAgent: true},
+		Method: "GET", Path: "/api/agents/{agentId}/threads/{threadId}/links",
+	},
+	OpListThreadTags: {
+		Rule:   Rule{Access: AccessRead, Area: AreaChat},
+		Method: "GET", Path: "/api/threads/tags",
+		Tool: Tool{Name: "list_thread_tags", Order: 72, ReadOnly: true, Idempotent: true},
 	},
 	OpListThreads: {
 		Rule:   Rule{Access: AccessRead, Area: AreaChat, OnAgent: true},
@@ -690,8 +856,12 @@ var operations = map[Operation]*Traits{
 		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
 		Method: "GET", Path: "/api/admin/users",
 	},
+	OpListWebhookDeliveries: {
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
+		Method: "GET", Path: "/api/account/webhooks/{webhookId}/deliveries",
+	},
 	OpListWebhooks: {
-		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
 		Method: "GET", Path: "/api/account/webhooks",
 	},
 	OpLookupFavourites: {
@@ -741,6 +911,11 @@ var operations = map[Operation]*Traits{
 		Method: "PUT", Path: "/api/admin/users/{userId}/subscription",
 		Body: BodyRequired,
 	},
+	OpRedeliverWebhook: {
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
+		Method: "POST", Path: "/api/account/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
+		Creates: CreatesResource,
+	},
 	OpRegisterClient: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/auth/mcp/register",
@@ -785,10 +960,23 @@ var operations = map[Operation]*Traits{
 		Body: BodyRequired,
 		Tool: Tool{Name: "reread_documents", Order: 279, Idempotent: true},
 	},
+	OpResetPassword: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin, Session: true, Proof: true},
+		Method: "POST", Path: "/api/admin/users/{userId}/reset",
+		Body: BodyRequired, Creates: CreatesResource, Secret: true,
+	},
 	OpResourceMetadata: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "GET", Path: "/.well-known/oauth-protected-resource",
 		Plain: true,
+	},
+	OpRestoreBinItem: {
+		Rule:   Rule{Access: AccessUse, Area: AreaAgents, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/bin/{binItemId}/restore",
+	},
+	OpRevokeAccountInvitation: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
+		Method: "DELETE", Path: "/api/admin/invitations/{invitationId}",
 	},
 	OpRevokeConnection: {
 		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
@@ -797,7 +985,7 @@ var operations = map[Operation]*Traits{
 	OpRevokeToken: {
 		Rule:   Rule{Access: AccessPublic},
 		Method: "POST", Path: "/api/auth/mcp/revoke",
-		Plain: true,
+		Body: BodyRequired, Plain: true,
 	},
 	OpSaveFavourite: {
 		Rule:   Rule{Access: AccessUse, Area: AreaFavourites, Plan: CapFavourites, OnAgent: true},
@@ -805,11 +993,34 @@ var operations = map[Operation]*Traits{
 		Body: BodyRequired, Creates: CreatesResource,
 		Tool: Tool{Name: "save_favourite", Order: 220, Idempotent: true},
 	},
+	OpSaveSearch: {
+		Rule:   Rule{Access: AccessUse, Area: AreaSearch, Plan: CapSearch, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/saved-searches",
+		Body: BodyRequired, Creates: CreatesResource,
+		Tool: Tool{Name: "save_search", Order: 37},
+	},
 	OpSearch: {
 		Rule:   Rule{Access: AccessRead, Area: AreaSearch, Plan: CapSearch, Metered: true, OnAgent: true},
 		Method: "POST", Path: "/api/agents/{agentId}/search",
 		Body: BodyRequired,
 		Tool: Tool{Name: "search", Order: 30, ReadOnly: true, Idempotent: true, OpenWorld: true},
+	},
+	OpSearchAgents: {
+		Rule:   Rule{Access: AccessRead, Area: AreaSearch, Plan: CapSearch, Metered: true},
+		Method: "POST", Path: "/api/search",
+		Body: BodyRequired,
+		Tool: Tool{Name: "search_agents", Order: 32, ReadOnly: true, Idempotent: true},
+	},
+	OpSearchBatch: {
+		Rule:   Rule{Access: AccessRead, Area: AreaSearch, Plan: CapSearch, Metered: true, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/searches",
+		Body: BodyRequired,
+		Tool: Tool{Name: "search_batch", Order: 31, ReadOnly: true, Idempotent: true, OpenWorld: true},
+	},
+	OpSelectMessage: {
+		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, OnAgent: true},
+		Method: "POST", Path: "/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/select",
+		Tool: Tool{Name: "select_message", Order: 57, Idempotent: true},
 	},
 	OpSendMessage: {
 		Rule:   Rule{Access: AccessUse, Area: AreaChat, Plan: CapChat, Metered: true, OnAgent: true},
@@ -857,8 +1068,12 @@ var operations = map[Operation]*Traits{
 		Method: "POST", Path: "/api/billing/stripe",
 		Body: BodyRequired, Plain: true,
 	},
+	OpTestModels: {
+		Rule:   Rule{Access: AccessAdmin, Area: AreaAdmin},
+		Method: "POST", Path: "/api/admin/models/test",
+	},
 	OpTestWebhook: {
-		Rule:   Rule{Access: AccessAccount, Area: AreaAccount},
+		Rule:   Rule{Access: AccessUse, Area: AreaWebhooks},
 		Method: "POST", Path: "/api/account/webhooks/{webhookId}/test",
 	},
 	OpUploadFiles: {

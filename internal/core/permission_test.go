@@ -18,10 +18,12 @@ type permission struct {
 // the contract by mistake.
 var permissions = func() map[Operation]permission {
 	all := map[Operation]permission{
-		OpSearch:      {GrantViewer, CapSearch, ScopeAgents, true},
-		OpSendMessage: {GrantUser, CapChat, ScopeAgents, true},
-		OpCheckText:   {GrantUser, CapChat, ScopeAgents, true},
-		OpResearch:    {GrantUser, CapResearch, ScopeAgents, true},
+		OpSearch:               {GrantViewer, CapSearch, ScopeAgents, true},
+		OpSearchBatch:          {GrantViewer, CapSearch, ScopeAgents, true},
+		OpSendMessage:          {GrantUser, CapChat, ScopeAgents, true},
+		OpListSimilarDocuments: {GrantViewer, CapSearch, ScopeAgents, true},
+		OpCheckText:            {GrantUser, CapChat, ScopeAgents, true},
+		OpResearch:             {GrantUser, CapResearch, ScopeAgents, true},
 	}
 	add := func(p permission, operations ...Operation) {
 		for _, op := range operations {
@@ -30,15 +32,23 @@ var permissions = func() map[Operation]permission {
 	}
 	add(permission{GrantViewer, "", ScopeAgents, false},
 		OpGetAgent, OpGetDocument, OpListSources, OpGetSource, OpListImports, OpStreamImports, OpListFiles,
-		OpListThreads, OpListDocuments, OpDownloadOriginal,
+		OpListThreads, OpListDocuments, OpDownloadOriginal, OpGetMessage, OpGetMemory, OpGetFavourite,
 		OpGetThread, OpListMessages, OpExportThread, OpStreamEvents, OpListMemories, OpListFavourites, OpLookupFavourites,
 		OpExportFavourites)
 	add(permission{GrantUser, CapChat, ScopeAgents, false},
-		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback)
+		OpCreateThread, OpRenameThread, OpDeleteThread, OpCancelTurn, OpGiveFeedback, OpRemoveFeedback,
+		OpDeleteThreads, OpSelectMessage, OpDeleteMessage)
+	add(permission{GrantViewer, "", ScopeAccount, false}, OpListThreadLinks)
+	add(permission{GrantUser, CapShare, ScopeAccount, false}, OpCreateThreadLink)
+	add(permission{GrantViewer, "", ScopeAgents, false}, OpListSavedSearches)
+	add(permission{GrantUser, CapSearch, ScopeAgents, false}, OpSaveSearch, OpChangeSavedSearch, OpDeleteSavedSearch)
+	add(permission{GrantViewer, "", ScopeAgents, false}, OpListBin)
+	add(permission{GrantUser, "", ScopeAgents, false}, OpRestoreBinItem, OpDeleteBinItem, OpEmptyBin)
 	add(permission{GrantUser, CapMemories, ScopeAgents, false},
-		OpAddMemory, OpChangeMemory, OpDeleteMemory, OpConfirmMemory, OpDismissMemory)
+		OpAddMemory, OpChangeMemory, OpDeleteMemory, OpDeleteMemories, OpConfirmMemory, OpDismissMemory)
 	add(permission{GrantUser, CapFavourites, ScopeAgents, false},
-		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite, OpImportFavourites, OpImportFavouriteFile)
+		OpSaveFavourite, OpChangeFavourite, OpDeleteFavourite, OpDeleteFavourites, OpImportFavourites,
+		OpImportFavouriteFile)
 	add(permission{GrantManager, CapManage, ScopeManage, false},
 		OpChangeAgent, OpCreateSource, OpChangeSource, OpDeleteSource, OpSyncSource, OpUploadFiles, OpDeleteFile,
 		OpListUploads, OpCreateUpload, OpAppendUpload, OpCancelUpload, OpPutDocuments, OpChangeDocument, OpDeleteDocument,
@@ -91,7 +101,7 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 	}
-	if cells != len(permissions)*3*6*5*8*4*2 {
+	if cells != len(permissions)*3*6*5*9*4*2 {
 		t.Errorf("the table has %d cells", cells)
 	}
 	for _, op := range append(Operations(), OpResearch) {
@@ -104,11 +114,13 @@ func TestPermissions(t *testing.T) {
 
 func TestCapabilitiesFollowTheGrant(t *testing.T) {
 	t.Parallel()
-	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}}
+	a := Actor{
+		UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount},
+	}
 	for grant, want := range map[Grant][]Capability{
 		GrantNone:    {},
 		GrantViewer:  {CapSearch},
-		GrantUser:    {CapSearch, CapChat, CapResearch, CapMemories, CapFavourites},
+		GrantUser:    {CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapShare},
 		GrantManager: capabilities,
 		GrantOwner:   capabilities,
 	} {

@@ -19,7 +19,8 @@ func (s Storage) Left() int64 { return max(0, s.Limit-s.Used) }
 // Exceeded is the error for documents beyond the limit.
 func (s Storage) Exceeded() *Error {
 	return Forbidden("quota_exceeded", fmt.Sprintf(
-		"The plan of this account has room for %s of documents, and %s are used. Delete documents, or choose a larger plan.",
+		"The plan of this account has room for %s of documents, and %s are used. Delete documents and empty the bin, or "+
+			"choose a larger plan.",
 		Bytes(s.Limit), Bytes(s.Used)))
 }
 

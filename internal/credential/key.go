@@ -154,6 +154,14 @@ func (s *Service) APIKeys(ctx context.Context, actor core.Actor, p core.Page) ([
 	}, func(k Key) string { return k.ID })
 }
 
+// APIKey returns a key that APIKeys lists. Any other key is not_found.
+func (s *Service) APIKey(ctx context.Context, actor core.Actor, keyID string) (Key, error) {
+	if err := actor.Allow(core.OpKeys); err != nil {
+		return Key{}, err
+	}
+	return s.store.APIKey(ctx, actor.UserID, keyID)
+}
+
 // pageByID returns one page of a list ordered by id. It reads one extra row to find out whether another page follows.
 func pageByID[T any](
 	list string, p core.Page, read func(before string, limit int) ([]T, error), id func(T) string,

@@ -165,7 +165,7 @@ func (f *fixture) start(alone bool, change ...func(embedding.Store, *model.Embed
 // eventually waits until a condition holds.
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			f.t.Fatalf("timed out waiting until %s", what)
 		}

@@ -10,8 +10,6 @@ import (
 
 // Limits of the fields that a user adds to a favourite.
 const (
-	maxTag         = 100
-	maxTags        = 50
 	maxNote        = 10_000
 	maxMemberships = 100
 )
@@ -53,7 +51,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, cardID 
 func (c *Change) clean() error {
 	var bad []core.FieldError
 	if c.Tags != nil {
-		tags, invalid := cleanTags(*c.Tags)
+		tags, invalid := core.CleanTags(*c.Tags)
 		c.Tags, bad = &tags, invalid
 	}
 	if c.Note != nil {
@@ -70,25 +68,6 @@ func (c *Change) clean() error {
 		return core.Invalid(bad...)
 	}
 	return nil
-}
-
-// cleanTags returns tags as single lines in alphabetical order, each once in any case, and the invalid ones.
-func cleanTags(tags []string) ([]string, []core.FieldError) {
-	if len(tags) > maxTags {
-		return nil, []core.FieldError{{Pointer: "/tags", Detail: "Must be at most 50 tags."}}
-	}
-	var bad []core.FieldError
-	out := make([]string, 0, len(tags))
-	for i, tag := range tags {
-		if detail := (core.TextRule{Min: 1, Max: maxTag}).Check(tag); detail != "" {
-			bad = append(bad, core.FieldError{Pointer: "/tags/" + strconv.Itoa(i), Detail: detail})
-		}
-		if tag = core.OneLine(tag); tag != "" {
-			out = append(out, tag)
-		}
-	}
-	slices.SortFunc(out, compareFolded)
-	return slices.CompactFunc(out, func(a, b string) bool { return core.Fold(a) == core.Fold(b) }), bad
 }
 
 // checkCollections returns an error for ids that are not collections of the user.

@@ -82,7 +82,7 @@ func TestTagsAreCleanedAndFilterFavourites(t *testing.T) {
 		}
 	}
 	list, err := w.Tags(t.Context(), w.Ada)
-	want := []favourite.Tag{{Name: "b", Count: 1}, {Name: "TO READ", Count: 2}, {Name: "ähnlich", Count: 1}}
+	want := []core.Tag{{Name: "b", Count: 1}, {Name: "TO READ", Count: 2}, {Name: "ähnlich", Count: 1}}
 	if err != nil || !slices.Equal(list, want) {
 		t.Errorf("the tags are %v (%v), want %v", list, err, want)
 	}

@@ -55,13 +55,15 @@ type Store interface {
 	// SavedCards returns those of the card ids that are ids of favourites with an agent.
 	SavedCards(ctx context.Context, userID, agentID string, cardIDs []string) ([]string, error)
 	// FavouriteTags returns the spellings of tags, those of the newest favourites first.
-	FavouriteTags(ctx context.Context, userID string, agents []string) ([]Tag, error)
+	FavouriteTags(ctx context.Context, userID string, agents []string) ([]core.Tag, error)
 	// ImportFavourites stores cards in one transaction and returns the outcome of each. Like SaveFavourite, it keeps the
 	// creation time, tags, note and collections of a known card.
 	ImportFavourites(ctx context.Context, userID, agentID string, list []Favourite) ([]Outcome, error)
 	// ChangeFavourite sets the fields of a change that are not nil.
 	ChangeFavourite(ctx context.Context, userID, agentID, cardID string, c Change, now time.Time) (Favourite, error)
-	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
+	DeleteFavourite(ctx context.Context, userID, agentID, cardID string, at time.Time) error
+	// DeleteFavourites deletes favourites with an agent and returns the ids of the cards that were favourites.
+	DeleteFavourites(ctx context.Context, userID, agentID string, cardIDs []string, at time.Time) ([]string, error)
 	CollectionStore
 }
 
@@ -165,6 +167,40 @@ func (s *Service) Lookup(ctx context.Context, actor core.Actor, agentID string, 
 	return s.store.SavedCards(ctx, actor.UserID, agentID, known)
 }
 
+// Get returns one favourite.
+func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, cardID string) (Favourite, error) {
+	if err := s.allow(ctx, actor, core.OpGetFavourite, agentID); err != nil {
+		return Favourite{}, err
+	}
+	if !ValidCardID(cardID) {
+		return Favourite{}, core.NotFound("favourite")
+	}
+	one := Selection{UserID: actor.UserID, Agents: []string{agentID}, Cards: []string{cardID}}
+	found, err := s.store.Favourites(ctx, one, nil, 1)
+	if err != nil {
+		return Favourite{}, err
+	}
+	if len(found) == 0 {
+		return Favourite{}, core.NotFound("favourite")
+	}
+	return safe(found)[0], nil
+}
+
+// DeleteAll deletes several favourites with an agent.
+func (s *Service) DeleteAll(
+	ctx context.Context, actor core.Actor, agentID string, cardIDs []string,
+) (core.Deletion, error) {
+	if err := s.allow(ctx, actor, core.OpDeleteFavourites, agentID); err != nil {
+		return core.Deletion{}, err
+	}
+	if err := core.CheckBatch(cardIDs); err != nil {
+		return core.Deletion{}, err
+	}
+	known := slices.DeleteFunc(slices.Clone(cardIDs), func(id string) bool { return !ValidCardID(id) })
+	deleted, err := s.store.DeleteFavourites(ctx, actor.UserID, agentID, known, s.clock.Now())
+	return core.NewDeletion(cardIDs, deleted), err
+}
+
 // Delete deletes a favourite.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error {
 	if err := s.allow(ctx, actor, core.OpDeleteFavourite, agentID); err != nil {
@@ -173,5 +209,5 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID 
 	if !ValidCardID(cardID) {
 		return core.NotFound("favourite")
 	}
-	return s.store.DeleteFavourite(ctx, actor.UserID, agentID, cardID)
+	return s.store.DeleteFavourite(ctx, actor.UserID, agentID, cardID, s.clock.Now())
 }

@@ -226,10 +226,10 @@ func favouriteOf(e format.Entry, seen map[string]int) (Favourite, error) {
 func tagsOf(keywords []string) []string {
 	var tags []string
 	for _, word := range keywords {
-		if word = core.OneLine(word); word != "" && utf8.RuneCountInString(word) <= maxTag && len(tags) < maxTags {
+		if word = core.OneLine(word); word != "" && utf8.RuneCountInString(word) <= core.MaxTag && len(tags) < core.MaxTags {
 			tags = append(tags, word)
 		}
 	}
-	tags, _ = cleanTags(tags)
+	tags, _ = core.CleanTags(tags)
 	return tags
 }

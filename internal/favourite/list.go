@@ -24,7 +24,7 @@ func (f Filter) check() error {
 	if detail := (core.TextRule{Max: 500}).Check(f.Query); detail != "" {
 		return core.InvalidField("q", detail)
 	}
-	if detail := (core.TextRule{Max: maxTag}).Check(f.Tag); detail != "" {
+	if detail := (core.TextRule{Max: core.MaxTag}).Check(f.Tag); detail != "" {
 		return core.InvalidField("tag", detail)
 	}
 	if core.HasNUL(f.Collection) {
@@ -94,17 +94,11 @@ func (s *Service) find(
 // is replaced by its spellings.
 func (s *Service) selection(ctx context.Context, userID string, agents []string, f Filter) (Selection, error) {
 	out := Selection{UserID: userID, Agents: agents, Collection: f.Collection}
-	folded := core.Fold(f.Tag)
-	if folded == "" {
+	if core.Fold(f.Tag) == "" {
 		return out, nil
 	}
 	tags, err := s.store.FavouriteTags(ctx, userID, agents)
-	out.Tags = []string{f.Tag} // selects nothing if there is no such tag
-	for _, t := range tags {
-		if core.Fold(t.Name) == folded {
-			out.Tags = append(out.Tags, t.Name)
-		}
-	}
+	out.Tags = core.TagSpellings(f.Tag, tags)
 	return out, err
 }
 
@@ -159,15 +153,9 @@ func (m Matcher) scoreOf(f Favourite) (score int, ok bool) {
 	return m.Score(f.Card, append(f.Tags[:len(f.Tags):len(f.Tags)], f.Note)...)
 }
 
-// Tag is a tag with the number of favourites that have it.
-type Tag struct {
-	Name  string
-	Count int
-}
-
 // Tags returns the tags of the favourites with all agents that the actor may read, in alphabetical order. The spelling
 // of a tag is that of the latest favourite.
-func (s *Service) Tags(ctx context.Context, actor core.Actor) ([]Tag, error) {
+func (s *Service) Tags(ctx context.Context, actor core.Actor) ([]core.Tag, error) {
 	if err := actor.Allow(core.OpListFavouriteTags); err != nil {
 		return nil, err
 	}
@@ -175,21 +163,7 @@ func (s *Service) Tags(ctx context.Context, actor core.Actor) ([]Tag, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, out := map[string]int{}, []Tag{}
-	for _, t := range spellings {
-		at, known := places[core.Fold(t.Name)]
-		if !known {
-			places[core.Fold(t.Name)], out = len(out), append(out, t)
-			continue
-		}
-		out[at].Count += t.Count
-	}
-	slices.SortFunc(out, func(a, b Tag) int { return compareFolded(a.Name, b.Name) })
-	return out, nil
-}
-
-func compareFolded(a, b string) int {
-	return cmp.Or(cmp.Compare(core.Fold(a), core.Fold(b)), cmp.Compare(a, b))
+	return core.MergeTags(spellings), nil
 }
 
 type match struct {

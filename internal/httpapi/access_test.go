@@ -99,6 +99,10 @@ func atTheCap(t *testing.T, w *testServer) {
 		p.post(p.at("/threads/"+p.newThread("T")+"/messages"), object{"text": "hi"}),
 	} {
 		a.refused(t, 402, "spend_cap_reached")
+		if part := `"capMicros":0,"usedMicros":0,"link":"`; !strings.Contains(string(a.body), part) ||
+			!strings.HasSuffix(a.str("link"), "/settings/usage") || a.str("resetsAt") != "2025-07-01T00:00:00.000Z" {
+			t.Errorf("the problem does not describe the cap: %s", a.body)
+		}
 		for _, part := range []string{"cap of 0.00 USD", "0.00 USD used", "2025-07-01T00:00:00Z"} {
 			if !strings.Contains(a.str("detail"), part) {
 				t.Errorf("the detail does not say %q: %s", part, a.str("detail"))

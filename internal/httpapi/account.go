@@ -29,13 +29,13 @@ func accountReply(ctx context.Context, u account.User, err error) (*oas.AccountR
 	who := actor(ctx)
 	out := &oas.AccountReply{
 		Account: oas.Account{
-			ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.AccountRole(u.Role),
+			ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.Role(u.Role),
 			Plan: u.Plan, CreatedAt: timestamp(u.CreatedAt),
 		},
 		Credential: oas.CallerCredential{ID: who.CredentialID, Kind: oas.CallerCredentialKind(who.Credential)},
 	}
 	for _, s := range who.Scopes {
-		out.Credential.Scopes = append(out.Credential.Scopes, oas.CallerCredentialScopesItem(s))
+		out.Credential.Scopes = append(out.Credential.Scopes, oas.Scope(s))
 	}
 	if who.Credential == core.CredentialSession {
 		out.Credential.ProvedUntil = optional(timestamp(who.AuthenticatedAt.Add(core.ProofLife)))

@@ -68,12 +68,12 @@ func (h handlers) RevokeConnection(ctx context.Context, p oas.RevokeConnectionPa
 func connectionOf(c credential.Connection) oas.Connection {
 	out := oas.Connection{
 		ID: c.ID, Kind: oas.ConnectionKind(c.Kind), Name: c.Name, ClientName: c.ClientName,
-		Scopes: []oas.ConnectionScopesItem{},
+		Scopes: []oas.ConnectionScope{},
 		Agents: emptyNotNull(c.Agents), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: optionalTime(c.ExpiresAt),
 		LastUsedAt: optionalTime(c.LastUsedAt), LastAddress: optional(c.LastAddress), LastProgram: optional(c.LastProgram),
 	}
 	for _, s := range c.Scopes {
-		out.Scopes = append(out.Scopes, oas.ConnectionScopesItem(s))
+		out.Scopes = append(out.Scopes, oas.ConnectionScope(s))
 	}
 	return out
 }

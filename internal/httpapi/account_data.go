@@ -27,9 +27,16 @@ func (h handlers) CreateExport(ctx context.Context) (*oas.ExportReply, error) {
 	return exportReply(h.Exports.Create(ctx, actor(ctx)))
 }
 
-// GetExport answers GET /api/account/export.
-func (h handlers) GetExport(ctx context.Context) (*oas.ExportReply, error) {
-	return exportReply(h.Exports.Get(ctx, actor(ctx)))
+// GetExport answers GET /api/account/export. An account without an export is not an error.
+func (h handlers) GetExport(ctx context.Context) (*oas.LatestExportReply, error) {
+	found, err := exportReply(h.Exports.Get(ctx, actor(ctx)))
+	if core.IsKind(err, core.KindNotFound) {
+		return &oas.LatestExportReply{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &oas.LatestExportReply{Export: oas.NewOptExport(found.Export)}, nil
 }
 
 // DeleteExport answers DELETE /api/account/export.
@@ -68,7 +75,7 @@ func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", `attachment; filename="carrel-export.zip"`)
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Authorization, Cookie")
+	h.Add("Vary", "Authorization, Cookie")
 	h.Set("ETag", `"`+e.ID+`"`) // a complete export never changes
 	if !isSingleRange(r.Header.Get("Range"), e.Bytes) {
 		r.Header.Del("Range") // a server may ignore Range (RFC 9110, 14.2)

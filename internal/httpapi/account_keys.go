@@ -45,9 +45,18 @@ func (h handlers) CreateKey(ctx context.Context, req *oas.KeyCreate) (*oas.KeyCr
 		ExpiresAt: optionalTime(k.ExpiresAt),
 	}
 	for _, s := range k.Scopes {
-		out.Scopes = append(out.Scopes, oas.NewKeyScopesItem(s))
+		out.Scopes = append(out.Scopes, oas.Scope(s))
 	}
-	return &oas.KeyCreated{Key: out, Token: token}, nil
+	return &oas.KeyCreated{Key: out, Secret: token, Token: token}, nil
+}
+
+// GetKey answers GET /api/account/keys/{keyId}.
+func (h handlers) GetKey(ctx context.Context, p oas.GetKeyParams) (*oas.KeyReply, error) {
+	k, err := h.Credentials.APIKey(ctx, actor(ctx), p.KeyId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.KeyReply{Key: keyOf(k)}, nil
 }
 
 // DeleteKey answers DELETE /api/account/keys/{keyId}.
@@ -62,7 +71,7 @@ func keyOf(k credential.Key) oas.Key {
 		LastUsedAt: optionalTime(k.LastUsedAt), LastAddress: optional(k.LastAddress), LastProgram: optional(k.LastProgram),
 	}
 	for _, s := range k.Scopes {
-		out.Scopes = append(out.Scopes, oas.KeyScopesItem(s))
+		out.Scopes = append(out.Scopes, oas.Scope(s))
 	}
 	return out
 }
@@ -88,7 +97,7 @@ func (h handlers) CreateConnectCode(ctx context.Context) (*oas.ConnectCodeCreate
 	}
 	return &oas.ConnectCodeCreated{
 		ConnectCode: oas.NewConnectCode{ID: c.ID, CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt)},
-		Code:        code,
+		Secret:      code, Code: code,
 	}, nil
 }
 

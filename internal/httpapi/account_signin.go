@@ -150,7 +150,7 @@ func (h handlers) GetTotp(ctx context.Context) (*oas.TotpReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &oas.TotpReply{Totp: oas.TotpReplyTotp{
+	return &oas.TotpReply{Totp: oas.Totp{
 		Offered: s.Offered, Since: optionalTime(s.Since), RecoveryCodesLeft: s.RecoveryCodes,
 	}}, nil
 }
@@ -200,7 +200,7 @@ func ceremonyReply(c passkey.Ceremony, err error) (*oas.CeremonyReply, error) {
 	if err := json.Unmarshal(c.Options, &options); err != nil {
 		return nil, fmt.Errorf("read the options of a ceremony: %w", err)
 	}
-	out := &oas.CeremonyReply{Ceremony: c.Token, Options: oas.CeremonyReplyOptions{}}
+	out := &oas.CeremonyReply{Ceremony: c.Token, Options: oas.CeremonyOptions{}}
 	for name, value := range options {
 		out.Options[name] = jx.Raw(value)
 	}

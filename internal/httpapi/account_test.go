@@ -148,6 +148,7 @@ func badKeys(t *testing.T, w *testServer) {
 func repeatedSecret(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
+	without := p.with(p.key(credential.NewKey{Name: "manager", Scopes: []core.Scope{core.ScopeManage}}))
 	for path, body := range map[string]string{
 		"/api/account/keys": `{"name":"x"}`, "/api/account/connect-codes": "",
 		"/api/account/webhooks": `{"url":"https://hooks.example"}`,
@@ -158,7 +159,7 @@ func repeatedSecret(t *testing.T, w *testServer) {
 			t.Errorf("%s: the second reply is %s after %s", path, again.body, first.body)
 		}
 		// A key without the scope must not get the stored secret with the same Idempotency-Key.
-		p.send("POST", path, body, "Idempotency-Key", path).refused(t, 403, "insufficient_scope")
+		without.send("POST", path, body, "Idempotency-Key", path).refused(t, 403, "insufficient_scope")
 		other.send("POST", path, body, "Idempotency-Key", path).refused(t, 422, "idempotency_mismatch")
 	}
 }

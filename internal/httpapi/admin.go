@@ -7,6 +7,7 @@ import (
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/signin"
 	"carrel/internal/task"
 )
 
@@ -81,10 +82,64 @@ func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply,
 
 func userOf(u account.User) oas.User {
 	return oas.User{
-		ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.UserRole(u.Role),
+		ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.Role(u.Role),
 		Disabled: u.DisabledAt != nil, Plan: u.Plan,
 		SpendCapMicros: optionalNumber(u.SpendCap), CreatedAt: timestamp(u.CreatedAt),
 	}
+}
+
+// CreateUser answers POST /api/admin/users. The code for the password is in no other reply.
+func (h handlers) CreateUser(ctx context.Context, req *oas.UserCreate) (*oas.UserCreated, error) {
+	if err := h.checkPlan(ctx, req.Plan.Value); err != nil {
+		return nil, err
+	}
+	u, err := h.Accounts.CreateWithoutPassword(ctx, actor(ctx), account.NewUser{
+		Email: req.Email, Name: req.Name, Role: core.Role(req.Role.Value), Plan: req.Plan.Value,
+	})
+	if err != nil {
+		return nil, err
+	}
+	reset, err := h.newReset(ctx, u.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.UserCreated{User: userOf(u), Reset: reset}, nil
+}
+
+// checkPlan reports whether new accounts can have a plan. An empty name is the default plan.
+func (h handlers) checkPlan(ctx context.Context, name string) error {
+	if name == "" || name == core.PlanNone {
+		return nil
+	}
+	_, err := h.Billing.Plans.Get(ctx, actor(ctx), name)
+	if core.IsKind(err, core.KindNotFound) {
+		return billing.NoSuchPlan()
+	}
+	return err
+}
+
+// ResetPassword answers POST /api/admin/users/{userId}/reset. The code is in no other reply.
+func (h handlers) ResetPassword(
+	ctx context.Context, req *oas.ResetCreate, p oas.ResetPasswordParams,
+) (*oas.ResetCreated, error) {
+	u, err := h.Accounts.ForReset(ctx, actor(ctx), p.UserId)
+	if err != nil {
+		return nil, err
+	}
+	reset, err := h.newReset(ctx, u.ID, req.ClearFactors.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.ResetCreated{Reset: reset}, nil
+}
+
+func (h handlers) newReset(ctx context.Context, userID string, clearFactors bool) (oas.PasswordReset, error) {
+	reset, code, err := h.Auth.Resets.Issue(ctx, actor(ctx), userID, clearFactors)
+	if err != nil {
+		return oas.PasswordReset{}, err
+	}
+	link := h.baseURL + signin.ResetPath + "#" + code
+	return oas.PasswordReset{URL: link, Code: code, ExpiresAt: timestamp(reset.ExpiresAt)}, nil
 }
 
 // ListPlans answers GET /api/admin/plans.

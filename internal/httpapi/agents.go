@@ -108,13 +108,15 @@ func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 		indexed, status := h.Sources.Progress(s.ID, s.Documents)
 		out.Sources[i] = oas.AgentSource{
 			ID: s.ID, Name: s.Name, Kind: s.Kind, Default: s.Default,
-			Documents: s.Documents, Indexed: indexed, Status: oas.AgentSourceStatus(status), Language: s.Language,
+			Documents: int64(s.Documents), Indexed: int64(indexed), Status: oas.SourceStatus(status), Language: s.Language,
 		}
 	}
 	capabilities := who.CapabilitiesOn(a.Grant)
-	out.Capabilities = make([]oas.AgentCapabilitiesItem, len(capabilities))
-	for i, c := range capabilities {
-		out.Capabilities[i] = oas.AgentCapabilitiesItem(c)
+	out.Capabilities = make([]oas.AgentCapabilitiesItem, 0, len(capabilities))
+	for _, c := range capabilities {
+		if c != core.CapShare || !h.Links.Disabled {
+			out.Capabilities = append(out.Capabilities, oas.AgentCapabilitiesItem(c))
+		}
 	}
 	return out
 }

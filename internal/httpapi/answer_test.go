@@ -213,7 +213,7 @@ func exportedThread(t *testing.T, w *testServer) {
 
 ## Agent, ` + at + `
 
-Codd proposed it \[1\]. In 1971 \[1\].
+Codd proposed it \[1\]. In 1971 \[1\]. \[≠ contradicted\]
 
 *Searched for: codd proposed*
 

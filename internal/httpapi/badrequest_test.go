@@ -198,6 +198,9 @@ func badFields() []bad {
 	titles := append(noText[:5:5], long(201), astral(201), combining(201))
 	add("POST", agent+"/threads", `{"title":VALUE}`, "/title", titles)
 	add("PATCH", agent+"/threads/{thread}", `{"title":VALUE}`, "/title", titles)
+	add("PATCH", agent+"/threads/{thread}", `{"pinned":VALUE}`, "/pinned", noBool)
+	add("PATCH", agent+"/threads/{thread}", `{"archived":VALUE}`, "/archived", noBool)
+	add("PATCH", agent+"/threads/{thread}", `{"tags":[VALUE]}`, "/tags/0", []string{`""`, long(101)})
 	add("POST", agent+"/favourites", `{"card":VALUE}`, "/card",
 		[]string{`5`, `true`, `null`, `"xyzzy"`, `["xyzzy"]`, `{"xyzzy":1e400}`, `{"title":` + long(65_536) + `}`})
 	for _, name := range []string{"url", "openAccessUrl"} {
@@ -216,7 +219,7 @@ func badFields() []bad {
 		append(text(64), `"xyzzy\u0007"`, `"xyzzy\nx"`, `"xyzzy\u200b"`, `"xyzzy\u2028x"`, `"xyzzy\ufeff"`))
 
 	for _, op := range withBody {
-		if op.method == "PATCH" && op.field != "title" || op.method == "POST" && op.field == "title" {
+		if op.method == "PATCH" || op.method == "POST" && op.field == "title" {
 			continue // nothing is required
 		}
 		pointers := []string{"/" + op.field}

@@ -35,7 +35,7 @@ func (h handlers) CheckText(
 	for i, s := range checked.Sentences {
 		out.Sentences[i] = oas.CheckedSentence{
 			Start: s.Start, End: s.End, State: oas.Verdict(s.State),
-			By:         oas.OptCheckedSentenceBy{Value: oas.CheckedSentenceBy(s.By), Set: s.By != ""},
+			By:         oas.OptJudge{Value: oas.Judge(s.By), Set: s.By != ""},
 			ReasonCode: optional(s.Reason), Reason: optional(s.Detail), Evidence: evidenceOf(s.Evidence),
 		}
 	}

@@ -24,6 +24,13 @@ func pointer(o oas.OptString) *string {
 	return &o.Value
 }
 
+func optBool(o oas.OptBool) *bool {
+	if !o.Set {
+		return nil
+	}
+	return &o.Value
+}
+
 func page(limit oas.OptInt, cursor oas.OptString) core.Page {
 	return core.Page{Limit: limit.Value, Cursor: cursor.Value}
 }
@@ -34,6 +41,16 @@ func deleted(err error) (*oas.Deleted, error) {
 		return nil, err
 	}
 	return &oas.Deleted{Deleted: true}, nil
+}
+
+// deletedItems returns the reply to a request that deletes several objects.
+func deletedItems(d core.Deletion, err error) (*oas.DeletedItems, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &oas.DeletedItems{
+		Deleted: int64(len(d.Deleted)), DeletedIds: d.Deleted, NotFoundIds: d.NotFound,
+	}, nil
 }
 
 // optionalTime formats a time that may be absent.

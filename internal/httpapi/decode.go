@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	ht "github.com/ogen-go/ogen/http"
-	"github.com/ogen-go/ogen/ogenerrors"
 	"github.com/ogen-go/ogen/validate"
 
 	"carrel/internal/core"
@@ -19,9 +18,9 @@ import (
 // decodeError turns an error of the generated decoder into the error for the client. It names fields but never repeats
 // input.
 func decodeError(err error) error {
-	var params *ogenerrors.DecodeParamsError
+	var params *oas.DecodeParamsError
 	if errors.As(err, &params) {
-		var param *ogenerrors.DecodeParamError
+		var param *oas.DecodeParamError
 		if errors.As(err, &param) {
 			if param.In == "path" {
 				return core.NotFound("path") // an empty id, from a path that ends in a slash
@@ -30,7 +29,7 @@ func decodeError(err error) error {
 		}
 		return core.Invalid()
 	}
-	var request *ogenerrors.DecodeRequestError
+	var request *oas.DecodeRequestError
 	if !errors.As(err, &request) {
 		return core.Internal(err)
 	}
@@ -114,14 +113,17 @@ func decodedField(err error) string {
 var fieldRules = map[string]string{ //nolint:gosec // texts, not credentials
 	"agents":       "Must be a list of agents' ids.",
 	"answerLength": "Must be short, normal or long.",
+	"archived":     "Must be true or false.",
 	"authors":      "Must be a list of at most 500 names.",
 	"card":         "Must be a JSON object.",
+	"active":       "Must be true or false.",
 	"agentId":      "Must be a text: the id of an agent.",
 	"cardId":       "Must be a text: the id of a card.",
 	"cardIds":      "Must be a list of 1 to 200 ids of cards.",
 	"client":       "Must be a text: a short name for the tool.",
 	"code":         "Must be a text: a connect code.",
 	"cursor":       "Must be a text: nextCursor of the previous page.",
+	"countBy":      "Must be a list of type, author, venue, language, tag and source.",
 	"default":      "Must be true or false.",
 	"description":  "Must be a text.",
 	"documentIds":  "Must be a list of at most 50 documents' ids.",
@@ -133,11 +135,12 @@ var fieldRules = map[string]string{ //nolint:gosec // texts, not credentials
 	"expiresAt":    "Must be an RFC 3339 time, such as 2026-11-15T10:00:00Z.",
 	"externalId":   "Must be a text: your id of the document.",
 	"facets":       "Must be true or false.",
+	"search":       "Must be an object: a search with a query.",
 	"favourites":   "Must be a list of 1 to 1000 favourites, each with agentId and cardId.",
 	"fromYear":     "Must be a year from 1 to 9999.",
 	"grant":        "Must be viewer, user or manager.",
 	"fromAgentId":  "Must be a text: the id of an agent.",
-	"ids":          "Must be a list of 1 to 500 documents' ids.",
+	"ids":          "Must be a list of 1 to 500 ids.",
 	"instructions": "Must be a text.",
 	"kind":         "Must be a text: a kind of source.",
 	"language":     "Must be a text: an ISO 639-1 code.",
@@ -148,21 +151,25 @@ var fieldRules = map[string]string{ //nolint:gosec // texts, not credentials
 	"note":         "Must be a text.",
 	"numResults":   "Must be a whole number from 1 to 100.",
 	"opening":      "Must be a text.",
+	"origin":       "Must be one of the documented values.",
 	"pinned":       "Must be true or false.",
 	"policy":       "Must be strict, marked or open.",
 	"publishedAt":  "Must be a text: a date or a date-time.",
 	"content":      "Must be a text: the content of the file.",
 	"collections":  "Must be a list of at most 100 ids of collections.",
+	"filter":       "Must be an object of lists, and of hasYear, true or false.",
 	"format":       "Must be one of the documented formats.",
 	"collection":   "Must be a text: the id of a collection.",
 	"collectionId": "Must be a text: the id of a collection.",
 	"tag":          "Must be a text.",
 	"q":            "Must be a text.",
+	"queries":      "Must be a list of 1 to 20 searches.",
 	"query":        "Must be a text.",
 	"research":     "Must be true or false.",
 	"scopes":       "Must be a list of agents, manage, account and admin.",
 	"secret":       "Must be a text.",
 	"settings":     "Must be a JSON object.",
+	"sort":         "Must be one of the documented orders.",
 	"sourceId":     "Must be a text: the id of one of the agent's sources.",
 	"sourceIds":    "Must be a list of at most 100 ids of the agent's sources.",
 	"status":       "Must be one of the documented values.",
@@ -175,6 +182,7 @@ var fieldRules = map[string]string{ //nolint:gosec // texts, not credentials
 	"type":         "Must be a text.",
 	"url":          "Must be a text: a URL.",
 	"venue":        "Must be a text.",
+	"versionOf":    "Must be a text: the id of a message of this thread.",
 	"year":         "Must be a year from 1 to 2200, or 0 if it is unknown.",
 }
 

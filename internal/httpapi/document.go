@@ -3,18 +3,33 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	_ "embed" // for the contract
+	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
-	"carrel/api"
+	"carrel/internal/core"
 	"carrel/internal/httpapi/docs"
 )
 
-// pageCSP allows the documentation page its own style sheet and nothing else. The page has no scripts.
-const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
-	"form-action 'none'"
+// pageCSP allows the documentation page its own style sheet and script, and nothing else.
+const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; " +
+	"base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+
+// packedContract is api/openapi.yaml, compressed by the generator.
+//
+//go:embed openapi.yaml.gz
+var packedContract []byte
+
+// contract decompresses the contract. The result is not kept, because few clients need it.
+func contract() ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packedContract))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
 
 // DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
 // baseURL.
@@ -26,15 +41,26 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	}
 	page := func(h http.Header) { h.Set("Content-Security-Policy", pageCSP) }
 
-	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, func() ([]byte, error) { return api.Document, nil }))
+	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, contract))
 	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) {
-		return docs.JSON(api.Document)
+		document, err := contract()
+		if err != nil {
+			return nil, err
+		}
+		return docs.JSON(document)
 	}))
 	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) {
-		return docs.Page(api.Document, baseURL)
+		document, err := contract()
+		if err != nil {
+			return nil, err
+		}
+		return docs.Page(document, baseURL)
 	}))
 	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) {
 		return docs.Style, nil
+	}))
+	mux.Handle("GET /docs/script.js", newFile("text/javascript; charset=utf-8", page, func() ([]byte, error) {
+		return docs.Script, nil
 	}))
 }
 
@@ -79,7 +105,7 @@ func (f *staticFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "public, no-cache") // browsers must revalidate, to notice an update of the server
 	h.Set("Vary", "Accept-Encoding")
 	body, tag := c.plain, c.plainTag
-	if acceptsGzip(r.Header.Values("Accept-Encoding")) {
+	if core.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 		body, tag = c.packed, c.packedTag
 		h.Set("Content-Encoding", "gzip")
 	}
@@ -92,13 +118,4 @@ func (f *staticFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // the client may have disconnected
-}
-
-func acceptsGzip(header []string) bool {
-	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		if mediaType(part) == "gzip" {
-			return !refused(part)
-		}
-	}
-	return false
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/html"
 
 	"carrel/api"
+	"carrel/client"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
@@ -226,7 +227,7 @@ func TestJSONFormEqualsTheYAML(t *testing.T) {
 func TestMatchingETagGets304(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
-	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/style.css"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/style.css", "/docs/script.js"} {
 		for _, encoding := range []string{"identity", "gzip"} {
 			tag := fetch(t, mux, path, "Accept-Encoding", encoding).Header().Get("ETag")
 			w := fetch(t, mux, path, "Accept-Encoding", encoding, "If-None-Match", tag)
@@ -261,7 +262,10 @@ func TestCompressedFormIsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestPageHasNoScriptsAndNoExternalResources(t *testing.T) {
+// webAppIcon is the icon of the page, which package webapp serves.
+const webAppIcon = "/icons/icon.svg"
+
+func TestPageLoadsOnlyFilesOfThisServer(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	w := fetch(t, mux, "/docs")
@@ -270,13 +274,18 @@ func TestPageHasNoScriptsAndNoExternalResources(t *testing.T) {
 	}
 	walkHTML(t, w.Body, func(n *html.Node) {
 		switch n.Data {
-		case "script", "style", "iframe", "object", "embed", "form", "base":
+		case "style", "iframe", "object", "embed", "form", "base":
 			t.Errorf("<%s> on the page", n.Data)
+		case "script":
+			if n.FirstChild != nil {
+				t.Error("an inline script on the page, which the policy forbids")
+			}
 		}
 		for _, a := range n.Attr {
 			switch {
 			case a.Key == "style" || strings.HasPrefix(a.Key, "on"):
 				t.Errorf("<%s> has the attribute %s, which the policy forbids", n.Data, a.Key)
+			case a.Val == webAppIcon:
 			case a.Key == "src" || a.Key == "href" && n.Data == "link":
 				if w := fetch(t, mux, a.Val); w.Code != http.StatusOK {
 					t.Errorf("the page loads %s, which answers %d", a.Val, w.Code)
@@ -386,5 +395,49 @@ func TestExamplesSetTheVariablesTheyUse(t *testing.T) {
 	}
 	if !strings.Contains(text, `curl -sS "`+testBaseURL+`/api/agents"`) {
 		t.Error("the examples do not call the configured address")
+	}
+}
+
+func TestExamplesCallMethodsOfTheClients(t *testing.T) {
+	t.Parallel()
+	page := fetch(t, documentMux(), "/docs").Body.String()
+	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
+	called := map[string]bool{}
+	for _, m := range regexp.MustCompile(`await carrel\.(\w+)\(`).FindAllStringSubmatch(text, -1) {
+		called[strings.ToUpper(m[1][:1])+m[1][1:]] = true
+	}
+	delete(called, "Ask")        // written by hand in the SDKs
+	delete(called, "UploadFile") // likewise
+	methods := reflect.TypeFor[*client.Client]()
+	for name := range called {
+		if _, ok := methods.MethodByName(name); !ok {
+			t.Errorf("the client has no method %s", name)
+		}
+	}
+	for i := range methods.NumMethod() {
+		name := methods.Method(i).Name
+		op := core.Operation(strings.ToLower(name[:1]) + name[1:])
+		if _, known := op.Traits(); known && !called[name] {
+			t.Errorf("the page has no example for the method %s", name)
+		}
+	}
+}
+
+func TestExamplesOfTheContractAreAboutTheSameObjects(t *testing.T) {
+	t.Parallel()
+	ids := map[string]map[string]bool{}
+	for _, m := range regexp.MustCompile(`\b(agt|src|thr|doc|card|usr)_[0-9a-z]{20,}`).FindAllStringSubmatch(string(api.Document), -1) {
+		if ids[m[1]] == nil {
+			ids[m[1]] = map[string]bool{}
+		}
+		ids[m[1]][m[0]] = true
+	}
+	if len(ids) < 6 {
+		t.Fatalf("ids of %d kinds found: the test reads the contract wrongly", len(ids))
+	}
+	for _, kind := range ids {
+		if len(kind) != 1 {
+			t.Errorf("the examples have several ids of a kind: %v", slices.Sorted(maps.Keys(kind)))
+		}
 	}
 }

@@ -75,13 +75,13 @@ func (h handlers) ListDocuments(ctx context.Context, p oas.ListDocumentsParams) 
 		Documents: make([]oas.DocumentSummary, len(list.Documents)), NextCursor: optional(list.Next),
 	}
 	if list.Undated != nil {
-		out.Undated = oas.NewOptInt(*list.Undated)
+		out.Undated = oas.NewOptInt64(int64(*list.Undated))
 	}
 	for i, d := range list.Documents {
-		out.Documents[i] = summaryOf(d.Document)
-		if d.Guess.Year != 0 {
+		out.Documents[i] = summaryOf(d)
+		if guess, ok := list.Guesses[d.ID]; ok {
 			out.Documents[i].YearGuess = oas.NewOptYearGuess(oas.YearGuess{
-				Year: d.Guess.Year, From: oas.YearGuessFrom(d.Guess.From),
+				Year: guess.Year, From: oas.YearGuessFrom(guess.From),
 			})
 		}
 	}
@@ -116,12 +116,8 @@ func (h handlers) DeleteDocument(ctx context.Context, p oas.DeleteDocumentParams
 // DeleteDocuments answers POST …/sources/{sourceId}/documents/delete.
 func (h handlers) DeleteDocuments(
 	ctx context.Context, req *oas.DocumentIds, p oas.DeleteDocumentsParams,
-) (*oas.DeletedDocuments, error) {
-	n, err := h.Sources.DeleteDocuments(ctx, actor(ctx), p.AgentId, p.SourceId, req.Ids)
-	if err != nil {
-		return nil, err
-	}
-	return &oas.DeletedDocuments{Deleted: n}, nil
+) (*oas.DeletedItems, error) {
+	return deletedItems(h.Sources.DeleteDocuments(ctx, actor(ctx), p.AgentId, p.SourceId, req.Ids))
 }
 
 // RereadDocuments answers POST …/sources/{sourceId}/documents/reread.

@@ -319,12 +319,17 @@ func oddCardIDs(t *testing.T, w *testServer) {
 		if got != id {
 			t.Errorf("the card %q is saved as %q", id, got)
 		}
+		if id != "export" {
+			if got := p.get(p.at("/favourites/"+escaped)).ok(t).str("favourite", "cardId"); got != id {
+				t.Errorf("reading %q by %s gives %q", id, escaped, got)
+			}
+		}
 		if a := p.send("DELETE", p.at("/favourites/"+escaped), ""); a.status != 200 || string(a.body) != `{"deleted":true}` {
 			t.Errorf("deleting %q by %s: %d %s", id, escaped, a.status, a.body)
 		}
 		p.send("DELETE", p.at("/favourites/"+escaped), "").refused(t, 404, "not_found")
 		a := p.send("PUT", p.at("/favourites/"+escaped), "")
-		if id != "export" && (a.status != 405 || a.header.Get("Allow") != "DELETE, PATCH") {
+		if id != "export" && (a.status != 405 || a.header.Get("Allow") != "DELETE, GET, PATCH") {
 			t.Errorf("%s has the methods %s (%d)", escaped, a.header.Get("Allow"), a.status)
 		}
 	}

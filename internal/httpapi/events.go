@@ -29,8 +29,12 @@ var errStreamEnds = errors.New("the stream ends")
 
 // streamEvents answers GET …/threads/{threadId}/events with server-sent events.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
-	agentID, threadID := r.PathValue("agentId"), r.PathValue("threadId")
-	a.stream(w, r, core.OpStreamEvents, eventSource{
+	a.stream(w, r, core.OpStreamEvents, a.threadEvents(r.PathValue("agentId"), r.PathValue("threadId")))
+}
+
+// threadEvents are the events of a thread.
+func (a *API) threadEvents(agentID, threadID string) eventSource {
+	return eventSource{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Threads.Events(ctx, who, agentID, threadID, after)
 		},
@@ -38,7 +42,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 			_, err := a.Threads.Get(ctx, who, agentID, threadID)
 			return err
 		},
-	})
+	}
 }
 
 // eventSource is an object with events: a thread, or a source with its imports.
@@ -71,6 +75,13 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 		return
 	}
 	defer release()
+	a.streamFrom(w, r, who, source, after, until == "done")
+}
+
+// streamFrom sends the events after a position. The caller holds a place for the stream.
+func (a *API) streamFrom(
+	w http.ResponseWriter, r *http.Request, who core.Actor, source eventSource, after *task.Position, untilDone bool,
+) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	events, err := source.events(ctx, who, after)
@@ -78,11 +89,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 		a.problems.Write(w, r, err)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
-	w.WriteHeader(http.StatusOK)
+	beginEvents(w)
 	if r.Method == http.MethodHead {
 		return
 	}
@@ -99,9 +106,18 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 		defer close(pulling)
 		pull(ctx, events, next)
 	}()
-	s.follow(ctx, next, until == "done", a.draining)
+	s.follow(ctx, next, untilDone, a.draining)
 	s.cancel()
 	<-pulling
+}
+
+// beginEvents sends the header of a stream.
+func beginEvents(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
+	w.WriteHeader(http.StatusOK)
 }
 
 // lastEventID returns the position after which a client wants to resume, or nil.

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/thread"
+	"carrel/internal/transcript"
 )
 
 // File is the reply of an operation whose result is not JSON.
@@ -39,7 +39,7 @@ func (a *API) serveFile(
 	rep.header.Set("Content-Type", file.ContentType)
 	rep.header.Set("Content-Disposition", `attachment; filename="`+file.Name+`"`)
 	rep.body.Write(file.Content)
-	a.send(w, r, rep)
+	a.send(w, r, rep, nil)
 }
 
 // queryParameter returns a parameter of the query as the generated code does.
@@ -50,7 +50,7 @@ func queryParameter(r *http.Request, name string) oas.OptString {
 
 type exportThreadParams struct {
 	AgentId, ThreadId string
-	Format            oas.OptString
+	Format, MessageId oas.OptString
 }
 
 // serveThreadExport answers GET …/threads/{threadId}/export.
@@ -58,38 +58,34 @@ func (a *API) serveThreadExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportThread, func(ctx context.Context) (*File, error) {
 		return a.exportThread(ctx, exportThreadParams{
 			AgentId: r.PathValue("agentId"), ThreadId: r.PathValue("threadId"), Format: queryParameter(r, "format"),
+			MessageId: queryParameter(r, "messageId"),
 		})
 	})
 }
 
 func (a *API) exportThread(ctx context.Context, p exportThreadParams) (*File, error) {
-	if p.Format.Value != "markdown" {
-		return nil, core.InvalidField("format", "Is required, and must be markdown.")
-	}
-	who := actor(ctx)
-	entry := func(ctx context.Context, c thread.Citation) (string, error) {
-		return a.bibliographyEntry(ctx, who, p.AgentId, c)
-	}
-	var content bytes.Buffer
-	if err := a.Threads.Export(ctx, who, p.AgentId, p.ThreadId, entry, &content); err != nil {
+	format, err := transcript.ParseFormat(p.Format.Value)
+	if err != nil {
 		return nil, err
 	}
-	return &File{ContentType: favourite.FormatMarkdown.ContentType(), Name: "thread.md", Content: content.Bytes()}, nil
-}
-
-// bibliographyEntry formats a cited document, from its record or, if the document was deleted, from the citation.
-func (a *API) bibliographyEntry(
-	ctx context.Context, who core.Actor, agentID string, c thread.Citation,
-) (string, error) {
-	d, err := a.Sources.Document(ctx, who, agentID, c.DocumentID)
-	if err != nil && !core.IsKind(err, core.KindNotFound) {
-		return "", err
+	read := a.Transcripts.Thread
+	if p.MessageId.Set {
+		if !core.IsID(core.PrefixMessage, p.MessageId.Value) {
+			return nil, core.InvalidField("messageId", "Must be the id of a reply.")
+		}
+		read = func(ctx context.Context, who core.Actor, agentID, threadID string) (transcript.Transcript, error) {
+			return a.Transcripts.Answer(ctx, who, agentID, threadID, p.MessageId.Value)
+		}
 	}
-	card, err := c.Card(d)
+	t, err := read(ctx, actor(ctx), p.AgentId, p.ThreadId)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return favourite.MarkdownEntry(favourite.Card{ID: c.CardID, JSON: card}), nil
+	var content bytes.Buffer
+	if err := t.Write(&content, format); err != nil {
+		return nil, err
+	}
+	return &File{ContentType: format.ContentType(), Name: "thread." + format.Extension(), Content: content.Bytes()}, nil
 }
 
 type exportFavouritesParams struct {

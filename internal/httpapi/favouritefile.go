@@ -32,7 +32,7 @@ func (a *API) importFavouriteFile(w http.ResponseWriter, r *http.Request) {
 	}
 	rep.header.Set("Content-Type", "application/json; charset=utf-8")
 	rep.body.Write(encoded)
-	a.send(w, r, rep)
+	a.send(w, r, rep, nil)
 }
 
 // takeFavourites imports the file in the body of a request.
@@ -74,7 +74,7 @@ func spool(w http.ResponseWriter, r *http.Request, limit int64) (_ *spooledBody,
 	}
 	file, err := os.CreateTemp("", "carrel-favourites-*")
 	if err != nil {
-		return nil, core.Internal(err)
+		return nil, core.AsError(err)
 	}
 	body := &spooledBody{File: file}
 	defer func() {
@@ -90,8 +90,8 @@ func spool(w http.ResponseWriter, r *http.Request, limit int64) (_ *spooledBody,
 		return nil, tooLarge(limit)
 	case received.failed:
 		return nil, malformed("The body is incomplete.")
-	case err != nil: // the disk is full
-		return nil, core.Internal(err)
+	case err != nil: // for example a full disk
+		return nil, core.AsError(err)
 	}
 	if _, err = file.Seek(0, io.SeekStart); err != nil {
 		return nil, core.Internal(err)

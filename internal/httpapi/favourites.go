@@ -74,6 +74,22 @@ func (h handlers) ChangeFavourite(
 	return &oas.FavouriteReply{Favourite: favouriteOf(f)}, nil
 }
 
+// GetFavourite answers GET …/favourites/{cardId}.
+func (h handlers) GetFavourite(ctx context.Context, p oas.GetFavouriteParams) (*oas.FavouriteReply, error) {
+	f, err := h.Favourites.Get(ctx, actor(ctx), p.AgentId, p.CardId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.FavouriteReply{Favourite: favouriteOf(f)}, nil
+}
+
+// DeleteFavourites answers POST …/favourites/delete.
+func (h handlers) DeleteFavourites(
+	ctx context.Context, req *oas.ItemIds, p oas.DeleteFavouritesParams,
+) (*oas.DeletedItems, error) {
+	return deletedItems(h.Favourites.DeleteAll(ctx, actor(ctx), p.AgentId, req.Ids))
+}
+
 // DeleteFavourite answers DELETE …/favourites/{cardId}.
 func (h handlers) DeleteFavourite(ctx context.Context, p oas.DeleteFavouriteParams) (*oas.Deleted, error) {
 	return deleted(h.Favourites.Delete(ctx, actor(ctx), p.AgentId, p.CardId))
@@ -145,7 +161,7 @@ func (h handlers) WriteFavouritesToZotero(
 	}
 	out := &oas.FavouriteWriteReply{
 		Library: reply.Library,
-		Collection: oas.FavouriteWriteReplyCollection{
+		Collection: oas.ZoteroCollection{
 			Key: reply.CollectionKey, Name: reply.Collection, Created: reply.Created,
 		},
 		Favourites: make([]oas.WrittenFavourite, len(reply.Favourites)),
@@ -167,7 +183,7 @@ func (h handlers) ListFavouriteTags(ctx context.Context) (*oas.FavouriteTagList,
 	}
 	out := &oas.FavouriteTagList{Tags: make([]oas.FavouriteTag, len(tags))}
 	for i, t := range tags {
-		out.Tags[i] = oas.FavouriteTag{Tag: t.Name, Favourites: t.Count}
+		out.Tags[i] = oas.FavouriteTag{Tag: t.Name, Favourites: int64(t.Count)}
 	}
 	return out, nil
 }
@@ -211,7 +227,7 @@ func collectionReply(c favourite.Collection, err error) (*oas.CollectionReply, e
 
 func collectionOf(c favourite.Collection) oas.Collection {
 	return oas.Collection{
-		ID: c.ID, Name: c.Name, Favourites: c.Favourites, CreatedAt: timestamp(c.CreatedAt),
+		ID: c.ID, Name: c.Name, Favourites: int64(c.Favourites), CreatedAt: timestamp(c.CreatedAt),
 		UpdatedAt: timestamp(c.UpdatedAt),
 	}
 }

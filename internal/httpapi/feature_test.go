@@ -14,6 +14,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/search"
 	"carrel/internal/source"
+	"carrel/internal/thread"
 )
 
 func TestFeatures(t *testing.T) {
@@ -114,13 +115,13 @@ func agentCascade(t *testing.T, w *testServer) {
 
 // rows counts the database rows that belong to an agent, even after the agent was deleted, except favourites, which
 // TestDeletesCascade counts.
-func (p *testUser) rows(agentID, thread, src string) int {
+func (p *testUser) rows(agentID, threadID, src string) int {
 	p.t.Helper()
 	ctx := p.t.Context()
 	memories, err1 := p.w.db.Memories(ctx, p.id, agentID, memory.StatusActive, "", 100)
 	favourites, err2 := p.w.db.Favourites(ctx, favourite.Selection{UserID: p.id, Agents: []string{agentID}}, nil, 100)
-	threads, err3 := p.w.db.Threads(ctx, p.id, agentID, nil, 100)
-	messages, err4 := p.w.db.Messages(ctx, thread, 0, 100)
+	threads, err3 := p.w.db.Threads(ctx, p.id, agentID, thread.Filter{}, nil, 100)
+	messages, err4 := p.w.db.Messages(ctx, threadID, 0, 100)
 	for _, err := range []error{err1, err2, err3, err4} {
 		if err != nil {
 			p.t.Fatal(err)

@@ -55,7 +55,7 @@ func (h handlers) grants(ctx context.Context, agentID string) (*oas.GrantList, e
 func grantOf(s agent.Share) oas.AgentGrant {
 	g := oas.AgentGrant{
 		UserId: cmp.Or(s.UserID, s.Invitee, everybody), Name: optional(s.Name), Email: optional(s.Email),
-		Grant: oas.AgentGrantGrant(s.Grant.String()), State: oas.AgentGrantStateAccepted, CreatedAt: timestamp(s.CreatedAt),
+		Grant: oas.Grant(s.Grant.String()), State: oas.AgentGrantStateAccepted, CreatedAt: timestamp(s.CreatedAt),
 	}
 	if s.Pending() {
 		g.State = oas.AgentGrantStatePending

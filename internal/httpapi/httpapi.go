@@ -15,6 +15,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
+	"carrel/internal/bin"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
@@ -22,12 +23,15 @@ import (
 	"carrel/internal/importer"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
+	"carrel/internal/savedsearch"
+	"carrel/internal/sharelink"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
 	"carrel/internal/streamwatch"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/transcript"
 	"carrel/internal/webhook"
 	"carrel/internal/zoteroexport"
 )
@@ -64,9 +68,13 @@ type Services struct {
 	Sources     *source.Service
 	Importer    *importer.Service
 	Memories    *memory.Service
+	Saved       *savedsearch.Service
+	Bin         *bin.Service
 	Favourites  *favourite.Service
 	Zotero      *zoteroexport.Service
 	Threads     *thread.Service
+	Transcripts *transcript.Reader
+	Links       *sharelink.Service
 	Texts       TextChecker
 	Webhooks    *webhook.Service
 	Credentials *credential.Service
@@ -81,11 +89,13 @@ type Services struct {
 	Audit       *audit.Log
 	Attempts    Attempts
 	System      System
+	Models      Models
 	// Examples may be nil; no questions are suggested then.
 	Examples Examples
 	// Payments is nil if no payment provider is configured.
 	Payments    Payments
 	Idempotency Idempotency
+	Leases      Leases
 	// Sealer encrypts the replies that Idempotency stores.
 	Sealer Sealer
 	Clock  core.Clock

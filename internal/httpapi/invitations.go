@@ -15,8 +15,8 @@ func (h handlers) ListInvitations(ctx context.Context) (*oas.InvitationList, err
 	out := &oas.InvitationList{Invitations: make([]oas.Invitation, len(invitations))}
 	for n, i := range invitations {
 		out.Invitations[n] = oas.Invitation{
-			AgentId: i.AgentID, Name: i.Name, Description: i.Description, Grant: oas.InvitationGrant(i.Grant.String()),
-			InvitedBy: oas.InvitationInvitedBy{Name: i.OwnerName, Email: i.OwnerEmail}, CreatedAt: timestamp(i.CreatedAt),
+			AgentId: i.AgentID, Name: i.Name, Description: i.Description, Grant: oas.Grant(i.Grant.String()),
+			InvitedBy: oas.Inviter{Name: i.OwnerName, Email: i.OwnerEmail}, CreatedAt: timestamp(i.CreatedAt),
 		}
 	}
 	return out, nil

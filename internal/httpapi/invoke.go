@@ -17,7 +17,7 @@ import (
 const MCPPath = "/mcp"
 
 // Arguments are the arguments of an operation by name: the parameters of its path and query and the members of its
-// body. Unknown arguments are ignored, as in REST.
+// body. Unknown arguments are ignored, as in REST; see WithWarnings.
 type Arguments map[string]json.RawMessage
 
 // ParseArguments reads arguments from a JSON object. Empty input means no arguments.
@@ -141,6 +141,22 @@ func queryInt(in input, name string, minimum, maximum int, set func(int)) error 
 		return core.InvalidField(name, ruleOf(name))
 	}
 	set(n)
+	return nil
+}
+
+func queryBool(in input, name string, set func(bool)) error {
+	raw, ok := in.value(name)
+	if !ok {
+		return nil
+	}
+	switch scalar(raw) {
+	case "true":
+		set(true)
+	case "false":
+		set(false)
+	default:
+		return core.InvalidField(name, ruleOf(name))
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ var invokers = map[core.Operation]invoker{
 			var p oas.SendMessageParams
 			p.AgentId = in.path("agentId")
 			p.ThreadId = in.path("threadId")
-			if err := in.body(&req, "research", "text"); err != nil {
+			if err := in.body(&req, "documentIds", "research", "sourceIds", "text", "versionOf"); err != nil {
 				return nil, err
 			}
 			return h.SendMessage(ctx, &req, p)
@@ -44,10 +44,33 @@ var invokers = map[core.Operation]invoker{
 			var req oas.SearchRequest
 			var p oas.SearchParams
 			p.AgentId = in.path("agentId")
-			if err := in.body(&req, "facets", "fromYear", "numResults", "query", "sourceId", "toYear"); err != nil {
+			if err := in.body(&req, "countBy", "cursor", "facets", "filter", "fromYear", "numResults", "query", "sort", "sourceId", "sourceIds", "toYear"); err != nil {
 				return nil, err
 			}
 			return h.Search(ctx, &req, p)
+		},
+	},
+	core.OpSearchBatch: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "queries"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.SearchBatch
+			var p oas.SearchBatchParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "queries"); err != nil {
+				return nil, err
+			}
+			return h.SearchBatch(ctx, &req, p)
+		},
+	},
+	core.OpSearchAgents: {
+		required: []string{"query"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.AgentsSearchRequest
+			if err := in.body(&req, "agentIds", "cursor", "fields", "filter", "fromYear", "numResults", "query", "toYear"); err != nil {
+				return nil, err
+			}
+			return h.SearchAgents(ctx, &req)
 		},
 	},
 	core.OpCheckText: {
@@ -63,6 +86,52 @@ var invokers = map[core.Operation]invoker{
 			return h.CheckText(ctx, &req, p)
 		},
 	},
+	core.OpListSavedSearches: {
+		path:     []string{"agentId"},
+		required: []string{"agentId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.ListSavedSearchesParams
+			p.AgentId = in.path("agentId")
+			return h.ListSavedSearches(ctx, p)
+		},
+	},
+	core.OpSaveSearch: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "name", "search"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.SavedSearchCreate
+			var p oas.SaveSearchParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "name", "search"); err != nil {
+				return nil, err
+			}
+			return h.SaveSearch(ctx, &req, p)
+		},
+	},
+	core.OpChangeSavedSearch: {
+		path:     []string{"agentId", "savedSearchId"},
+		required: []string{"agentId", "savedSearchId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.SavedSearchChange
+			var p oas.ChangeSavedSearchParams
+			p.AgentId = in.path("agentId")
+			p.SavedSearchId = in.path("savedSearchId")
+			if err := in.body(&req, "name", "search"); err != nil {
+				return nil, err
+			}
+			return h.ChangeSavedSearch(ctx, &req, p)
+		},
+	},
+	core.OpDeleteSavedSearch: {
+		path:     []string{"agentId", "savedSearchId"},
+		required: []string{"agentId", "savedSearchId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.DeleteSavedSearchParams
+			p.AgentId = in.path("agentId")
+			p.SavedSearchId = in.path("savedSearchId")
+			return h.DeleteSavedSearch(ctx, p)
+		},
+	},
 	core.OpGetDocument: {
 		path:     []string{"agentId", "documentId"},
 		required: []string{"agentId", "documentId"},
@@ -71,6 +140,19 @@ var invokers = map[core.Operation]invoker{
 			p.AgentId = in.path("agentId")
 			p.DocumentId = in.path("documentId")
 			return h.GetDocument(ctx, p)
+		},
+	},
+	core.OpListSimilarDocuments: {
+		path:     []string{"agentId", "documentId"},
+		required: []string{"agentId", "documentId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.ListSimilarDocumentsParams
+			p.AgentId = in.path("agentId")
+			p.DocumentId = in.path("documentId")
+			if err := queryInt(in, "limit", 1, 100, p.Limit.SetTo); err != nil {
+				return nil, err
+			}
+			return h.ListSimilarDocuments(ctx, p)
 		},
 	},
 	core.OpListMessages: {
@@ -89,6 +171,39 @@ var invokers = map[core.Operation]invoker{
 			return h.ListMessages(ctx, p)
 		},
 	},
+	core.OpGetMessage: {
+		path:     []string{"agentId", "threadId", "messageId"},
+		required: []string{"agentId", "threadId", "messageId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.GetMessageParams
+			p.AgentId = in.path("agentId")
+			p.ThreadId = in.path("threadId")
+			p.MessageId = in.path("messageId")
+			return h.GetMessage(ctx, p)
+		},
+	},
+	core.OpSelectMessage: {
+		path:     []string{"agentId", "threadId", "messageId"},
+		required: []string{"agentId", "threadId", "messageId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.SelectMessageParams
+			p.AgentId = in.path("agentId")
+			p.ThreadId = in.path("threadId")
+			p.MessageId = in.path("messageId")
+			return h.SelectMessage(ctx, p)
+		},
+	},
+	core.OpDeleteMessage: {
+		path:     []string{"agentId", "threadId", "messageId"},
+		required: []string{"agentId", "threadId", "messageId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.DeleteMessageParams
+			p.AgentId = in.path("agentId")
+			p.ThreadId = in.path("threadId")
+			p.MessageId = in.path("messageId")
+			return h.DeleteMessage(ctx, p)
+		},
+	},
 	core.OpCancelTurn: {
 		path:     []string{"agentId", "threadId"},
 		required: []string{"agentId", "threadId"},
@@ -105,6 +220,21 @@ var invokers = map[core.Operation]invoker{
 		call: func(ctx context.Context, h handlers, in input) (any, error) {
 			var p oas.ListThreadsParams
 			p.AgentId = in.path("agentId")
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "status", 0, p.Status.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "sort", 0, p.Sort.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryBool(in, "archived", p.Archived.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
 			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
 				return nil, err
 			}
@@ -112,6 +242,32 @@ var invokers = map[core.Operation]invoker{
 				return nil, err
 			}
 			return h.ListThreads(ctx, p)
+		},
+	},
+	core.OpListAllThreads: {
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.ListAllThreadsParams
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryBool(in, "archived", p.Archived.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "tag", 0, p.Tag.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "cursor", 0, p.Cursor.SetTo); err != nil {
+				return nil, err
+			}
+			return h.ListAllThreads(ctx, p)
+		},
+	},
+	core.OpListThreadTags: {
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			return h.ListThreadTags(ctx)
 		},
 	},
 	core.OpCreateThread: {
@@ -139,13 +295,13 @@ var invokers = map[core.Operation]invoker{
 	},
 	core.OpRenameThread: {
 		path:     []string{"agentId", "threadId"},
-		required: []string{"agentId", "threadId", "title"},
+		required: []string{"agentId", "threadId"},
 		call: func(ctx context.Context, h handlers, in input) (any, error) {
-			var req oas.ThreadRename
+			var req oas.ThreadChange
 			var p oas.RenameThreadParams
 			p.AgentId = in.path("agentId")
 			p.ThreadId = in.path("threadId")
-			if err := in.body(&req, "title"); err != nil {
+			if err := in.body(&req, "archived", "pinned", "tags", "title"); err != nil {
 				return nil, err
 			}
 			return h.RenameThread(ctx, &req, p)
@@ -161,6 +317,9 @@ var invokers = map[core.Operation]invoker{
 			if err := queryText(in, "format", 0, p.Format.SetTo); err != nil {
 				return nil, err
 			}
+			if err := queryText(in, "messageId", 0, p.MessageId.SetTo); err != nil {
+				return nil, err
+			}
 			return h.exportThread(ctx, p)
 		},
 	},
@@ -172,6 +331,19 @@ var invokers = map[core.Operation]invoker{
 			p.AgentId = in.path("agentId")
 			p.ThreadId = in.path("threadId")
 			return h.DeleteThread(ctx, p)
+		},
+	},
+	core.OpDeleteThreads: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "ids"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.ItemIds
+			var p oas.DeleteThreadsParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "ids"); err != nil {
+				return nil, err
+			}
+			return h.DeleteThreads(ctx, &req, p)
 		},
 	},
 	core.OpGiveFeedback: {
@@ -209,6 +381,18 @@ var invokers = map[core.Operation]invoker{
 			if err := queryText(in, "status", 0, p.Status.SetTo); err != nil {
 				return nil, err
 			}
+			if err := queryText(in, "q", 0, p.Q.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryBool(in, "pinned", p.Pinned.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "origin", 0, p.Origin.SetTo); err != nil {
+				return nil, err
+			}
+			if err := queryText(in, "sort", 0, p.Sort.SetTo); err != nil {
+				return nil, err
+			}
 			if err := queryInt(in, "limit", 1, 200, p.Limit.SetTo); err != nil {
 				return nil, err
 			}
@@ -216,6 +400,16 @@ var invokers = map[core.Operation]invoker{
 				return nil, err
 			}
 			return h.ListMemories(ctx, p)
+		},
+	},
+	core.OpGetMemory: {
+		path:     []string{"agentId", "memoryId"},
+		required: []string{"agentId", "memoryId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.GetMemoryParams
+			p.AgentId = in.path("agentId")
+			p.MemoryId = in.path("memoryId")
+			return h.GetMemory(ctx, p)
 		},
 	},
 	core.OpAddMemory: {
@@ -275,6 +469,19 @@ var invokers = map[core.Operation]invoker{
 			return h.DeleteMemory(ctx, p)
 		},
 	},
+	core.OpDeleteMemories: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "ids"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.ItemIds
+			var p oas.DeleteMemoriesParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "ids"); err != nil {
+				return nil, err
+			}
+			return h.DeleteMemories(ctx, &req, p)
+		},
+	},
 	core.OpListFavourites: {
 		path:     []string{"agentId"},
 		required: []string{"agentId"},
@@ -297,6 +504,16 @@ var invokers = map[core.Operation]invoker{
 				return nil, err
 			}
 			return h.ListFavourites(ctx, p)
+		},
+	},
+	core.OpGetFavourite: {
+		path:     []string{"agentId", "cardId"},
+		required: []string{"agentId", "cardId"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var p oas.GetFavouriteParams
+			p.AgentId = in.path("agentId")
+			p.CardId = in.path("cardId")
+			return h.GetFavourite(ctx, p)
 		},
 	},
 	core.OpLookupFavourites: {
@@ -358,6 +575,19 @@ var invokers = map[core.Operation]invoker{
 				return nil, err
 			}
 			return h.ChangeFavourite(ctx, &req, p)
+		},
+	},
+	core.OpDeleteFavourites: {
+		path:     []string{"agentId"},
+		required: []string{"agentId", "ids"},
+		call: func(ctx context.Context, h handlers, in input) (any, error) {
+			var req oas.ItemIds
+			var p oas.DeleteFavouritesParams
+			p.AgentId = in.path("agentId")
+			if err := in.body(&req, "ids"); err != nil {
+				return nil, err
+			}
+			return h.DeleteFavourites(ctx, &req, p)
 		},
 	},
 	core.OpExportSelectedFavourites: {

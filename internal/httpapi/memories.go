@@ -9,8 +9,12 @@ import (
 
 // ListMemories answers GET …/memories.
 func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*oas.MemoryList, error) {
-	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId,
-		memory.Status(p.Status.Or(oas.ListMemoriesStatusActive)), page(p.Limit, p.Cursor))
+	f := memory.Filter{
+		Status: memory.Status(p.Status.Or(oas.MemoryStatusActive)), Query: p.Q.Value,
+		Origin: memory.Origin(p.Origin.Value), Order: memory.Order(p.Sort.Value),
+	}
+	f.Pinned = optBool(p.Pinned)
+	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, f, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -19,6 +23,11 @@ func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*
 		out.Memories[i] = memoryOf(m)
 	}
 	return out, nil
+}
+
+// GetMemory answers GET …/memories/{memoryId}.
+func (h handlers) GetMemory(ctx context.Context, p oas.GetMemoryParams) (*oas.MemoryReply, error) {
+	return memoryReply(h.Memories.Get(ctx, actor(ctx), p.AgentId, p.MemoryId))
 }
 
 // AddMemory answers POST …/memories.
@@ -31,9 +40,7 @@ func (h handlers) ChangeMemory(
 	ctx context.Context, req *oas.MemoryChange, p oas.ChangeMemoryParams,
 ) (*oas.MemoryReply, error) {
 	c := memory.Change{Text: pointer(req.Text)}
-	if req.Pinned.Set {
-		c.Pinned = &req.Pinned.Value
-	}
+	c.Pinned = optBool(req.Pinned)
 	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, c))
 }
 
@@ -53,6 +60,13 @@ func (h handlers) DismissMemory(ctx context.Context, p oas.DismissMemoryParams) 
 // DeleteMemory answers DELETE …/memories/{memoryId}.
 func (h handlers) DeleteMemory(ctx context.Context, p oas.DeleteMemoryParams) (*oas.Deleted, error) {
 	return deleted(h.Memories.Delete(ctx, actor(ctx), p.AgentId, p.MemoryId))
+}
+
+// DeleteMemories answers POST …/memories/delete.
+func (h handlers) DeleteMemories(
+	ctx context.Context, req *oas.ItemIds, p oas.DeleteMemoriesParams,
+) (*oas.DeletedItems, error) {
+	return deletedItems(h.Memories.DeleteAll(ctx, actor(ctx), p.AgentId, req.Ids))
 }
 
 func memoryReply(m memory.Memory, err error) (*oas.MemoryReply, error) {

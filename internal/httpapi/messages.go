@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/go-faster/jx"
 
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
@@ -14,17 +16,23 @@ import (
 func messageOf(m thread.Message) oas.Message {
 	a := m.Answer
 	out := oas.Message{
-		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
+		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.TurnEnd(m.Status),
 		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
 		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a),
 		Sentences: sentencesOf(a), Actions: actionsOf(a), FollowUps: a.FollowUps,
 		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
+		SourceIds: m.Scope.SourceIDs, DocumentIds: m.Scope.DocumentIDs, Steps: stepsOf(a),
 	}
 	if m.Feedback != nil {
 		out.Feedback = oas.NewOptFeedback(feedbackOf(*m.Feedback))
 	}
 	if m.Error != nil {
 		out.Error = oas.NewOptTurnError(oas.TurnError{Code: m.Error.Code, Detail: m.Error.Detail})
+	}
+	if v := m.Versions; v != nil {
+		out.Versions = oas.NewOptMessageVersions(oas.MessageVersions{
+			Number: v.Number, Count: v.Count, PreviousId: optional(v.Previous), NextId: optional(v.Next),
+		})
 	}
 	return out
 }
@@ -40,6 +48,26 @@ func completeOf(turn thread.Turn) *oas.TurnComplete {
 	}
 }
 
+func stepsOf(a thread.Answer) []oas.TurnStep {
+	var out []oas.TurnStep
+	for _, s := range a.Steps {
+		out = append(out, turnStepOf(s.N, s.Kind, s.Label, s.State, s.StartedAt, s.EndedAt))
+	}
+	return out
+}
+
+func turnStepOf(
+	n int, kind, label string, state task.StepState, startedAt time.Time, endedAt *time.Time,
+) oas.TurnStep {
+	out := oas.TurnStep{
+		N: n, Kind: kind, Label: label, State: oas.StepState(state), StartedAt: timestamp(startedAt),
+	}
+	if endedAt != nil {
+		out.EndedAt = oas.NewOptString(timestamp(*endedAt))
+	}
+	return out
+}
+
 // trueOrOmitted returns true, or nothing if b is false.
 func trueOrOmitted(b bool) oas.OptBool { return oas.OptBool{Value: b, Set: b} }
 
@@ -52,7 +80,7 @@ func citationsOf(a thread.Answer) []oas.Citation {
 		out[i] = oas.Citation{
 			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title,
 			Authors: emptyNotNull(c.Authors),
-			Year:    positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
+			Year:    positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI), Type: optional(c.Type),
 			Quote: c.Quote, Start: c.Start, End: c.End, Page: positive(c.Page),
 		}
 	}
@@ -82,7 +110,7 @@ func checksOf(a thread.Answer) []oas.Check {
 		}
 		out = append(out, oas.Check{
 			Start: c.Start, End: c.End, State: state, Verdict: oas.NewOptVerdict(oas.Verdict(c.State)),
-			By:         oas.OptCheckBy{Value: oas.CheckBy(c.By), Set: c.By != ""},
+			By:         oas.OptJudge{Value: oas.Judge(c.By), Set: c.By != ""},
 			ReasonCode: optional(c.Reason), Reason: optional(c.Detail),
 		})
 	}
@@ -95,7 +123,7 @@ func sentencesOf(a thread.Answer) []oas.Sentence {
 	for _, c := range a.Checks {
 		out = append(out, oas.Sentence{
 			Start: c.Start, End: c.End, Verdict: oas.Verdict(c.State),
-			By:         oas.OptSentenceBy{Value: oas.SentenceBy(c.By), Set: c.By != ""},
+			By:         oas.OptJudge{Value: oas.Judge(c.By), Set: c.By != ""},
 			ReasonCode: optional(c.Reason), Reason: optional(c.Detail), Citations: c.Citations,
 		})
 	}
@@ -138,8 +166,8 @@ func usageOf(a thread.Answer) oas.OptUsage {
 		return oas.OptUsage{}
 	}
 	return oas.NewOptUsage(oas.Usage{
-		Model: u.Model, InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens),
-		CostMicros: int(u.CostMicros), Estimated: u.Estimated,
+		Model: u.Model, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+		CostMicros: u.CostMicros, Estimated: u.Estimated,
 	})
 }
 
@@ -161,5 +189,5 @@ func (h handlers) RemoveFeedback(ctx context.Context, p oas.RemoveFeedbackParams
 }
 
 func feedbackOf(f thread.Feedback) oas.Feedback {
-	return oas.Feedback{Thumb: oas.FeedbackThumb(f.Thumb), Note: optional(f.Note), UpdatedAt: timestamp(f.UpdatedAt)}
+	return oas.Feedback{Thumb: oas.Thumb(f.Thumb), Note: optional(f.Note), UpdatedAt: timestamp(f.UpdatedAt)}
 }

@@ -44,7 +44,7 @@ func originalOf(d source.Document) oas.OptOriginal {
 	}
 	kind, inline := originalType(d.Original.Name)
 	return oas.NewOptOriginal(oas.Original{
-		Name: d.Original.Name, Size: int(d.Original.Size), Type: mediaType(kind), Inline: inline,
+		Name: d.Original.Name, Size: d.Original.Size, Type: mediaType(kind), Inline: inline,
 	})
 }
 
@@ -72,7 +72,7 @@ func (a *API) downloadOriginal(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", originalCSP)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Authorization, Cookie")
+	h.Add("Vary", "Authorization, Cookie")
 	h.Set("ETag", `"`+d.Original.Hash[:32]+`"`)
 	if !isSingleRange(r.Header.Get("Range"), d.Original.Size) {
 		r.Header.Del("Range") // a server may ignore Range (RFC 9110, 14.2)

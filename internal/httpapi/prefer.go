@@ -14,8 +14,9 @@ import (
 type preference struct {
 	// wait is the longest time that the client wants to wait; without a preference it is unlimited.
 	wait time.Duration
-	// given is set if the header contains a preference about waiting.
-	given bool
+	// given is set if the header contains a preference about waiting. applied is then the value of Preference-Applied.
+	given   bool
+	applied string
 }
 
 type preferenceKey struct{}
@@ -59,6 +60,14 @@ func parsePrefer(lines []string) preference {
 		p.wait = 0
 	}
 	p.given = async || waits
+	switch {
+	case async && waits:
+		p.applied = "respond-async, wait=" + strconv.Itoa(int(p.wait.Seconds()))
+	case waits:
+		p.applied = "wait=" + strconv.Itoa(int(p.wait.Seconds()))
+	case async:
+		p.applied = "respond-async"
+	}
 	return p
 }
 

@@ -15,38 +15,39 @@ func TestPreferHeaderIsParsed(t *testing.T) {
 	t.Parallel()
 	const none = time.Duration(math.MaxInt64)
 	for header, want := range map[string]preference{
-		"wait=0":                          {0, true},
-		"wait=7":                          {7 * time.Second, true},
-		"WAIT=7":                          {7 * time.Second, true},
-		" wait = 7 ":                      {7 * time.Second, true},
-		`wait="7"`:                        {7 * time.Second, true},
-		"wait=7; foo=bar":                 {7 * time.Second, true},
-		"return=minimal, wait=7":          {7 * time.Second, true},
-		"wait=7, wait=9":                  {7 * time.Second, true},
-		"wait=x, wait=9":                  {9 * time.Second, true},
-		"wait=4294967295":                 {24 * time.Hour, true},
-		"respond-async":                   {0, true},
-		"Respond-Async":                   {0, true},
-		"respond-async, wait=7":           {7 * time.Second, true},
-		"wait=7, respond-async":           {7 * time.Second, true},
-		"respond-async, wait=x":           {0, true},
-		"":                                {none, false},
-		"wait":                            {none, false},
-		"wait=":                           {none, false},
-		"wait=-1":                         {none, false},
-		"wait=1.5":                        {none, false},
-		"wait=4294967296":                 {none, false},
-		"waiting=3":                       {none, false},
-		`note="wait=1, wait=2"`:           {none, false},
-		`note="\", wait=1, respond-async`: {none, false},
-		`note="a", wait=3`:                {3 * time.Second, true},
-		",,;=":                            {none, false},
+		"wait=0":                          {0, true, "wait=0"},
+		"wait=7":                          {7 * time.Second, true, "wait=7"},
+		"WAIT=7":                          {7 * time.Second, true, "wait=7"},
+		" wait = 7 ":                      {7 * time.Second, true, "wait=7"},
+		`wait="7"`:                        {7 * time.Second, true, "wait=7"},
+		"wait=7; foo=bar":                 {7 * time.Second, true, "wait=7"},
+		"return=minimal, wait=7":          {7 * time.Second, true, "wait=7"},
+		"wait=7, wait=9":                  {7 * time.Second, true, "wait=7"},
+		"wait=x, wait=9":                  {9 * time.Second, true, "wait=9"},
+		"wait=4294967295":                 {24 * time.Hour, true, "wait=86400"},
+		"respond-async":                   {0, true, "respond-async"},
+		"Respond-Async":                   {0, true, "respond-async"},
+		"respond-async, wait=7":           {7 * time.Second, true, "respond-async, wait=7"},
+		"wait=7, respond-async":           {7 * time.Second, true, "respond-async, wait=7"},
+		"respond-async, wait=x":           {0, true, "respond-async"},
+		"":                                {none, false, ""},
+		"wait":                            {none, false, ""},
+		"wait=":                           {none, false, ""},
+		"wait=-1":                         {none, false, ""},
+		"wait=1.5":                        {none, false, ""},
+		"wait=4294967296":                 {none, false, ""},
+		"waiting=3":                       {none, false, ""},
+		`note="wait=1, wait=2"`:           {none, false, ""},
+		`note="\", wait=1, respond-async`: {none, false, ""},
+		`note="a", wait=3`:                {3 * time.Second, true, "wait=3"},
+		",,;=":                            {none, false, ""},
 	} {
 		if got := parsePrefer([]string{header}); got != want {
 			t.Errorf("%q is %+v, want %+v", header, got, want)
 		}
 	}
-	if got := parsePrefer([]string{"respond-async", "wait=3"}); got.wait != 3*time.Second {
+	if got := parsePrefer([]string{"respond-async", "wait=3"}); got.wait != 3*time.Second ||
+		got.applied != "respond-async, wait=3" {
 		t.Errorf("two lines are %+v", got)
 	}
 }

@@ -25,6 +25,7 @@ var statuses = map[core.Kind]int{
 	core.KindMethod:          http.StatusMethodNotAllowed,
 	core.KindNotAcceptable:   http.StatusNotAcceptable,
 	core.KindConflict:        http.StatusConflict,
+	core.KindPrecondition:    http.StatusPreconditionFailed,
 	core.KindTooLarge:        http.StatusRequestEntityTooLarge,
 	core.KindUnsupported:     http.StatusUnsupportedMediaType,
 	core.KindMismatch:        http.StatusUnprocessableEntity,
@@ -124,6 +125,9 @@ func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
 	field("detail", e.Detail)
 	field("code", e.Code)
 	field("requestId", requestID)
+	if e.Spend != nil {
+		p.encodeCap(&w, *e.Spend)
+	}
 	if len(e.Fields) > 0 {
 		w.Comma()
 		w.FieldStart("errors")
@@ -142,6 +146,30 @@ func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
 	}
 	w.ObjEnd()
 	return w.Buf
+}
+
+// usagePage is the page of the web app that shows the spend of an account and its caps.
+const usagePage = "/settings/usage"
+
+// encodeCap writes the members of a problem that describe the cap that is reached. The cap of a turn does not reset.
+func (p *Problems) encodeCap(w *jx.Writer, s core.Spend) {
+	for _, amount := range []struct {
+		name   string
+		micros int64
+	}{{"capMicros", s.Cap}, {"usedMicros", s.Used}} {
+		w.Comma()
+		w.FieldStart(amount.name)
+		w.Int64(amount.micros)
+	}
+	texts := [][2]string{{"link", p.baseURL + usagePage}}
+	if !s.ResetsAt.IsZero() {
+		texts = append(texts, [2]string{"resetsAt", timestamp(s.ResetsAt)})
+	}
+	for _, text := range texts {
+		w.Comma()
+		w.FieldStart(text[0])
+		w.Str(text[1])
+	}
 }
 
 // malformed is the error for a body that is not strict JSON.

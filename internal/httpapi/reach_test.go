@@ -23,6 +23,7 @@ func everyCell(t *testing.T, w *testServer) {
 		core.AreaChat:       {"POST", p.at("/threads/" + thread + "/messages"), `{"text":"hi"}`},
 		core.AreaMemories:   {"POST", p.at("/memories"), `{"text":"x"}`},
 		core.AreaFavourites: {"GET", p.at("/favourites"), ""},
+		core.AreaWebhooks:   {"GET", "/api/account/webhooks", ""},
 		core.AreaManage:     {"PATCH", p.at(""), `{"name":"x"}`},
 		core.AreaKeys:       {"GET", "/api/account/keys", ""},
 		core.AreaAccount:    {"GET", "/api/account", ""},
@@ -45,12 +46,12 @@ func everyCell(t *testing.T, w *testServer) {
 		send    func(r [3]string) answer
 		reaches []core.Area
 	}{
-		"a key for agents":      {keyFor(core.ScopeAgents), core.Areas()[:5]},
+		"a key for agents":      {keyFor(core.ScopeAgents), core.Areas()[:6]},
 		"a key for managing":    {keyFor(core.ScopeManage), []core.Area{core.AreaManage}},
-		"a key for the account": {keyFor(core.ScopeAccount), []core.Area{core.AreaKeys, core.AreaAccount}},
+		"a key for the account": {keyFor(core.ScopeAccount), []core.Area{core.AreaWebhooks, core.AreaKeys, core.AreaAccount}},
 		"a key for everything":  {keyFor(core.RoleMember.Scopes()...), core.Areas()},
-		"a minted key":          {func(r [3]string) answer { return minted.send(r[0], r[1], r[2]) }, core.Areas()[:6]},
-		"an OAuth token":        {func(r [3]string) answer { return app.send(r[0], r[1], r[2]) }, core.Areas()[:6]},
+		"a minted key":          {func(r [3]string) answer { return minted.send(r[0], r[1], r[2]) }, core.Areas()[:7]},
+		"an OAuth token":        {func(r [3]string) answer { return app.send(r[0], r[1], r[2]) }, core.Areas()[:7]},
 		"a session":             {func(r [3]string) answer { return browser.send(r[0], r[1], r[2]) }, core.Areas()},
 	} {
 		for area, r := range requests {

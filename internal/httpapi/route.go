@@ -26,7 +26,11 @@ func (p plainPaths) handle(op core.Operation, h http.HandlerFunc) {
 	if !known || !traits.Plain {
 		panic("httpapi: " + string(op) + " is not a plain operation")
 	}
-	p.handleMethod(traits.Method, traits.Path, h)
+	h = reportUnknown(op, h)
+	p.handleMethod(traits.Method, traits.Path, func(w http.ResponseWriter, r *http.Request) {
+		deprecate(w.Header(), op, traits.Deprecated)
+		h(w, r)
+	})
 }
 
 // handleMethod adds a method to a path that the contract does not list, such as OPTIONS.

@@ -39,6 +39,7 @@ var sensitivities = map[string]sensitivity{
 	"addPasskey": freshSession, "beginPasskey": freshSession, "removePasskey": freshSession,
 	"beginTotp": freshSession, "confirmTotp": freshSession, "removeTotp": freshSession, "renewRecoveryCodes": freshSession,
 	"changeUser email": freshSession, "changeUser role": freshSession,
+	"createUser": freshSession, "resetPassword": freshSession, "createAccountInvitation": freshSession,
 	"stepUp": anySession, "beginStepUp": anySession, "renamePasskey": anySession,
 	"acceptInvitation": anySession, "declineInvitation": anySession,
 	"createKey": minting, "createConnectCode": minting,
@@ -47,9 +48,11 @@ var sensitivities = map[string]sensitivity{
 	"endSession": ordinary,
 	"deleteKey":  ordinary, "cancelConnectCode": ordinary, "renameConnection": ordinary, "revokeConnection": ordinary,
 	"startCheckout": ordinary, "openPortal": ordinary, "setCredentialCap": ordinary,
-	"createWebhook": ordinary, "deleteWebhook": ordinary, "testWebhook": ordinary,
-	"putSubscription": ordinary, "cancelSubscription": ordinary, "putPlan": ordinary, "deletePlan": ordinary,
-	"cancelTask": ordinary,
+	"createThreadLink": ordinary, "deleteLink": ordinary,
+	"createWebhook": ordinary, "changeWebhook": ordinary, "deleteWebhook": ordinary, "testWebhook": ordinary,
+	"redeliverWebhook": ordinary,
+	"putSubscription":  ordinary, "cancelSubscription": ordinary, "putPlan": ordinary, "deletePlan": ordinary,
+	"cancelTask": ordinary, "testModels": ordinary, "revokeAccountInvitation": ordinary,
 }
 
 func TestEveryAccountOperationHasACredentialRule(t *testing.T) {
@@ -114,17 +117,20 @@ type sensitiveCall struct {
 func sensitiveCalls(owner, member *testUser) map[string]sensitiveCall {
 	user := "/api/admin/users/" + member.id
 	calls := map[string]sensitiveCall{
-		"changeAccount email": {"PATCH", "/api/account", `{"email": "new-` + owner.id + `@example.org"}`},
-		"deleteAccount":       {"DELETE", "/api/account", `{"email": "not the address"}`},
-		"renewRecoveryCodes":  {"POST", "/api/account/totp/recovery-codes", ""},
-		"changeUser email":    {"PATCH", user, `{"email": "new-` + member.id + `@example.org"}`},
-		"changeUser role":     {"PATCH", user, `{"role": "admin"}`},
-		"createKey":           {"POST", "/api/account/keys", `{"name": "x", "scopes": ["account"]}`},
-		"createConnectCode":   {"POST", "/api/account/connect-codes", ""},
-		"changeUser":          {"PATCH", user, `{"disabled": false}`},
-		"deleteUser":          {"DELETE", "/api/admin/users/usr_none", ""},
-		"acceptInvitation":    {"POST", "/api/account/invitations/agt_none/accept", ""},
-		"declineInvitation":   {"DELETE", "/api/account/invitations/agt_none", ""},
+		"changeAccount email":     {"PATCH", "/api/account", `{"email": "new-` + owner.id + `@example.org"}`},
+		"deleteAccount":           {"DELETE", "/api/account", `{"email": "not the address"}`},
+		"renewRecoveryCodes":      {"POST", "/api/account/totp/recovery-codes", ""},
+		"changeUser email":        {"PATCH", user, `{"email": "new-` + member.id + `@example.org"}`},
+		"changeUser role":         {"PATCH", user, `{"role": "admin"}`},
+		"createKey":               {"POST", "/api/account/keys", `{"name": "x", "scopes": ["account"]}`},
+		"createConnectCode":       {"POST", "/api/account/connect-codes", ""},
+		"changeUser":              {"PATCH", user, `{"disabled": false}`},
+		"createUser":              {"POST", "/api/admin/users", `{"email": "created-` + owner.id + `@example.org", "name": "G"}`},
+		"resetPassword":           {"POST", user + "/reset", `{}`},
+		"createAccountInvitation": {"POST", "/api/admin/invitations", `{}`},
+		"deleteUser":              {"DELETE", "/api/admin/users/usr_none", ""},
+		"acceptInvitation":        {"POST", "/api/account/invitations/agt_none/accept", ""},
+		"declineInvitation":       {"DELETE", "/api/account/invitations/agt_none", ""},
 	}
 	for name, c := range signInCalls() {
 		method, path, _ := strings.Cut(c[0], " ")

@@ -42,13 +42,26 @@ func outcomeOf(ctx context.Context) *outcome {
 // error.
 type reply struct {
 	header http.Header
-	status int
-	body   bytes.Buffer
+	// exposed is the list of headers for pages of other origins that the server has set. The generated code would
+	// replace it by the headers that it sets itself.
+	exposed []string
+	status  int
+	body    bytes.Buffer
 }
 
 func (r *reply) Header() http.Header         { return r.header }
-func (r *reply) WriteHeader(status int)      { r.status = status }
 func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+func (r *reply) WriteHeader(status int) {
+	r.status = status
+	if r.exposed == nil {
+		delete(r.header, exposedHeaders)
+	} else {
+		r.header[exposedHeaders] = r.exposed
+	}
+}
+
+const exposedHeaders = "Access-Control-Expose-Headers"
 
 var replies = sync.Pool{New: func() any { return new(reply) }}
 
@@ -58,14 +71,14 @@ const maxPooledReply = 1 << 18
 
 func newReply(header http.Header) *reply {
 	r := replies.Get().(*reply)
-	r.header, r.status = header, http.StatusOK
+	r.header, r.status, r.exposed = header, http.StatusOK, header[exposedHeaders]
 	r.body.Reset()
 	return r
 }
 
 func (r *reply) free() {
 	if r.body.Cap() <= maxPooledReply {
-		r.header = nil
+		r.header, r.exposed = nil, nil
 		replies.Put(r)
 	}
 }
@@ -98,6 +111,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	op := core.Operation(route.OperationID())
 	traits, _ := op.Traits()
+	deprecate(w.Header(), op, traits.Deprecated)
 	ctx = withPreference(ctx, r)
 	wait := pollFor(ctx, r, op)
 	ctx, err := a.admit(ctx, r, route, wait > 0)
@@ -108,7 +122,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	var out outcome
 	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
 	r.Method = method
-	if err := acceptsJSON(r); err != nil && (known || plain == nil) {
+	streams := op == core.OpSendMessage && wantsEvents(r)
+	if err := acceptsJSON(r); err != nil && !streams && (known || plain == nil) {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -117,28 +132,49 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.problems.Write(w, r, err)
 		return
 	}
+	release, err := a.checkIfMatch(r, route, body)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	defer release()
+	if streams {
+		a.serveTurn(w, r, route, traits, body, &out)
+		return
+	}
+	if p := preferenceOf(ctx); p.given && (op == core.OpSendMessage || wait > 0) {
+		w.Header().Set("Preference-Applied", p.applied)
+	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	key, keyed := idempotencyKey(r)
-	switch {
-	case keyed && traits.Creates == core.CreatesResource:
-		out.err = a.once(rep, r, traits.Secret, key, body, &out)
-	case keyed && traits.Creates == core.CreatesTurn:
-		out.err = a.onceTurn(rep, r, key, body, &out)
-	case wait > 0:
+	if wait > 0 {
 		a.poll(rep, r, route.Args()[1], wait, &out)
-	default:
-		a.oas.ServeHTTP(rep, r)
+	} else {
+		a.carryOut(rep, r, traits, body, &out)
 	}
 	if out.err != nil {
 		a.problems.Write(w, r, out.err)
 		return
 	}
-	a.send(w, r, rep)
+	a.send(w, r, rep, unknownFields(op, r.URL.RawQuery, body))
 }
 
-// send writes a reply. The reply to a GET gets an ETag, and becomes a 304 if the client's ETag matches.
-func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
+// carryOut carries out an operation, once for each idempotency key.
+func (a *API) carryOut(rep *reply, r *http.Request, traits core.Traits, body []byte, out *outcome) {
+	key, keyed := idempotencyKey(r)
+	switch {
+	case keyed && traits.Creates == core.CreatesResource:
+		out.err = a.once(rep, r, traits.Secret, key, body, out)
+	case keyed && traits.Creates == core.CreatesTurn:
+		out.err = a.onceTurn(rep, r, key, body, out)
+	default:
+		a.oas.ServeHTTP(rep, r)
+	}
+}
+
+// send writes a reply with warnings about unknown fields. The reply to a GET gets an ETag, and becomes a 304 if the
+// client's ETag matches. The ETag does not depend on the warnings, which are the same for every request to a URL.
+func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply, unknown []string) {
 	h := w.Header()
 	body := rep.body.Bytes()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -147,13 +183,14 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 		tag := etag(body)
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
-		h.Set("Vary", "Authorization, Cookie")
+		h.Add("Vary", "Authorization, Cookie")
 		if matches(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
+	body = withWarnings(body, unknown)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(rep.status)
 	_, _ = w.Write(body) // the client may have disconnected

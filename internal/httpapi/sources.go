@@ -100,7 +100,7 @@ func (h handlers) ListImports(ctx context.Context, p oas.ListImportsParams) (*oa
 	if err != nil {
 		return nil, err
 	}
-	out := &oas.ImportList{Imports: make([]oas.Import, len(imports))}
+	out := &oas.ImportList{Imports: make([]oas.ImportJob, len(imports))}
 	for i, one := range imports {
 		out.Imports[i] = importOf(one)
 	}
@@ -113,11 +113,12 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 	if err != nil {
 		return nil, err
 	}
-	out := &oas.FileList{Files: make([]oas.File, len(files)), NextCursor: optional(next)}
+	out := &oas.FileList{Files: make([]oas.SourceFile, len(files)), NextCursor: optional(next)}
 	for i, f := range files {
-		out.Files[i] = oas.File{
-			ID: f.ID, Name: f.Name, Size: int(f.Size), Documents: f.Documents, Skipped: f.Skipped, Error: optional(f.Error),
-			Title: optional(f.Title), Outcome: optional(f.Outcome),
+		out.Files[i] = oas.SourceFile{
+			ID: f.ID, Name: f.Name, Size: f.Size, Documents: int64(f.Documents), Skipped: int64(f.Skipped),
+			Error: optional(f.Error), Title: optional(f.Title),
+			Outcome:   oas.OptImportOutcome{Value: oas.ImportOutcome(f.Outcome), Set: f.Outcome != ""},
 			CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
 		}
 	}
@@ -150,9 +151,9 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 	}
 	indexed, status := h.Sources.Progress(s.ID, s.Documents)
 	out := oas.Source{
-		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents,
-		Indexed: indexed,
-		Status:  oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
+		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default,
+		Documents: int64(s.Documents), Indexed: int64(indexed),
+		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
 		Settings: oas.SourceSettings{
 			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language),
 			Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
@@ -164,7 +165,7 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
 	}
 	if i, some := importer.MostRelevant(imports); some {
-		out.Import = oas.NewOptImport(importOf(i))
+		out.Import = oas.NewOptImportJob(importOf(i))
 	}
 	return out, nil
 }
@@ -178,13 +179,20 @@ func settingsOf(s oas.SourceSettings) source.Settings {
 	}
 }
 
-func importOf(i importer.Import) oas.Import {
-	out := oas.Import{
-		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current),
-		EtaSeconds: positive(i.ETASeconds),
-		Files:      oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)},
-		Documents: oas.ImportDocuments(i.Documents),
-		Errors:    make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt),
+func importOf(i importer.Import) oas.ImportJob {
+	out := oas.ImportJob{
+		ID: i.ID, SourceId: i.SourceID, State: oas.TaskState(i.State), Failed: int64(i.Failed), Current: optional(i.Current),
+		EtaSeconds: oas.OptInt64{Value: int64(i.ETASeconds), Set: i.ETASeconds > 0},
+		Files: oas.ImportFiles{
+			Total: int64(i.Files.Total), Done: int64(i.Files.Done), Unchanged: int64(i.Files.Unchanged),
+			Failed: int64(i.Files.Failed), Removed: int64(i.Files.Removed),
+		},
+		Bytes: oas.ImportBytes(i.Bytes),
+		Documents: oas.ImportDocuments{
+			Added: int64(i.Documents.Added), Updated: int64(i.Documents.Updated),
+			Unchanged: int64(i.Documents.Unchanged), Deleted: int64(i.Documents.Deleted),
+		},
+		Errors: make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt),
 		UpdatedAt: timestamp(i.UpdatedAt),
 	}
 	for n, e := range i.Errors {

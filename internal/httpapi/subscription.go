@@ -133,14 +133,14 @@ func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscr
 
 func planOf(p billing.Plan) oas.Plan {
 	out := oas.Plan{
-		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)),
+		Name: p.Name, Capabilities: make([]oas.PlanCapability, len(p.Capabilities)),
 		Models: append([]string{}, p.Models...), PriceMicros: p.Price,
 		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap),
 		RateLimit: optionalNumber(p.RateLimit),
 		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit), Declared: p.Declared,
 	}
 	for i, c := range p.Capabilities {
-		out.Capabilities[i] = oas.PlanCapabilitiesItem(c)
+		out.Capabilities[i] = oas.PlanCapability(c)
 	}
 	return out
 }

@@ -50,7 +50,8 @@ func (h handlers) GetSystem(ctx context.Context) (*oas.SystemReply, error) {
 		Database: oas.SystemDatabase{Kind: s.Database, Bytes: s.DatabaseBytes},
 		Nodes:    make([]oas.SystemNode, len(s.Nodes)),
 		Index: oas.SystemIndex{
-			Documents: s.Index.Documents, Segments: s.Index.Segments, Bytes: s.Index.Bytes, Rebuilding: s.Index.Rebuilding,
+			Documents: int64(s.Index.Documents), Segments: s.Index.Segments, Bytes: s.Index.Bytes,
+			Rebuilding: s.Index.Rebuilding,
 		},
 		Tasks: oas.SystemTasks{
 			Queued: s.Tasks.Queued, Running: s.Tasks.Running, OldestSeconds: int64(s.Tasks.Oldest.Seconds()),

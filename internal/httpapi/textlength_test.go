@@ -109,29 +109,39 @@ type lengthCase struct {
 // untestedTexts are the bounded texts without a lengthCase, with the reason.
 var untestedTexts = map[string]string{
 	"POST /api/agents/{agentId}/sources/{sourceId}/documents /documents/0/publishedAt": "must be a date",
-	"DELETE /api/account /email":                                           "every other address is 400",
-	"POST /api/account/subscription/checkout /plan":                        "must be a plan name from the settings",
-	"PATCH /api/admin/users/{userId} /email":                               "same check as PATCH /api/account",
-	"PATCH /api/admin/users/{userId} /plan":                                "as above",
-	"PUT /api/admin/users/{userId}/subscription /plan":                     "as above",
-	"PUT /api/admin/plans/{planName} /stripePrice":                         "a list of ids of at most 100 characters each",
-	"POST /api/auth/mcp/register /client_name":                             "tested in package oauth",
-	"POST /api/agents/{agentId}/sources /settings/bucket":                  "follows the naming rules of S3",
-	"POST /api/agents/{agentId}/sources /settings/prefix":                  "S3 counts bytes, and white space counts",
-	"POST /api/agents/{agentId}/sources /settings/region":                  "follows the naming rules of S3",
-	"POST /api/agents/{agentId}/sources /settings/accessKeyId":             "follows the naming rules of S3",
-	"POST /api/agents/{agentId}/sources /secret":                           "counted in bytes",
-	"POST /api/agents/{agentId}/sources /settings/library":                 "must be users/ or groups/ and a number",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/library":     "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/collection":  "same check as POST",
-	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /collection": "tested in package zoteroexport",
-	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /q":          "same check as GET /api/favourites",
-	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /tag":        "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/bucket":      "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/prefix":      "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":      "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/accessKeyId": "as above",
-	"PATCH /api/agents/{agentId}/sources/{sourceId} /secret":               "as above",
+	"DELETE /api/account /email":                                               "every other address is 400",
+	"POST /api/account/subscription/checkout /plan":                            "must be a plan name from the settings",
+	"PATCH /api/admin/users/{userId} /email":                                   "same check as PATCH /api/account",
+	"PATCH /api/admin/users/{userId} /plan":                                    "as above",
+	"POST /api/admin/users /email":                                             "same check as PATCH /api/account",
+	"POST /api/admin/users /name":                                              "same check as PATCH /api/account",
+	"POST /api/admin/users /plan":                                              "must be the name of a plan",
+	"POST /api/admin/invitations /email":                                       "same check as PATCH /api/account",
+	"POST /api/admin/invitations /plan":                                        "must be the name of a plan",
+	"PATCH /api/account/webhooks/{webhookId} /url":                             "same check as POST",
+	"POST /api/search /query":                                                  "same check as POST …/search",
+	"POST /api/agents/{agentId}/searches /queries/0/query":                     "same check as POST …/search",
+	"PUT /api/admin/users/{userId}/subscription /plan":                         "as above",
+	"PUT /api/admin/plans/{planName} /stripePrice":                             "ids of at most 100 characters each",
+	"POST /api/auth/mcp/register /client_name":                                 "tested in package oauth",
+	"POST /api/agents/{agentId}/sources /settings/bucket":                      "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /settings/prefix":                      "S3 counts bytes, and white space counts",
+	"POST /api/agents/{agentId}/sources /settings/region":                      "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /settings/accessKeyId":                 "follows the naming rules of S3",
+	"POST /api/agents/{agentId}/sources /secret":                               "counted in bytes",
+	"POST /api/agents/{agentId}/sources /settings/library":                     "must be users/ or groups/ and a number",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/library":         "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/collection":      "same check as POST",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /collection":     "tested in package zoteroexport",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /q":              "same check as GET /api/favourites",
+	"POST /api/agents/{agentId}/sources/{sourceId}/favourites /tag":            "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/bucket":          "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/prefix":          "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":          "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/accessKeyId":     "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /secret":                   "as above",
+	"POST /api/agents/{agentId}/saved-searches /search/query":                  "same check as POST …/search",
+	"PATCH /api/agents/{agentId}/saved-searches/{savedSearchId} /search/query": "same check as POST …/search",
 }
 
 // unguessable returns a strong password of n characters.
@@ -151,6 +161,8 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	reply := p.get(p.at("/threads/"+thread+"/messages")).ok(p.t).list("messages", "id")[1]
 	memory := p.post(p.at("/memories"), object{"text": "Before"}).ok(p.t).str("memory", "id")
 	p.post(p.at("/favourites"), object{"card": object{"id": "x"}}).ok(p.t)
+	saved := p.post(p.at("/saved-searches"), object{"name": "Before", "search": object{"query": "x"}}).ok(p.t).
+		str("savedSearch", "id")
 	collection := p.post("/api/collections", object{"name": "Before"}).ok(p.t).str("collection", "id")
 	source := p.get(p.at("")).ok(p.t).str("agent", "defaultSourceId")
 	p.connect("program")
@@ -167,6 +179,11 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		"GET " + one + "/favourites q": {
 			path: p.at("/favourites?q=VALUE"),
 		},
+		"GET " + one + "/threads q":             {path: p.at("/threads?q=VALUE")},
+		"GET " + one + "/threads tag":           {path: p.at("/threads?tag=VALUE")},
+		"GET /api/threads q":                    {path: "/api/threads?q=VALUE"},
+		"GET /api/threads tag":                  {path: "/api/threads?tag=VALUE"},
+		"GET " + one + "/memories q":            {path: p.at("/memories?q=VALUE")},
 		"GET " + one + "/favourites tag":        {path: p.at("/favourites?tag=VALUE")},
 		"GET " + one + "/favourites/export tag": {path: p.at("/favourites/export?format=csv&tag=VALUE")},
 		"GET /api/favourites q":                 {path: "/api/favourites?q=VALUE"},
@@ -185,6 +202,12 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		},
 		"PATCH /api/collections/{collectionId} /name": {
 			path: "/api/collections/" + collection, body: `{"name":VALUE}`,
+		},
+		"POST " + one + "/saved-searches /name": {
+			path: p.at("/saved-searches"), body: `{"name":VALUE,"search":{"query":"x"}}`,
+		},
+		"PATCH " + one + "/saved-searches/{savedSearchId} /name": {
+			path: p.at("/saved-searches/" + saved), body: `{"name":VALUE}`,
 		},
 		"GET /api/admin/users q": {
 			as: "admin", path: "/api/admin/users?q=VALUE",
@@ -206,6 +229,9 @@ func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 		},
 		"PATCH " + one + "/threads/{threadId} /title": {
 			path: p.at("/threads/" + thread), body: `{"title":VALUE}`,
+		},
+		"PATCH " + one + "/threads/{threadId} /tags/0": {
+			path: p.at("/threads/" + thread), body: `{"tags":[VALUE]}`,
 		},
 		"POST " + one + "/threads/{threadId}/messages /text": {
 			path: p.at("/threads/" + thread + "/messages"), body: `{"text":VALUE}`,

@@ -9,7 +9,33 @@ import (
 
 // ListThreads answers GET …/threads.
 func (h handlers) ListThreads(ctx context.Context, p oas.ListThreadsParams) (*oas.ThreadList, error) {
-	threads, next, err := h.Threads.List(ctx, actor(ctx), p.AgentId, page(p.Limit, p.Cursor))
+	f := thread.Filter{
+		Query: p.Q.Value, Status: thread.Status(p.Status.Value), Order: thread.Order(p.Sort.Value),
+		Archived: optBool(p.Archived), Tag: p.Tag.Value,
+	}
+	return threadList(h.Threads.List(ctx, actor(ctx), p.AgentId, f, page(p.Limit, p.Cursor)))
+}
+
+// ListAllThreads answers GET /api/threads.
+func (h handlers) ListAllThreads(ctx context.Context, p oas.ListAllThreadsParams) (*oas.ThreadList, error) {
+	f := thread.Filter{Query: p.Q.Value, Archived: optBool(p.Archived), Tag: p.Tag.Value}
+	return threadList(h.Threads.ListAll(ctx, actor(ctx), f, page(p.Limit, p.Cursor)))
+}
+
+// ListThreadTags answers GET /api/threads/tags.
+func (h handlers) ListThreadTags(ctx context.Context) (*oas.ThreadTagList, error) {
+	tags, err := h.Threads.Tags(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.ThreadTagList{Tags: make([]oas.ThreadTag, len(tags))}
+	for i, t := range tags {
+		out.Tags[i] = oas.ThreadTag{Tag: t.Name, Threads: int64(t.Count)}
+	}
+	return out, nil
+}
+
+func threadList(threads []thread.Thread, next string, err error) (*oas.ThreadList, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -34,14 +60,48 @@ func (h handlers) GetThread(ctx context.Context, p oas.GetThreadParams) (*oas.Th
 
 // RenameThread answers PATCH …/threads/{threadId}.
 func (h handlers) RenameThread(
-	ctx context.Context, req *oas.ThreadRename, p oas.RenameThreadParams,
+	ctx context.Context, req *oas.ThreadChange, p oas.RenameThreadParams,
 ) (*oas.ThreadReply, error) {
-	return threadReply(h.Threads.Rename(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Title))
+	c := thread.Change{Title: pointer(req.Title), Pinned: optBool(req.Pinned), Archived: optBool(req.Archived)}
+	if req.Tags != nil {
+		c.Tags = &req.Tags
+	}
+	return threadReply(h.Threads.Change(ctx, actor(ctx), p.AgentId, p.ThreadId, c))
 }
 
 // DeleteThread answers DELETE …/threads/{threadId}.
 func (h handlers) DeleteThread(ctx context.Context, p oas.DeleteThreadParams) (*oas.Deleted, error) {
 	return deleted(h.Threads.Delete(ctx, actor(ctx), p.AgentId, p.ThreadId))
+}
+
+// DeleteThreads answers POST …/threads/delete.
+func (h handlers) DeleteThreads(
+	ctx context.Context, req *oas.ItemIds, p oas.DeleteThreadsParams,
+) (*oas.DeletedItems, error) {
+	return deletedItems(h.Threads.DeleteAll(ctx, actor(ctx), p.AgentId, req.Ids))
+}
+
+// GetMessage answers GET …/messages/{messageId}.
+func (h handlers) GetMessage(ctx context.Context, p oas.GetMessageParams) (*oas.MessageReply, error) {
+	m, err := h.Threads.Message(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.MessageReply{Message: messageOf(m)}, nil
+}
+
+// SelectMessage answers POST …/messages/{messageId}/select.
+func (h handlers) SelectMessage(ctx context.Context, p oas.SelectMessageParams) (*oas.MessageReply, error) {
+	m, err := h.Threads.SelectVersion(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.MessageReply{Message: messageOf(m)}, nil
+}
+
+// DeleteMessage answers DELETE …/messages/{messageId}.
+func (h handlers) DeleteMessage(ctx context.Context, p oas.DeleteMessageParams) (*oas.Deleted, error) {
+	return deleted(h.Threads.DeleteExchange(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId))
 }
 
 // ListMessages answers GET …/messages.
@@ -70,12 +130,7 @@ func progressOf(p thread.Progress) oas.TurnProgress {
 		PartialText: optional(p.Text), QueuePosition: oas.OptInt{Value: p.Ahead, Set: p.Queued},
 	}
 	for i, s := range p.Steps {
-		out.Steps[i] = oas.TurnStep{
-			N: s.N, Kind: s.Kind, Label: s.Label, State: oas.TurnStepState(s.State), StartedAt: timestamp(s.StartedAt),
-		}
-		if s.EndedAt != nil {
-			out.Steps[i].EndedAt = oas.NewOptString(timestamp(*s.EndedAt))
-		}
+		out.Steps[i] = turnStepOf(s.N, s.Kind, s.Label, s.State, s.StartedAt, s.EndedAt)
 	}
 	return out
 }
@@ -90,7 +145,10 @@ func (h handlers) SendMessage(
 	waiting, cancel := h.waitContext(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
 	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId,
-		thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
+		thread.NewMessage{
+			Text: req.Text, Research: req.Research.Value, VersionOf: req.VersionOf.Value,
+			Scope: thread.Scope{SourceIDs: req.SourceIds, DocumentIDs: req.DocumentIds},
+		}, waiting)
 	outcomeOf(ctx).turn = turn.ID
 	if err != nil {
 		return nil, err
@@ -124,7 +182,11 @@ func threadReply(t thread.Thread, err error) (*oas.ThreadReply, error) {
 func threadOf(t thread.Thread) oas.Thread {
 	out := oas.Thread{
 		ID: t.ID, AgentId: t.AgentID, Title: t.Title, Status: oas.ThreadStatus(t.Status),
+		Pinned: t.Pinned, Archived: t.Archived, Tags: append([]string{}, t.Tags...),
 		CreatedAt: timestamp(t.CreatedAt), UpdatedAt: timestamp(t.UpdatedAt), LastMessageAt: oas.NilString{Null: true},
+	}
+	if t.Match != nil {
+		out.Match = oas.NewOptThreadMatch(oas.ThreadMatch{MessageId: t.Match.MessageID, Snippet: t.Match.Snippet})
 	}
 	if t.LastMessageAt != nil {
 		out.LastMessageAt = oas.NewNilString(timestamp(*t.LastMessageAt))

@@ -195,8 +195,18 @@ func slowTurn(t *testing.T, w *testServer) {
 		c, s := w.talk(t), w.scene(t)
 		sent := time.Now()
 		a := c.say(s.text, "Prefer", prefer).working(t)
+		again := c.say(s.text, "Prefer", "wait=0", "Origin", "https://app.example.org").working(t)
+		if got := again.header.Get("Access-Control-Expose-Headers"); !strings.Contains(got, "RateLimit") {
+			t.Errorf("%s: to a page the headers %q are exposed", prefer, got)
+		}
 		if took := time.Since(sent); prefer == "wait=1" && took < time.Second {
 			t.Errorf("%s: waited for %v", prefer, took)
+		}
+		if got := a.header.Get("Access-Control-Expose-Headers"); got != "" {
+			t.Errorf("%s: without an origin the headers %s are exposed", prefer, got)
+		}
+		if got := a.header.Get("Preference-Applied"); got == "" || !strings.Contains(prefer, got) {
+			t.Errorf("%s: Preference-Applied is %q", prefer, got)
 		}
 		if a.header.Get("Location") != c.path("/messages") {
 			t.Errorf("%s: Location is %s", prefer, a.header.Get("Location"))

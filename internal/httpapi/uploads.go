@@ -72,7 +72,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	}
 	// Encoding can't fail for strings and numbers.
 	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out, "import": json.RawMessage(imported)})
-	a.send(w, r, rep)
+	a.send(w, r, rep, nil)
 }
 
 // takeFiles stores the files of a multipart body and starts their import.
@@ -251,11 +251,11 @@ func (h handlers) ListUploads(ctx context.Context, p oas.ListUploadsParams) (*oa
 	}
 	out := &oas.UploadResults{Uploads: make([]oas.Upload, len(uploads))}
 	for i, u := range uploads {
-		out.Uploads[i] = oas.Upload{ID: u.ID, Name: u.Name, Size: int(max(u.Size, u.Received))}
+		out.Uploads[i] = oas.Upload{ID: u.ID, Name: u.Name, Size: max(u.Size, u.Received)}
 		if u.Outcome != "" {
 			one := &out.Uploads[i]
-			one.Outcome, one.Reason = oas.NewOptString(u.Outcome), optional(u.Reason)
-			one.Documents, one.Skipped = oas.NewOptInt(u.Documents), oas.NewOptInt(u.Skipped)
+			one.Outcome, one.Reason = oas.NewOptImportOutcome(oas.ImportOutcome(u.Outcome)), optional(u.Reason)
+			one.Documents, one.Skipped = oas.NewOptInt64(int64(u.Documents)), oas.NewOptInt64(int64(u.Skipped))
 		}
 	}
 	return out, nil

@@ -21,7 +21,7 @@ func (h handlers) GetUsage(ctx context.Context, p oas.GetUsageParams) (*oas.Usag
 // GetAllUsage answers GET /api/admin/usage.
 func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oas.UsageReply, error) {
 	r, err := h.Billing.Usage.Of(ctx, actor(ctx), p.UserId.Value, billing.UsageQuery{
-		From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value),
+		From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Or(oas.UsageGroupingDay)),
 	})
 	return usageReply(r, err, p.UserId.Value != "")
 }
@@ -32,7 +32,7 @@ func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, 
 		return nil, err
 	}
 	out := &oas.UsageReply{
-		From: r.From, To: r.To, By: oas.UsageReplyBy(r.By), Usage: make([]oas.UsageRow, len(r.Rows)), Searches: r.Searches,
+		From: r.From, To: r.To, By: oas.UsageGrouping(r.By), Usage: make([]oas.UsageRow, len(r.Rows)), Searches: r.Searches,
 	}
 	for i, u := range r.Rows {
 		out.Usage[i] = oas.UsageRow{

@@ -21,11 +21,47 @@ import (
 
 const webhooksPath = "/api/account/webhooks"
 
+// changedWebhooks reads and changes one webhook.
+func changedWebhooks(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen).accountKey(), w.user(t, core.PlanOpen).accountKey()
+	made := p.post(webhooksPath, object{"url": "https://hooks.example/a"}).ok(t)
+	one := webhooksPath + "/" + made.str("webhook", "id")
+	change := func(body string) answer { return p.send("PATCH", one, body).ok(t) }
+	if a := change(`{"active":false}`); a.value("webhook", "disabledAt") == nil {
+		t.Errorf("disabled: %s", a.body)
+	}
+	a := change(`{"url":" https://hooks.example/b ","events":["turn.failed"],"active":true}`)
+	if a.str("webhook", "url") != "https://hooks.example/b" || a.value("webhook", "disabledAt") != nil ||
+		a.value("webhook", "secret") != nil {
+		t.Errorf("changed: %s", a.body)
+	}
+	if got := p.get(one).ok(t); string(got.body) != string(a.body) {
+		t.Errorf("read %s after %s", got.body, a.body)
+	}
+	if got := change(`{}`); string(got.body) != string(a.body) {
+		t.Errorf("without fields: %s", got.body)
+	}
+	for body, pointer := range map[string]string{
+		`{"url":"ftp://hooks.example"}`: "/url", `{"url":""}`: "/url", `{"events":[]}`: "/events", `{"active":1}`: "/active",
+	} {
+		if a := p.send("PATCH", one, body); a.status != http.StatusBadRequest || !strings.Contains(string(a.body), pointer) {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	for _, a := range []answer{other.get(one), other.send("PATCH", one, `{"active":false}`), p.get(one + "0")} {
+		if a.status != http.StatusNotFound {
+			t.Errorf("another user: %d %s", a.status, a.body)
+		}
+	}
+}
+
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"WebhookIsCreatedListedAndDeleted", webhookLife},
-		{"WebhooksNeedTheScopeOfTheAccount", webhookScope},
+		{"WebhookIsReadAndChanged", changedWebhooks},
+		{"WebhooksNeedTheScope", webhookScope},
+		{"ConnectedProgramsManageTheirOwnWebhooks", webhookClients},
 		{"WebhooksOfOtherUsersAreNotFound", webhookOwners},
 		{"InvalidWebhooksAreRefused", badWebhooks},
 		{"LimitOfTwentyWebhooks", webhookLimit},
@@ -79,22 +115,59 @@ func webhookLife(t *testing.T, w *testServer) {
 
 func webhookScope(t *testing.T, w *testServer) {
 	p := w.user(t, core.PlanOpen)
-	_, code, err := w.credentials.CreateCode(t.Context(), core.Operator(p.id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	minted := p.post("/api/connect/exchange", object{"code": code, "client": "test"}).ok(t).str("token")
-	for _, token := range []string{p.token, minted} {
-		q := p.with(token)
-		for _, a := range []answer{
-			q.get(webhooksPath), q.post(webhooksPath, `{"url":"https://example.org"}`),
-			q.send("DELETE", webhooksPath+"/whk_x", ""), q.send("POST", webhooksPath+"/whk_x/test", ""),
-		} {
-			a.refused(t, 403, "insufficient_scope")
-			if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="account"`) {
-				t.Errorf("the challenge is %q", got)
-			}
+	q := p.with(p.key(credential.NewKey{Name: "manager", Scopes: []core.Scope{core.ScopeManage}}))
+	for _, a := range []answer{
+		q.get(webhooksPath), q.post(webhooksPath, `{"url":"https://example.org"}`),
+		q.send("DELETE", webhooksPath+"/whk_x", ""), q.send("POST", webhooksPath+"/whk_x/test", ""),
+		q.get(webhooksPath + "/whk_x/deliveries"), q.send("POST", webhooksPath+"/whk_x/deliveries/whd_x/redeliver", ""),
+	} {
+		a.refused(t, 403, "insufficient_scope")
+		if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="agents"`) {
+			t.Errorf("the challenge is %q", got)
 		}
+	}
+}
+
+// webhookClients manages webhooks with the credentials of connected programs, which see only their own.
+func webhookClients(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
+	account := p.accountKey()
+	granted, _ := p.granted()
+	limited := p.with(p.key(credential.NewKey{
+		Name: "limited", Scopes: []core.Scope{core.ScopeAgents, core.ScopeAccount}, Agents: []string{p.agent},
+	}))
+	clients := map[string]*testUser{"minted": p.connect("editor"), "oauth": granted, "key": p}
+	limited.get(webhooksPath).refused(t, 403, "limited_to_agents")
+	limited.post(webhooksPath, `{"url":"https://example.org/own"}`).refused(t, 403, "limited_to_agents")
+	whole := account.post(webhooksPath, `{"url":"https://example.org/whole"}`).ok(t).str("webhook", "id")
+	for name, q := range clients {
+		made := q.post(webhooksPath, `{"url":"https://example.org/own"}`).ok(t).str("webhook", "id")
+		if got := q.get(webhooksPath).list("webhooks", "id"); !slices.Equal(got, []string{made}) {
+			t.Errorf("%s sees %v", name, got)
+		}
+		q.post(webhooksPath, `{"url":"https://example.org","events":["spend.near"]}`).refused(t, 400, "invalid_request")
+		one := webhooksPath + "/" + whole
+		for _, a := range []answer{
+			q.get(one), q.send("PATCH", one, `{"active":false}`), q.send("POST", one+"/test", ""),
+			q.get(one + "/deliveries"), q.send("DELETE", one, ""),
+			q.send("POST", one+"/deliveries/"+core.NewID(core.PrefixDelivery)+"/redeliver", ""),
+		} {
+			a.refused(t, 404, "not_found")
+		}
+		if got := account.get(webhooksPath+"/"+made).ok(t).str("webhook", "credentialId"); got == "" {
+			t.Errorf("%s: the account does not see who created the webhook", name)
+		}
+		q.get(webhooksPath + "/" + made + "/deliveries").ok(t)
+		q.send("PATCH", webhooksPath+"/"+made, `{"active":false}`).ok(t)
+		q.send("DELETE", webhooksPath+"/"+made, "").ok(t)
+	}
+	// Revoking the connection deletes its webhooks.
+	editor := p.connect("another editor")
+	gone := editor.post(webhooksPath, `{"url":"https://example.org"}`).ok(t)
+	id := account.get(webhooksPath+"/"+gone.str("webhook", "id")).ok(t).str("webhook", "credentialId")
+	account.send("DELETE", "/api/account/connections/"+id, "").ok(t)
+	if got := account.get(webhooksPath).list("webhooks", "id"); !slices.Equal(got, []string{whole}) {
+		t.Errorf("after the connection was revoked there are %v", got)
 	}
 }
 

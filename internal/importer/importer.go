@@ -98,6 +98,8 @@ type Store interface {
 	Files
 	// PutImport inserts or updates the progress of an import.
 	PutImport(ctx context.Context, i Import) error
+	// FinishImport ends the task of an import and stores the webhook deliveries that report it; see task.Kind.Finish.
+	FinishImport(ctx context.Context, f task.Fence, o task.Outcome) error
 	// Imports returns the imports of a source, newest first, up to n.
 	Imports(ctx context.Context, sourceID string, n int) ([]Import, error)
 	// StorageOfSource returns the storage that the owner of a source uses, uploads included.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"carrel/internal/core"
 	"carrel/internal/format"
@@ -336,7 +338,47 @@ func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system cleans i
 // skip does nothing: an imported upload is never returned again.
 func (u *uploadQueue) skip(map[string]bool) {}
 
+// next imports the next upload. While the database, the disk or the place of originals is not available, it waits: the
+// client was told that the file was received, and nobody would start the import again.
 func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
+	for pause := firstWait; ; pause = min(2*pause, lastWait) {
+		o, err := u.importNext(ctx, t)
+		if !isTemporary(err) || ctx.Err() != nil {
+			return o, err
+		}
+		if pause == firstWait {
+			u.service.log.WarnContext(ctx, "an import waits", "source", u.src.ID, "error", err)
+		}
+		t.fileProgress(ctx, waitReason(err), 0, source.Imported{})
+		select {
+		case <-ctx.Done():
+			return o, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// firstWait and lastWait bound the pause between two attempts to import an upload.
+const (
+	firstWait = 200 * time.Millisecond
+	lastWait  = 10 * time.Second
+)
+
+// isTemporary reports whether an attempt failed for a reason outside of the file that is expected to end.
+func isTemporary(err error) bool {
+	var network net.Error
+	return core.IsKind(err, core.KindUnavailable) || core.IsDiskFull(err) || errors.As(err, &network)
+}
+
+// waitReason is shown in place of the name of the current file.
+func waitReason(err error) string {
+	if e := core.AsError(err); e.Kind == core.KindUnavailable {
+		return e.Detail
+	}
+	return "The storage of original files can't be reached."
+}
+
+func (u *uploadQueue) importNext(ctx context.Context, t *reporter) (fileResult, error) {
 	ready, err := u.service.store.ReadyUploads(ctx, u.src.ID, 1)
 	if err != nil || len(ready) == 0 {
 		return fileResult{End: true}, err

@@ -29,7 +29,7 @@ const (
 func (s *Service) Kind() task.Kind {
 	return task.Kind{
 		Name: kindName, Run: s.run, Deadline: taskDeadline, MaxRunning: s.options.PerNode,
-		MaxPerUser: s.options.PerUser,
+		MaxPerUser: s.options.PerUser, Finish: s.store.FinishImport,
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			return task.Outcome{}, err
 		}
 	}
-	return s.finish(ctx, r, t, task.StateComplete)
+	return s.finish(ctx, r, t, task.StateComplete, false)
 }
 
 // step runs do as a step of the task and returns its journaled results.
@@ -207,7 +207,7 @@ func (s *Service) stopForQuota(
 	if err := s.scheduleNext(ctx, src); err != nil {
 		return task.Outcome{}, err
 	}
-	out, err := s.finish(ctx, r, t, task.StateFailed)
+	out, err := s.finish(ctx, r, t, task.StateFailed, false)
 	out.State, out.Code, out.Detail = task.StateFailed, codeQuotaExceeded, why
 	return out, err
 }
@@ -227,7 +227,8 @@ func (s *Service) scheduleNext(ctx context.Context, src source.Source) error {
 func (s *Service) complete(
 	ctx context.Context, r *task.Run, src source.Source, t *reporter, synced bool,
 ) (task.Outcome, error) {
-	if synced && s.sources.Syncs(src) {
+	synced = synced && s.sources.Syncs(src)
+	if synced {
 		now := s.clock.Now()
 		var next *time.Time
 		if set, err := src.SettingsOf(); err == nil && set.SyncMinutes > 0 {
@@ -241,14 +242,23 @@ func (s *Service) complete(
 	if s.options.Imported != nil {
 		s.options.Imported(ctx)
 	}
-	return s.finish(ctx, r, t, task.StateComplete)
+	return s.finish(ctx, r, t, task.StateComplete, synced)
+}
+
+// result is the result of an import's task.
+type result struct {
+	Report
+	// Synced is set if the import has synced the whole source.
+	Synced bool `json:"synced,omitempty"`
 }
 
 // finish stores the final report and returns it as the result of the task.
-func (s *Service) finish(ctx context.Context, r *task.Run, t *reporter, state task.State) (task.Outcome, error) {
+func (s *Service) finish(
+	ctx context.Context, r *task.Run, t *reporter, state task.State, synced bool,
+) (task.Outcome, error) {
 	t.mu.Lock()
 	t.report.Current, t.report.ETASeconds = "", 0
-	result, err := json.Marshal(t.report)
+	result, err := json.Marshal(result{t.report, synced})
 	t.mu.Unlock()
 	if err != nil {
 		return task.Outcome{}, err
@@ -258,6 +268,9 @@ func (s *Service) finish(ctx context.Context, r *task.Run, t *reporter, state ta
 
 // fail ends an import that can't continue, such as for a missing folder or an unreachable server.
 func (s *Service) fail(ctx context.Context, r *task.Run, src source.Source, err error) (task.Outcome, error) {
+	if core.IsDiskFull(err) {
+		err = core.AsError(err) // also for files that are written by the importer itself
+	}
 	var told *core.Error
 	if ctx.Err() != nil || !errors.As(err, &told) {
 		if ctx.Err() == nil {
@@ -275,6 +288,29 @@ func (s *Service) fail(ctx context.Context, r *task.Run, src source.Source, err 
 		return task.Outcome{}, err
 	}
 	return task.Outcome{State: task.StateFailed, Code: told.Code, Detail: told.Detail}, nil
+}
+
+// End is how an import ended, as far as webhooks report it.
+type End struct {
+	Report Report
+	// Sync is set if the import synced its source, or failed to.
+	Sync bool
+}
+
+// EndOf returns the end of an import from the input and the outcome of its task. The source has this kind.
+func EndOf(kind string, input []byte, o task.Outcome) (End, error) {
+	var in taskInput
+	if err := json.Unmarshal(input, &in); err != nil {
+		return End{}, fmt.Errorf("decode the import's input: %w", err)
+	}
+	var out result
+	if o.Result != nil {
+		if err := json.Unmarshal(o.Result, &out); err != nil {
+			return End{}, fmt.Errorf("decode the import's result: %w", err)
+		}
+	}
+	failed := o.State == task.StateFailed && kind != source.KindUpload && len(in.DocumentIDs) == 0
+	return End{Report: out.Report, Sync: out.Synced || failed}, nil
 }
 
 // recordEnd stores why an import ended early. An error is only logged, because the task has its own state.

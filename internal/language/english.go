@@ -182,7 +182,7 @@ var englishLanguage = &Language{
 		NoRewriting: "Rewriting needs a language model, and none is configured. I can only quote your sources word for " +
 			"word.",
 		WhatIs:    "What is %s?",
-		SaysAbout: "What do the sources say about %s?",
+		SaysAbout: "Tell me about %s.",
 	},
-	FollowUp: "What else do the sources say about %s?",
+	FollowUp: "What else can you tell me about %s?",
 }

@@ -46,6 +46,7 @@ var germanLanguage = &Language{
 		Pronouns: `er ihn ihm sie ihr ihre ihren es sein seine seinen dies diese dieser dieses davon dafür damit`,
 		How:      `wie funktioniert|wie geht|wie wird|wie werden|wie wurde`,
 		What:     `was ist|was sind|was war|wer ist|wer war|erkläre|beschreibe`,
+		Fillers:  `bitte mir mehr kannst sag sage sagen erzähl erzähle`,
 		Cues:     `grund deshalb daher weil darum also somit`,
 		Else:     `sonst noch weitere andere anderen`,
 		Works:    `arbeiten dokumente artikel aufsätze bücher texte quellen veröffentlichungen werke`,
@@ -99,7 +100,7 @@ var germanLanguage = &Language{
 	},
 	Conversation: &Conversation{
 		Greetings: `hallo|hi|hey|guten morgen|guten tag|guten abend|moin|servus|grüß gott|grüezi|tag|morgen`,
-		Thanks:    `danke|danke schön|dankeschön|vielen dank|herzlichen dank|besten dank|merci`,
+		Thanks:    `danke|danke schön|dankeschön|vielen dank|herzlichen dank|besten dank|merci vielmals`,
 		Remarks: `ok|okay|gut|super|prima|toll|schön|verstanden|alles klar|schon gut|tschüss|tschüß|auf wiedersehen|bis
 			bald|bis später|gute nacht|wie gehts|wie geht es dir|wie gehts dir|ach so|vergiss es|interessant|sehr gut`,
 		Courtesies: `du|da|bist|zusammen|alle|wie|geht|es|dir|hallo|hi|sehr|viel|vielmals|schön|für|deine|die|der|das|
@@ -149,7 +150,7 @@ var germanLanguage = &Language{
 		NoRewriting: "Umschreiben geht nur mit einem Sprachmodell, und es ist keines eingerichtet. Ich kann deine Quellen " +
 			"nur wörtlich zitieren.",
 		WhatIs:    "Was ist %s?",
-		SaysAbout: "Was sagen die Quellen über %s?",
+		SaysAbout: "Was kannst du mir über %s sagen?",
 	},
-	FollowUp: "Was sagen die Quellen sonst über %s?",
+	FollowUp: "Was kannst du mir sonst über %s sagen?",
 }

@@ -83,6 +83,23 @@ func TestPhrasesAreTranslatedCompletely(t *testing.T) {
 	}
 }
 
+func TestConversationsAreTranslatedCompletely(t *testing.T) {
+	t.Parallel()
+	english := reflect.ValueOf(*language.Lookup(language.Default).Conversation)
+	for _, code := range []string{"de", "es", "fr"} {
+		texts := reflect.ValueOf(*language.Lookup(code).Conversation)
+		for i := range texts.NumField() {
+			name, text := texts.Type().Field(i).Name, texts.Field(i).String()
+			if text == "" || strings.Count(text, "%s") != strings.Count(english.Field(i).String(), "%s") {
+				t.Errorf("%s: %s is %q, in English %q", code, name, text, english.Field(i).String())
+			}
+			if text == english.Field(i).String() {
+				t.Errorf("%s: %s is not translated", code, name)
+			}
+		}
+	}
+}
+
 func TestAnUnknownLanguageIsTheDefault(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"", "xx", "EN", "english"} {

@@ -23,14 +23,14 @@ func (e *endpoint) serveCached(s *stream, r *http.Request, m message, key string
 		return
 	}
 	result, _ := cached.([]byte)
-	out := make([]byte, 0, len(result)+len(m.ID)+64)
-	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), m.ID...), `,"result":`...)
-	out = append(append(out, result...), '}')
+	head := append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), `,"result":`...)
 	h := s.Header()
 	h.Set("Content-Type", typeJSON)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(out)))
-	_, _ = s.Write(out) // the client may have disconnected
+	h.Set("Content-Length", strconv.Itoa(len(head)+len(result)+len("}")))
+	for _, b := range [][]byte{head, result, []byte("}")} {
+		_, _ = s.Write(b) // the client may have disconnected
+	}
 }
 
 // replyRecorder passes a reply on and keeps a copy.

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -78,9 +79,10 @@ type Server struct {
 	changed func() (uint64, bool)
 	version string
 
-	tools     []*tool
-	byName    map[string]*tool
-	endpoint  *endpoint
+	tools  []*tool
+	byName map[string]*tool
+	// endpoint is built by the first request, because the SDK takes milliseconds to read the schemas of all tools.
+	endpoint  func() (*endpoint, error)
 	listeners *streamwatch.Watch[*listener]
 	// stopping ends when the server shuts down. Waiting calls then return the current state.
 	stopping context.Context
@@ -88,7 +90,7 @@ type Server struct {
 }
 
 // New returns a server. The caller must close it.
-func New(d Deps, o Options) (*Server, error) {
+func New(d Deps, o Options) *Server {
 	s := &Server{
 		deps: d, api: d.API, threads: d.Threads, wait: o.Wait, changed: o.Changed, version: o.Version,
 		tools: newTools(d.BaseURL), byName: map[string]*tool{},
@@ -105,21 +107,7 @@ func New(d Deps, o Options) (*Server, error) {
 		s.byName[t.sdk.Name] = t
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	p := protocol{
-		stateful:  s.newServer(&sdk.ServerOptions{Capabilities: capabilities(false)}),
-		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
-		sessions:  newSessions(d.Sealer), check: s.checkScope, singleReply: singleReply, cacheKey: s.cacheKey,
-		listen: s.listen,
-	}
-	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
-		s.stop()
-		return nil, err
-	}
-	var err error
-	if s.endpoint, err = newEndpoint(d, p); err != nil {
-		s.stop()
-		return nil, err
-	}
+	s.endpoint = sync.OnceValues(s.newEndpoint)
 	go func() {
 		select {
 		case <-d.Draining:
@@ -127,7 +115,20 @@ func New(d Deps, o Options) (*Server, error) {
 		case <-s.stopping.Done():
 		}
 	}()
-	return s, nil
+	return s
+}
+
+func (s *Server) newEndpoint() (*endpoint, error) {
+	p := protocol{
+		stateful:  s.newServer(&sdk.ServerOptions{Capabilities: capabilities(false)}),
+		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
+		sessions:  newSessions(s.deps.Sealer), check: s.checkScope, singleReply: singleReply, cacheKey: s.cacheKey,
+		listen: s.listen,
+	}
+	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
+		return nil, err
+	}
+	return newEndpoint(s.deps, p)
 }
 
 // Close ends all waiting calls and streams.
@@ -135,7 +136,14 @@ func (s *Server) Close() { s.stop() }
 
 // Routes adds the endpoint to a mux.
 func (s *Server) Routes(mux *http.ServeMux) {
-	mux.Handle(path, s.endpoint)
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		e, err := s.endpoint()
+		if err != nil {
+			s.deps.Problem(w, r, err)
+			return
+		}
+		e.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("GET "+iconPath+"{name}", serveIcon)
 }
 

@@ -89,10 +89,34 @@ func (in *installation) walkAgent(c checkedClient, agent string) {
 	if list := c.must("list_memories", object{"agentId": agent})["memories"].([]any); list[0].(object)["pinned"] != true {
 		c.t.Errorf("the memories are %v", list)
 	}
+	if list := c.must("list_memories", object{
+		"agentId": agent, "q": "short", "pinned": true, "origin": "client", "sort": "updated",
+	})["memories"].([]any); len(list) != 1 {
+		c.t.Errorf("found the memories %v", list)
+	}
+	warned := c.must("get_memory", object{"agentId": agent, "memoryId": memory, "colour": "red"})["warnings"].([]any)
+	if len(warned) != 1 || warned[0].(object)["pointer"] != "/colour" {
+		c.t.Errorf("an unknown argument is reported as %v", warned)
+	}
 	if got := c.must("delete_memory", object{"agentId": agent, "memoryId": memory}); got["deleted"] != true {
 		c.t.Errorf("deleting a memory returns %v", got)
 	}
+	for _, tool := range []string{"delete_memories", "delete_threads", "delete_favourites"} {
+		if got := c.must(tool, object{"agentId": agent, "ids": []string{"none"}}); got["deleted"] != 0.0 {
+			c.t.Errorf("%s returns %v", tool, got)
+		}
+	}
+	saved := c.must("save_search", object{
+		"agentId": agent, "name": "Models", "search": object{"query": "relational model", "sort": "oldest"},
+	})["savedSearch"].(object)["id"]
+	c.must("change_saved_search", object{"agentId": agent, "savedSearchId": saved, "name": "Relational models"})
+	if list := c.must("list_saved_searches", object{"agentId": agent})["savedSearches"].([]any); len(list) != 1 ||
+		list[0].(object)["name"] != "Relational models" {
+		c.t.Errorf("the saved searches are %v", list)
+	}
+	c.must("delete_saved_search", object{"agentId": agent, "savedSearchId": saved})
 	c.must("save_favourite", object{"agentId": agent, "card": object{"cardId": "a/b", "title": "A"}})
+	c.must("get_favourite", object{"agentId": agent, "cardId": "a/b"})
 	c.must("list_favourites", object{"agentId": agent, "q": "A"})
 	shelf := c.must("create_collection", object{"name": "Shelf"})["collection"].(object)["id"]
 	c.must("change_collection", object{"collectionId": shelf, "name": "A shelf"})
@@ -105,7 +129,9 @@ func (in *installation) walkAgent(c checkedClient, agent string) {
 	if entries := imported["entries"].([]any); entries[0].(object)["outcome"] != "added" {
 		c.t.Errorf("imported %v", entries)
 	}
-	for _, tool := range []string{"list_all_favourites", "list_favourite_tags", "list_collections"} {
+	for _, tool := range []string{
+		"list_all_favourites", "list_favourite_tags", "list_collections", "list_all_threads", "list_thread_tags",
+	} {
 		c.must(tool, object{})
 	}
 	c.must("export_all_favourites", object{"format": "ris", "collection": shelf})
@@ -134,6 +160,22 @@ func (in *installation) walkThread(c checkedClient) {
 	if len(found) != 1 {
 		c.t.Fatalf("the search found %v", found)
 	}
+	paged := c.must("search", object{
+		"agentId": in.agent, "query": "relational", "sourceIds": []string{"*"}, "sort": "year", "countBy": []string{"source"},
+		"filter": object{"hasYear": false, "types": []string{"none"}},
+	})
+	if len(paged["results"].([]any)) != 0 {
+		c.t.Errorf("the filtered search found %v", paged)
+	}
+	batch := c.must("search_batch", object{"agentId": in.agent, "queries": []object{{"query": "relational"}}})
+	if len(batch["replies"].([]any)) != 1 {
+		c.t.Errorf("search_batch returns %v", batch)
+	}
+	everywhere := c.must("search_agents", object{"query": "relational", "fields": []string{"title"}})
+	if len(everywhere["results"].([]any)) == 0 {
+		c.t.Errorf("search_agents returns %v", everywhere)
+	}
+	c.must("list_similar_documents", object{"agentId": in.agent, "documentId": found[0].(object)["documentId"]})
 	checked := c.must("check_text", object{
 		"agentId": in.agent, "text": "Sailing is a relational sport.", "markdown": true, "sourceIds": []string{in.source},
 	})
@@ -154,7 +196,8 @@ func (in *installation) walkThread(c checkedClient) {
 	if got := c.must("get_thread", one)["thread"].(object)["title"]; got != "Renamed" {
 		c.t.Errorf("the thread is called %v", got)
 	}
-	c.must("list_threads", object{"agentId": in.agent})
+	c.must("get_message", feedback)
+	c.must("list_threads", object{"agentId": in.agent, "q": "wrote", "status": "idle", "sort": "title"})
 	if list := c.must("get_messages", one)["messages"].([]any); len(list) != 2 {
 		c.t.Errorf("the messages are %v", list)
 	}
@@ -165,6 +208,9 @@ func (in *installation) walkThread(c checkedClient) {
 		with(one, "format", "markdown"))["content"].(string); !strings.Contains(got, "You wrote") {
 		c.t.Errorf("the exported thread is %s", got)
 	}
+	again := c.must("ask_agent", with(with(one, "text", "Again"), "versionOf", said["messageId"]))
+	c.must("select_message", feedback)
+	c.must("delete_message", with(one, "messageId", again["messageId"]))
 	c.must("delete_thread", one)
 }
 

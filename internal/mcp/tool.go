@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,18 +88,33 @@ func (s *Server) call(ctx context.Context, t *tool, who core.Actor, arguments js
 		return s.failed(ctx, err)
 	}
 	if f, ok := reply.(*httpapi.File); ok {
-		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: string(f.Content)}},
-			StructuredContent: file{ContentType: f.ContentType, Content: string(f.Content)},
-		}
+		return fileResult(f)
 	}
 	body, err := httpapi.EncodeReply(reply)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
+	// Warnings are added after fencing, because the server writes them.
+	text := httpapi.WithWarnings(t.operation, args, s.fenceReply(ctx, who, t, args, body))
 	return &sdk.CallToolResult{
-		Content:           []sdk.Content{&sdk.TextContent{Text: outline(s.fenceReply(ctx, who, t, args, body))}},
-		StructuredContent: json.RawMessage(body),
+		Content:           []sdk.Content{&sdk.TextContent{Text: outline(text)}},
+		StructuredContent: json.RawMessage(httpapi.WithWarnings(t.operation, args, body)),
+	}
+}
+
+// fileResult returns a file as text or, if it is a binary one such as a PDF, as an embedded resource.
+func fileResult(f *httpapi.File) *sdk.CallToolResult {
+	if utf8.Valid(f.Content) {
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: string(f.Content)}},
+			StructuredContent: file{ContentType: f.ContentType, Content: string(f.Content)},
+		}
+	}
+	return &sdk.CallToolResult{
+		Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+			URI: "carrel://files/" + f.Name, MIMEType: f.ContentType, Blob: f.Content,
+		}}},
+		StructuredContent: file{ContentType: f.ContentType, Content: base64.StdEncoding.EncodeToString(f.Content)},
 	}
 }
 

@@ -53,6 +53,10 @@ type Store interface {
 	ProposeMemory(ctx context.Context, userID string, m Memory, folded string) error
 	// Memories returns up to n memories of a status, newest first, older than the id in before unless it is empty.
 	Memories(ctx context.Context, userID, agentID string, status Status, before string, n int) ([]Memory, error)
+	// FindMemories returns up to n memories that a filter selects, in its order, after the key unless it is nil.
+	FindMemories(ctx context.Context, userID, agentID string, f Filter, after *Key, n int) ([]Memory, error)
+	// Memory returns an active or proposed memory.
+	Memory(ctx context.Context, userID, agentID, memoryID string) (Memory, error)
 	// ChangeMemory sets the given fields. A text of another active memory is a conflict.
 	ChangeMemory(ctx context.Context, userID, agentID, memoryID string, c Change, at time.Time) (Memory, error)
 	// ConfirmMemory makes a proposed memory active. An active one is returned unchanged.
@@ -61,6 +65,8 @@ type Store interface {
 	DismissMemory(ctx context.Context, userID, agentID, memoryID string, at time.Time) error
 	// DeleteMemory deletes a memory except for the hash of its folded text.
 	DeleteMemory(ctx context.Context, userID, agentID, memoryID string, at time.Time) error
+	// DeleteMemories is DeleteMemory for several memories. It returns the ids of those that existed.
+	DeleteMemories(ctx context.Context, userID, agentID string, ids []string, at time.Time) ([]string, error)
 }
 
 // Change is a change of a memory; nil fields are not changed.
@@ -132,37 +138,6 @@ func origin(actor core.Actor) Origin {
 	}
 }
 
-// List returns a page of memories of a status, newest first, and the cursor of the next page.
-func (s *Service) List(
-	ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page,
-) ([]Memory, string, error) {
-	if err := s.agents.Allow(ctx, actor, core.OpListMemories, agentID); err != nil {
-		return nil, "", err
-	}
-	list := "memories"
-	switch status {
-	case StatusActive:
-	case StatusProposed:
-		list = "proposed memories"
-	default:
-		return nil, "", core.InvalidField("status", "Must be active or proposed.")
-	}
-	rows, err := page.Rows(core.DefaultLimit)
-	if err != nil {
-		return nil, "", err
-	}
-	before, err := core.DecodeIDCursor(list, page.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	memories, err := s.store.Memories(ctx, actor.UserID, agentID, status, before, rows+1)
-	if err != nil || len(memories) <= rows {
-		return memories, "", err
-	}
-	memories = memories[:rows]
-	return memories, core.EncodeCursor(list, memories[rows-1].ID), nil
-}
-
 // Change sets the text of a memory or whether it is pinned.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryID string, c Change) (Memory, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpChangeMemory, agentID); err != nil {
@@ -190,4 +165,18 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, memoryI
 		return core.NotFound("memory")
 	}
 	return s.store.DeleteMemory(ctx, actor.UserID, agentID, memoryID, s.clock.Now())
+}
+
+// DeleteAll deletes several memories. The agent does not propose them again.
+func (s *Service) DeleteAll(
+	ctx context.Context, actor core.Actor, agentID string, ids []string,
+) (core.Deletion, error) {
+	if err := s.agents.Allow(ctx, actor, core.OpDeleteMemories, agentID); err != nil {
+		return core.Deletion{}, err
+	}
+	if err := core.CheckBatch(ids); err != nil {
+		return core.Deletion{}, err
+	}
+	deleted, err := s.store.DeleteMemories(ctx, actor.UserID, agentID, ids, s.clock.Now())
+	return core.NewDeletion(ids, deleted), err
 }

@@ -11,6 +11,8 @@ import (
 	"carrel/internal/testkit/fixture"
 )
 
+var active = memory.Filter{Status: memory.StatusActive}
+
 // testService is a memory service with two users.
 type testService struct {
 	*memory.Service
@@ -56,7 +58,7 @@ func TestSameTextIsStoredOnce(t *testing.T) {
 	if elsewhere := w.add(t, w.SecondAgent, "Café society"); elsewhere.ID == first.ID {
 		t.Error("two agents share a memory")
 	}
-	if memories, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, core.Page{}); err != nil ||
+	if memories, _, err := w.List(t.Context(), w.Ada, w.Agent, active, core.Page{}); err != nil ||
 		len(memories) != 2 {
 		t.Errorf("there are %d memories, %v", len(memories), err)
 	}
@@ -159,7 +161,7 @@ func TestMemoriesAreHiddenFromOtherUsers(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := w.List(ctx, w.Bob, w.Agent, memory.StatusActive, core.Page{}); !core.IsKind(err,
+	if _, _, err := w.List(ctx, w.Bob, w.Agent, active, core.Page{}); !core.IsKind(err,
 		core.KindNotFound) {
 		t.Errorf("list by another user: %v", err)
 	}
@@ -177,7 +179,7 @@ func TestMemoriesArePagedNewestFirst(t *testing.T) {
 	}
 	got, page := "", core.Page{Limit: 2}
 	for n := 5; ; n++ {
-		memories, next, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, page)
+		memories, next, err := w.List(t.Context(), w.Ada, w.Agent, active, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +195,7 @@ func TestMemoriesArePagedNewestFirst(t *testing.T) {
 		t.Errorf("listed %s", got)
 	}
 	for _, bad := range []core.Page{{Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("agents", "x")}} {
-		if _, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, bad); !core.IsKind(err,
+		if _, _, err := w.List(t.Context(), w.Ada, w.Agent, active, bad); !core.IsKind(err,
 			core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -105,7 +105,7 @@ func TestProposalIsNotRecalledBeforeItIsConfirmed(t *testing.T) {
 	}
 	proposed := func() []memory.Memory {
 		t.Helper()
-		list, _, err := w.List(ctx, w.Ada, w.Agent, memory.StatusProposed, core.Page{})
+		list, _, err := w.List(ctx, w.Ada, w.Agent, memory.Filter{Status: memory.StatusProposed}, core.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,8 @@ func TestProposalIsNotRecalledBeforeItIsConfirmed(t *testing.T) {
 			t.Errorf("%.10q: %v", bad, err)
 		}
 	}
-	if _, _, err := w.List(ctx, w.Ada, w.Agent, "dismissed", core.Page{}); !core.IsKind(err, core.KindInvalid) {
+	_, _, err := w.List(ctx, w.Ada, w.Agent, memory.Filter{Status: "dismissed"}, core.Page{})
+	if !core.IsKind(err, core.KindInvalid) {
 		t.Errorf("the dismissed ones can be listed: %v", err)
 	}
 }

@@ -127,6 +127,10 @@ func TestFavouritesAreNamedByPositionMarkOrTitle(t *testing.T) {
 		{"Save the ninth paper to my favourites", "No cited document fits “the ninth paper”."},
 		{"Save the first and the last paper to my favourites", "Already in your favourites: " + bridge.Title},
 		{"Speichere das zweite Dokument in meinen Favoriten, bitte", "Zu deinen Favoriten hinzugefügt: " + masons.Title},
+		{"Retire le deuxième document de mes favoris", "Retiré de vos favoris : " + masons.Title},
+		{"Ajoute [2] à mes favoris", "Ajouté à vos favoris : " + masons.Title},
+		{"Quita el segundo documento de mis favoritos", "Quitado de sus favoritos: " + masons.Title},
+		{"Guarda [2] en mis favoritos, por favor", "Añadido a sus favoritos: " + masons.Title},
 		{
 			"Bookmark all papers",
 			"Already in your favourites: " + bridge.Title + "\nAlready in your favourites: " + masons.Title,
@@ -181,6 +185,34 @@ func TestNothingButTheMessageStartsAnAction(t *testing.T) {
 		if len(w.changes)+len(w.proposed)+len(w.favourites) > 0 || len(w.memories) != 1 || len(got.Actions) > 0 ||
 			got.task.State != task.StateComplete {
 			t.Errorf("%q changed %q and proposed %q: %+v", text, w.changes, w.proposed, got.Answer)
+		}
+	}
+}
+
+func TestActionsAreConfirmedInTheLanguageOfTheRequest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ remember, remembered, forget, forgotten string }{
+		{"Remember that I like tea", "Remembered: “I like tea”", "Forget that I like tea", "Forgotten: “I like tea”"},
+		{
+			"Merk dir, dass ich Tee mag", "Gemerkt: „Ich Tee mag“",
+			"Vergiss, dass ich Tee mag", "Vergessen: „Ich Tee mag“",
+		},
+		{
+			"Retiens que j'aime le thé", "Retenu : « J'aime le thé »",
+			"Oublie que j'aime le thé", "Oublié : « J'aime le thé »",
+		},
+		{
+			"Recuerda que me gusta el té", "Recordado: «Me gusta el té»",
+			"Olvida que me gusta el té", "Olvidado: «Me gusta el té»",
+		},
+	} {
+		w := bridges(t)
+		w.sender = everyone
+		if got := w.say(c.remember); got.Text != c.remembered {
+			t.Errorf("%q is answered %q", c.remember, got.Text)
+		}
+		if got := w.say(c.forget); got.Text != c.forgotten || len(w.memories) > 0 {
+			t.Errorf("%q is answered %q and leaves %+v", c.forget, got.Text, w.memories)
 		}
 	}
 }

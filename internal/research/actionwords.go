@@ -22,9 +22,16 @@ type request struct {
 const favourites = `(?:my |the |meine[nr]? |den )?(?:list of )?(?:favou?rites?|favou?rite list|favorit(?:en)?|` +
 	`bookmarks|lesezeichen)`
 
+// favouritesFrench and favouritesSpanish are the names of the favourites in requests in these languages.
+const (
+	favouritesFrench  = `(?:mes |les |vos |tes )?(?:favoris?|signets|marque-pages)`
+	favouritesSpanish = `(?:mis |los |sus |tus )?(?:favoritos?|marcadores)`
+)
+
 // polite matches the phrases before a request.
 const polite = `^(?:(?:please|now|also|and|then|ok|okay|so|can you|could you|would you|will you|i want you to|` +
-	`i would like you to|bitte|und|nun|jetzt|dann|kannst du|könntest du|können sie|könnten sie)(?:,? ))*`
+	`i would like you to|bitte|und|nun|jetzt|dann|kannst du|könntest du|können sie|könnten sie|` +
+	`s(?:'|’)il (?:te|vous) plaît|maintenant|et|alors|por favor|ahora|y|entonces)(?:,? ))*[¡¿]?`
 
 var requestPatterns = []struct {
 	kind    thread.ActionKind
@@ -52,10 +59,35 @@ var requestPatterns = []struct {
 		`among|as(?: a)?|zu|bei|unter|als|in) ` +
 		favourites + `(?: hinzu| auf)?$`)},
 	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite + `(?:star|bookmark|favou?rite) (.+)$`)},
+
+	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite +
+		`(?:retiens|retenez|note|notez|souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|n(?:'|’)oublie(?:z)? pas)` +
+		`(?:,? que |,? qu(?:'|’)| ?: ?)(.+)$`)},
+	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite +
+		`oublie(?:z)?(?: tout)?(?: ce que (?:je t(?:'|’)ai|je vous ai|j(?:'|’)ai) dit)? ` +
+		`(?:sur |à propos de |à propos d(?:'|’)|que |qu(?:'|’))(.+)$`)},
+	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `oublie(?:z)? ((?:mon|ma|mes) .+)$`)},
+	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite +
+		`(?:retire|supprime|enlève|enleve|efface)(?:z|s)? (.+?) (?:de|des|parmi) ` + favouritesFrench + `$`)},
+	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite +
+		`(?:enregistre|ajoute|sauvegarde|garde|mets|mette)(?:z|s)? (.+?) (?:dans|à|aux|parmi|en|comme) ` +
+		favouritesFrench + `$`)},
+
+	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite +
+		`(?:recuerd[ae]|ten(?:ga)? en cuenta|apunt[ae]|anot[ae]|no olvides?)(?:,? que |: ?)(.+)$`)},
+	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite +
+		`olvid[ae](?: todo)?(?: lo que (?:te|le) (?:dije|he dicho))? (?:sobre|acerca de|que) (.+)$`)},
+	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `olvid[ae] (mis? .+)$`)},
+	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite +
+		`(?:quit[ae]|elimin[ae]|borr[ae]|saca|saque) (.+?) (?:de|entre) ` + favouritesSpanish + `$`)},
+	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite +
+		`(?:guard[ae]|añad[ae]|agreg(?:a|ue)|pon|ponga) (.+?) (?:en|a|como|entre) ` + favouritesSpanish + `$`)},
 }
 
 // negation matches requests not to do something. "Don't forget that …" is a request to remember.
-var negation = regexp.MustCompile(`(?i)(?:^| )(?:don(?:'|’)?t|do not|never|nicht|kein(?:e|en)?)(?: |$)`)
+var negation = regexp.MustCompile(`(?i)(?:^| )(?:don(?:'|’)?t|do not|never|nicht|kein(?:e|en)?|` +
+	`ne|n(?:'|’)(?:oubli|enregistr|ajout|enlèv|effac)\pL*|jamais|` +
+	`no (?:me )?(?:olvid|borr|elimin|quit|guard|añad)\pL*|nunca)(?: |$)`)
 
 // requestIn returns the action that a sentence asks for. A question that is not a polite request asks for none.
 func requestIn(sentence string) (request, bool) {
@@ -76,9 +108,10 @@ func requestIn(sentence string) (request, bool) {
 }
 
 // politeEnd matches words that end a polite request.
-var politeEnd = regexp.MustCompile(`(?i),? (?:please|bitte|thanks|thank you|danke)$`)
+var politeEnd = regexp.MustCompile(`(?i),? (?:please|bitte|thanks|thank you|danke|s(?:'|’)il (?:te|vous) plaît|` +
+	`merci|por favor|gracias)$`)
 
-var pronounAlone = regexp.MustCompile(`(?i)^(?:it|that|this|das|es|dies)$`)
+var pronounAlone = regexp.MustCompile(`(?i)^(?:it|that|this|das|es|dies|ça|cela|ceci|eso|esto)$`)
 
 func isMemory(k thread.ActionKind) bool {
 	return k == thread.ActionRemember || k == thread.ActionForget
@@ -147,22 +180,30 @@ var ordinals = map[string]int{
 	"sixth": 6, "6th": 6, "seventh": 7, "7th": 7, "eighth": 8, "8th": 8, "last": -1, "final": -1,
 	"erste": 1, "ersten": 1, "erstes": 1, "zweite": 2, "zweiten": 2, "zweites": 2, "dritte": 3, "dritten": 3, "drittes": 3,
 	"vierte": 4, "vierten": 4, "fünfte": 5, "fünften": 5, "letzte": -1, "letzten": -1, "letztes": -1,
+	"premier": 1, "première": 1, "deuxième": 2, "seconde": 2, "troisième": 3, "quatrième": 4, "cinquième": 5,
+	"dernier": -1, "dernière": -1,
+	"primer": 1, "primero": 1, "primera": 1, "segundo": 2, "segunda": 2, "tercer": 3, "tercero": 3, "tercera": 3,
+	"cuarto": 4, "cuarta": 4, "quinto": 5, "quinta": 5, "último": -1, "última": -1,
 }
 
 // cardinals are number words that choose from a list. "The two papers" names no position.
-var cardinals = map[string]int{"one": 1, "two": 2, "three": 3, "four": 4, "eins": 1, "zwei": 2, "drei": 3, "vier": 4}
+var cardinals = map[string]int{
+	"one": 1, "two": 2, "three": 3, "four": 4, "eins": 1, "zwei": 2, "drei": 3, "vier": 4,
+	"deux": 2, "trois": 3, "quatre": 4, "uno": 1, "dos": 2, "tres": 3, "cuatro": 4,
+}
 
 var (
 	markNumber  = regexp.MustCompile(`\[(\d{1,3})\]`)
 	namedNumber = regexp.MustCompile(`(?i)(?:^| )(?:citation|quote|reference|source|number|no\.?|nr\.?|nummer|` +
-		`zitat|quelle|paper|document|dokument) (\d{1,3})(?:$| )`)
+		`zitat|quelle|paper|document|dokument|numéro|número|cita|fuente|documento) (\d{1,3})(?:$| )`)
 	numberAlone = regexp.MustCompile(`^(\d{1,2})\.?$`)
 	everything  = regexp.MustCompile(`(?i)(?:^| )(?:both|all|every|the two|the three|beide[ns]?|alle[ns]?|` +
-		`die zwei)(?: |$)`)
+		`die zwei|tous|toutes|les deux|todos|todas|ambos|los dos|las dos)(?: |$)`)
 	noneOfThem = regexp.MustCompile(`(?i)^(?:none(?: of (?:them|these))?|neither|no|cancel|` +
-		`keine[ns]?(?: davon)?|nein|abbrechen)$`)
+		`keine[ns]?(?: davon)?|nein|abbrechen|aucune?|non|annule[rz]?|ningun[oa]|cancelar?)$`)
 	choiceFiller = regexp.MustCompile(`(?i)^(?:the|number|no|one|please|bitte|die|der|das|nummer|i mean|ich meine|` +
-		`of them|davon|and|und|,|forget|vergiss| )+$`)
+		`of them|davon|and|und|,|forget|vergiss|le|la|el|numéro|número|et|y|s(?:'|’)il|te|vous|plaît|por|favor|` +
+		`oublie|olvida| )+$`)
 )
 
 // position returns the position that words name, from 1, or -1 for the last; 0 if they name none.

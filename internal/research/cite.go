@@ -35,7 +35,8 @@ func (t *turn) cite(ctx context.Context, quotes []numbered) ([]thread.Citation, 
 		}
 		out = append(out, thread.Citation{
 			N: q.n, CardID: d.CardID(), DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Authors: d.Authors,
-			Year: d.Year, URL: d.URL, DOI: d.DOI, Quote: q.Text, Start: q.Start, End: q.End, Page: pageAt(d.Text, q.Start),
+			Year: d.Year, URL: d.URL, DOI: d.DOI, Type: d.Type, Quote: q.Text, Start: q.Start, End: q.End,
+			Page: pageAt(d.Text, q.Start),
 		})
 	}
 	return out, nil

@@ -63,12 +63,12 @@ func (w *fixture) killed(after int, q thread.Question) reply {
 		return d
 	})
 	id := w.submit(first, q)
-	for end := time.Now().Add(10 * time.Second); !d.dead.Load(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !d.dead.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatal("it was not killed")
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	if err := first.Stop(ctx); err != nil {
 		w.t.Fatal(err)
@@ -235,12 +235,12 @@ func TestAnInterruptedActionIsRepeatedSafely(t *testing.T) {
 		w.fake(brain{})
 		first := w.start(func(s task.Store) task.Store { return &lossy{Store: s, w: w} })
 		id := w.submit(first, thread.Question{Text: text})
-		for end := time.Now().Add(10 * time.Second); w.changed() == 0; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(4 * time.Minute); w.changed() == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("nothing was changed")
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		if err := first.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +328,7 @@ func TestCostOfAnInterruptedCallIsEstimated(t *testing.T) {
 	for w.shown(id) == "" {
 		time.Sleep(time.Millisecond)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	if err := first.Stop(ctx); err != nil {
 		t.Fatal(err)

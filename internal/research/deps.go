@@ -23,9 +23,10 @@ type Search interface {
 // Documents returns a document with its text. A document outside of the agent's sources is not_found.
 type Documents interface {
 	DocumentOf(ctx context.Context, userID, agentID, documentID string) (source.Document, error)
-	// Heads returns up to n documents of the agent's sources, with the beginnings of their texts, that were published in
-	// the years from and to, both included; 0 means no limit. Results of live sources are not among them.
-	Heads(ctx context.Context, userID, agentID string, from, to, n int) ([]source.Document, error)
+	// Heads returns up to n documents of the agent's sources, or of those with the given ids if there are any, with the
+	// beginnings of their texts, that were published in the years from and to, both included; 0 means no limit. Results
+	// of live sources are not among them.
+	Heads(ctx context.Context, userID, agentID string, sourceIDs []string, from, to, n int) ([]source.Document, error)
 	// Keep makes documents of live sources permanent, so that citations of them can be checked.
 	Keep(ctx context.Context, userID, agentID string, ids []string) error
 }

@@ -72,7 +72,7 @@ func (a *Agent) Suggest(ctx context.Context, userID string, about agent.Agent) (
 	if found, ok := a.suggestions.get(about.ID, state); ok {
 		return found, nil
 	}
-	documents, err := a.Documents.Heads(ctx, userID, about.ID, 0, 0, exampleDocuments)
+	documents, err := a.Documents.Heads(ctx, userID, about.ID, nil, 0, 0, exampleDocuments)
 	if err != nil {
 		return nil, err
 	}

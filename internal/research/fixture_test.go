@@ -260,7 +260,7 @@ func (w *fixture) engine(s task.Store, worlds ...*fixture) *task.Engine {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		if err := e.Stop(ctx); err != nil {
 			w.t.Errorf("stop: %v", err)
@@ -486,11 +486,16 @@ func (w *fixture) DocumentOf(_ context.Context, user, agentID, id string) (sourc
 }
 
 // Heads implements research.Documents.
-func (w *fixture) Heads(_ context.Context, user, agentID string, from, to, n int) ([]source.Document, error) {
+func (w *fixture) Heads(
+	_ context.Context, user, agentID string, sources []string, from, to, n int,
+) ([]source.Document, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []source.Document
 	for _, d := range w.docs {
+		if len(sources) > 0 && !slices.Contains(sources, d.SourceID) {
+			continue
+		}
 		if user == userID && agentID == w.agent.ID && len(out) < n && d.Year >= from && (to == 0 || d.Year <= to) {
 			out = append(out, d)
 		}

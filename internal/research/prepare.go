@@ -37,6 +37,8 @@ type prepared struct {
 	Model   string        `json:"model,omitempty"`
 	Limits  Limits        `json:"limits"`
 	Sources []knownSource `json:"sources"`
+	// Documents are the documents that the question is limited to, if it is.
+	Documents []cited `json:"documents,omitempty"`
 	// Talk are the earlier exchanges of the thread, oldest first, without those that Summary replaces.
 	Talk    []exchange      `json:"talk,omitempty"`
 	Summary *thread.Summary `json:"summary,omitempty"`
@@ -102,6 +104,9 @@ func (t *turn) prepare(ctx context.Context) error {
 			} else {
 				out.Sources = append(out.Sources, known)
 			}
+		}
+		if err := t.limitTo(ctx, &out); err != nil {
+			return prepared{}, err
 		}
 		n := recentMessages
 		if out.Model != "" || len(t.requests) > 0 {
@@ -217,10 +222,8 @@ func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 
 // termStatistics counts the passages that hold each word of a text, over all sources of the agent.
 func (t *turn) termStatistics(ctx context.Context, p prepared, text string, places []place) (search.Statistics, error) {
-	var ids, terms []string
-	for _, s := range p.Sources {
-		ids = append(ids, s.ID)
-	}
+	var terms []string
+	ids := p.sourceIDs()
 	parsed := query.Parse(analysis.New(p.language(places)), text)
 	for _, term := range parsed.Terms {
 		terms = append(terms, term.Text)

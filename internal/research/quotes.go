@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/internal/research/quote"
+	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -52,7 +53,21 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 
 // heads returns the first passages of documents that were published in the given years.
 func (t *turn) heads(ctx context.Context, from, to, n int) ([]quote.Passage, error) {
-	documents, err := t.Documents.Heads(ctx, t.q.UserID, t.q.AgentID, from, to, n)
+	if t.ofDocuments() {
+		results, err := t.lookUpInDocuments(ctx, []lookup{{}})
+		if err != nil {
+			return nil, err
+		}
+		years := search.Query{FromYear: from, ToYear: to}
+		var documents []source.Document
+		for _, c := range results[0].found.Cards {
+			if years.Covers(c.Year) {
+				documents = append(documents, c.Document)
+			}
+		}
+		return firstPassages(documents[:min(len(documents), n)]), nil
+	}
+	documents, err := t.Documents.Heads(ctx, t.q.UserID, t.q.AgentID, t.q.Scope.SourceIDs, from, to, n)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +77,7 @@ func (t *turn) heads(ctx context.Context, from, to, n int) ([]quote.Passage, err
 func firstPassages(documents []source.Document) []quote.Passage {
 	var out []quote.Passage
 	for _, d := range documents {
-		if first, _ := cut(d, place{}, false); first.Text != "" {
+		if first, _ := cut(d, place{}, 0); first.Text != "" {
 			out = append(out, first)
 		}
 	}

@@ -52,7 +52,11 @@ func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]
 		if err != nil {
 			return nil, err
 		}
-		at, others := cut(d, p, i < through)
+		reach := 0
+		if i < through {
+			reach = t.reach()
+		}
+		at, others := cut(d, p, reach)
 		if at.Text != "" {
 			first = append(first, at)
 		}
@@ -65,12 +69,12 @@ func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]
 	return first, nil
 }
 
-// cut returns the found passage of a document, and with around its neighbours.
-func cut(d source.Document, p place, around bool) (at quote.Passage, others []quote.Passage) {
+// cut returns the found passage of a document, and its neighbours within reach.
+func cut(d source.Document, p place, reach int) (at quote.Passage, others []quote.Passage) {
 	for _, part := range analysis.Passages(d.Text) {
 		here := part.Start <= p.Start && p.Start < part.End || at.Text == "" && part.End >= p.End
-		near := part.End > p.Start-longestRead/2 && part.Start < p.Start+longestRead/2
-		if !here && (!around || !near) {
+		near := reach > 0 && part.End > p.Start-reach && part.Start < p.Start+reach
+		if !here && !near {
 			continue
 		}
 		passage := quote.Passage{

@@ -97,7 +97,7 @@ func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, e
 		if err != nil && ctx.Err() == nil {
 			t.Log.WarnContext(ctx, "propose a memory", "turn", t.run.Task().ID, "error", err)
 		}
-		reply := memoryReply(text, err == nil)
+		reply := t.memoryReply(text, err == nil)
 		if only {
 			t.run.Delta(reply)
 		}
@@ -106,14 +106,14 @@ func (t *turn) remember(ctx context.Context) (done bool, answer thread.Answer, e
 	if err != nil || !only {
 		return false, thread.Answer{}, err
 	}
-	return true, thread.Answer{Text: memoryReply(text, noted)}, nil
+	return true, thread.Answer{Text: t.memoryReply(text, noted)}, nil
 }
 
-func memoryReply(text string, noted bool) string {
+func (t *turn) memoryReply(text string, noted bool) string {
 	if !noted {
-		return "The memory could not be saved. Try again, or add it on the Memories page."
+		return t.actionTexts().notProposed
 	}
-	return "Suggested memory: “" + text + "” Save or dismiss it on the Memories page."
+	return fill(t.actionTexts().proposed, text)
 }
 
 // isRecalled reports whether a text is among the recalled memories, and so need not be proposed.

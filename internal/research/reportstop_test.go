@@ -404,7 +404,7 @@ func TestAReportContinuesAfterAShutdown(t *testing.T) {
 	id := w.submit(first, thread.Question{Text: aboutBridges, Research: true})
 	<-began
 	s.Answer(careless().answerTo)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	if err := first.Stop(ctx); err != nil {
 		t.Fatal(err)

@@ -119,15 +119,24 @@ const maxConcurrentLookups = 12
 
 // runLookups runs lookups concurrently. It fails only if the turn is stopped.
 func (t *turn) runLookups(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
+	if t.ofDocuments() {
+		return t.lookUpInDocuments(ctx, lookups)
+	}
 	results := make([]lookupResult, len(lookups))
+	if !t.q.Scope.Empty() && len(t.ready.Sources) == 0 {
+		return results, nil // the sources were deleted since the question was sent
+	}
 	buyer := source.Buyer{UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID}
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentLookups)
 	for i, l := range lookups {
 		group.Go(func() error {
 			q := search.Query{Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsPerSearch}
-			if l.Source != "" {
+			switch {
+			case l.Source != "":
 				q.Sources = []string{l.Source}
+			case !t.q.Scope.Empty():
+				q.Sources = t.ready.sourceIDs()
 			}
 			results[i].found, results[i].err = t.lookUp(ctx, buyer, q)
 			return nil
@@ -198,7 +207,7 @@ func (t *turn) known(places []place) []place {
 	last, _ := t.ready.lastQuestion()
 	for _, c := range last.Cited {
 		p := place{DocumentID: c.DocumentID, SourceID: c.SourceID}
-		if c.DocumentID != "" && !slices.ContainsFunc(places, p.same) {
+		if c.DocumentID != "" && t.inScope(c.DocumentID, c.SourceID) && !slices.ContainsFunc(places, p.same) {
 			out = append(out, p)
 		}
 	}

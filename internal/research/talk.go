@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/research/quote"
-	"carrel/internal/search/analysis"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -198,64 +196,6 @@ func (t *turn) fixedReply(
 	return answer
 }
 
-// actionTexts are the sentences of replies that neither a source nor a model wrote.
-type actionTexts struct {
-	done, unchanged                       map[thread.ActionKind]string
-	choose                                map[thread.ActionKind]string
-	noMemory, noDocument, refused, failed string
-	nothing, noReply                      string
-}
-
-var actionTextsIn = map[string]actionTexts{
-	"en": {
-		done: map[thread.ActionKind]string{
-			thread.ActionRemember: "Remembered: “%s”", thread.ActionForget: "Forgotten: “%s”",
-			thread.ActionSave: "Saved to your favourites: %s", thread.ActionUnsave: "Removed from your favourites: %s",
-		},
-		unchanged: map[thread.ActionKind]string{
-			thread.ActionRemember: "I already remember this: “%s”",
-			thread.ActionSave:     "Already in your favourites: %s", thread.ActionUnsave: "Not in your favourites: %s",
-		},
-		choose: map[thread.ActionKind]string{
-			thread.ActionForget: "Which of these should I forget?", thread.ActionSave: "Which of these should I save?",
-			thread.ActionUnsave: "Which of these should I remove?",
-		},
-		noMemory: "I have no memory about “%s”.", noDocument: "No cited document fits “%s”.",
-		refused: "You may not do this with this agent.", failed: "This did not work. Try again.",
-		nothing: "Nothing was changed.", noReply: "The model did not answer in time.",
-	},
-	"de": {
-		done: map[thread.ActionKind]string{
-			thread.ActionRemember: "Gemerkt: „%s“", thread.ActionForget: "Vergessen: „%s“",
-			thread.ActionSave: "Zu deinen Favoriten hinzugefügt: %s", thread.ActionUnsave: "Aus deinen Favoriten entfernt: %s",
-		},
-		unchanged: map[thread.ActionKind]string{
-			thread.ActionRemember: "Das habe ich mir schon gemerkt: „%s“",
-			thread.ActionSave:     "Bereits in deinen Favoriten: %s", thread.ActionUnsave: "Nicht in deinen Favoriten: %s",
-		},
-		choose: map[thread.ActionKind]string{
-			thread.ActionForget: "Was davon soll ich vergessen?", thread.ActionSave: "Was davon soll ich speichern?",
-			thread.ActionUnsave: "Was davon soll ich entfernen?",
-		},
-		noMemory: "Ich habe mir nichts über „%s“ gemerkt.", noDocument: "Kein zitiertes Dokument passt zu „%s“.",
-		refused: "Das darfst du mit diesem Agenten nicht.", failed: "Das hat nicht geklappt. Versuch es noch einmal.",
-		nothing: "Nichts wurde geändert.", noReply: "Das Modell hat nicht rechtzeitig geantwortet.",
-	},
-}
-
-// german matches words of German requests. Requests are often too short to guess their language otherwise.
-var german = regexp.MustCompile(`(?:^| )(?:ich|mir|mich|mein(?:e[rsnm]?)?|dir|dich|dein(?:e[rsnm]?)?|bitte|nicht|` +
-	`und|ist|das|` +
-	`speicher[en]?|vergiss|merke?|entferne|lösche|danke|hallo|favoriten)(?: |,|$)`)
-
-// actionTexts returns the sentences in the language of the message; English unless it is German.
-func (t *turn) actionTexts() actionTexts {
-	if code := analysis.Guess(t.q.Text); code == "de" || code == "" && german.MatchString(foldSentence(t.q.Text)) {
-		return actionTextsIn["de"]
-	}
-	return actionTextsIn["en"]
-}
-
 // describe returns the outcomes of actions as a text.
 func (x actionTexts) describe(actions []thread.Action) string {
 	var lines []string
@@ -269,7 +209,7 @@ func (x actionTexts) describe(actions []thread.Action) string {
 		case thread.ActionUnchanged:
 			line = fill(x.unchanged[a.Kind], object)
 		case thread.ActionProposed:
-			line = memoryReply(a.Text, true)
+			line = fill(x.proposed, a.Text)
 		case thread.ActionChoice:
 			if choices++; choices == 1 {
 				lines = append(lines, x.choose[a.Kind])

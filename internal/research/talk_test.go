@@ -32,6 +32,12 @@ func TestConversationWithoutAModel(t *testing.T) {
 		{"What did I ask first?", []string{"- What is the memex?\n- Who proposed the relational model?"}},
 		{"Rewrite your last answer in one sentence", []string{"Rewriting needs a language model"}},
 		{"Übersetze das ins Englische", []string{"nur mit einem Sprachmodell"}},
+		{"Bonjour !", []string{"Bonjour.", "Vous pourriez demander :", "?"}},
+		{"Que savez-vous de moi ?", []string{"Voici ce que j’ai retenu", "- My name is Ada."}},
+		{"Traduisez votre réponse en anglais", []string{"demande un modèle de langage"}},
+		{"¡Hola!", []string{"Hola.", "Podría preguntar:", "?"}},
+		{"¿Qué he preguntado?", []string{"Ha preguntado:", "- What is the memex?"}},
+		{"Resume tu última respuesta", []string{"hace falta un modelo de lenguaje"}},
 	} {
 		got := w.ask(c.text)
 		w.holds(got)
@@ -78,6 +84,29 @@ func TestExampleQuestionsOfTheLibraryAreAnswered(t *testing.T) {
 	}
 	if none, err := a.Examples(t.Context(), userID, w.agent.ID, 3); err != nil || len(none) > 0 {
 		t.Errorf("an empty library suggests %q, %v", none, err)
+	}
+}
+
+// TestExampleQuestionsOfOwnDocumentsAreAnswered sends the questions suggested for notes back to the agent.
+func TestExampleQuestionsOfOwnDocumentsAreAnswered(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	for title, text := range map[string]string{
+		"travel-policy": "Travel policy\n\nEmployees book trains for journeys under six hours. " +
+			"Hotel costs are refunded.",
+		"How we bake sourdough bread at home": "Mix flour and water and wait for a day. Bake the bread for forty minutes.",
+		"Meeting notes 2024-03-02":            "The team agreed to move the release to May. Anna will write the report.",
+	} {
+		w.put(source.Document{Title: title, Text: text})
+	}
+	suggested, err := w.answerer().Examples(t.Context(), userID, w.agent.ID, 3)
+	if err != nil || len(suggested) != 3 {
+		t.Fatalf("suggested %q, %v", suggested, err)
+	}
+	for _, question := range suggested {
+		if got := w.ask(question); len(got.Citations) == 0 {
+			t.Errorf("%q is answered %q", question, got.Text)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ func (s *Server) route(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &exchangeOf(r.Context()).out
 		out.routing = r
-		mux.ServeHTTP(w, r)
+		compress(w, r, mux)
 		out.routing = nil
 		if out.missed == 0 {
 			return

@@ -116,6 +116,7 @@ func (s *Server) chain(mux *http.ServeMux) http.Handler {
 	h := s.route(mux)
 	h = s.guard(h)
 	h = s.limit(h)
+	h = s.cors(h)
 	h = s.secure(h)
 	h = s.recover(h)
 	return s.observe(h)

@@ -12,7 +12,14 @@ import (
 	"carrel/internal/core"
 )
 
-// Store persists passwords, second factors, reset codes, attempt counters, known browsers and pending steps.
+// Paths of the pages on which a code is entered. Links to them have the code behind a #, which browsers do not send.
+const (
+	ResetPath = "/reset"
+	JoinPath  = "/join"
+)
+
+// Store persists passwords, second factors, reset codes, attempt counters, known browsers, pending steps and
+// invitations.
 type Store interface {
 	PasswordStore
 	FactorStore
@@ -20,6 +27,7 @@ type Store interface {
 	LimitStore
 	BrowserStore
 	PendingStore
+	InvitationStore
 }
 
 // userReader looks up users by id.
@@ -55,6 +63,8 @@ type Service struct {
 	Proofs    *Proofs
 	Browsers  *Browsers
 	Pending   *PendingSteps
+	// Invitations let people create their accounts.
+	Invitations *Invitations
 }
 
 // NewService returns a Service. It panics if a dependency is missing.
@@ -69,6 +79,7 @@ func NewService(d Deps) *Service {
 		Pending:  &PendingSteps{store: d.Store, clock: d.Clock, key: d.Key},
 	}
 	s.Resets = &Resets{store: d.Store, passwords: s.Passwords, clock: d.Clock, key: d.Key, audit: d.Audit}
+	s.Invitations = &Invitations{store: d.Store, clock: d.Clock, key: d.Key, audit: d.Audit}
 	s.Limits = &Limits{store: d.Store, browsers: s.Browsers, clock: d.Clock, key: d.Key, on: d.LimitAttempts}
 	s.Proofs = &Proofs{
 		store: d.Store, passwords: s.Passwords, factors: s.Factors, limits: s.Limits, sessions: d.Sessions, audit: d.Audit,
@@ -76,9 +87,10 @@ func NewService(d Deps) *Service {
 	return s
 }
 
-// Prune deletes expired pending steps and known browsers, and attempt counters that are back at their limit.
+// Prune deletes expired pending steps, known browsers and invitations, and attempt counters that are back at their
+// limit.
 func (s *Service) Prune(ctx context.Context) error {
-	return errors.Join(s.Pending.prune(ctx), s.Limits.prune(ctx), s.Browsers.prune(ctx))
+	return errors.Join(s.Pending.prune(ctx), s.Limits.prune(ctx), s.Browsers.prune(ctx), s.Invitations.prune(ctx))
 }
 
 // AllowOwn allows reading the actor's own sign-in settings. It requires a session.

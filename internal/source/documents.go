@@ -29,16 +29,11 @@ type DocumentFilter struct {
 	Status   DocumentStatus
 }
 
-// Listed is a document of a list, without its text.
-type Listed struct {
-	Document
-	// Guess is set if the year is unknown and one can be guessed.
-	Guess YearGuess
-}
-
-// DocumentPage is one page of a list of documents.
+// DocumentPage is one page of a list of documents, which have no texts.
 type DocumentPage struct {
-	Documents []Listed
+	Documents []Document
+	// Guesses are the guessed years of documents without a year, by the id of the document.
+	Guesses map[string]YearGuess
 	// Next is the cursor of the next page, or empty.
 	Next string
 	// Undated is the number of documents of the source without a year, whatever the filter. It is nil on all pages but
@@ -98,11 +93,13 @@ func (s *Service) Documents(
 		}
 		page.Undated = &undated
 	}
-	page.Documents = make([]Listed, len(docs))
+	page.Documents, page.Guesses = docs, map[string]YearGuess{}
 	thisYear := s.clock.Now().Year()
-	for i, d := range docs {
-		page.Documents[i] = Listed{Document: d, Guess: guessYear(d, thisYear)}
-		page.Documents[i].Text = ""
+	for i := range docs {
+		if guess := guessYear(docs[i], thisYear); guess.Year != 0 {
+			page.Guesses[docs[i].ID] = guess
+		}
+		docs[i].Text = ""
 	}
 	return page, nil
 }

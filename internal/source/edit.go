@@ -237,21 +237,22 @@ func (s *Service) DeleteDocument(ctx context.Context, actor core.Actor, agentID,
 	if err != nil {
 		return err
 	}
-	_, err = s.store.DeleteDocumentsByID(ctx, d.SourceID, []string{d.ID}, s.clock.Now())
+	_, err = s.store.DeleteDocumentsByID(ctx, actor.UserID, d.SourceID, []string{d.ID}, s.clock.Now())
 	return err
 }
 
-// DeleteDocuments deletes documents of a source and returns how many existed.
+// DeleteDocuments deletes documents of a source.
 func (s *Service) DeleteDocuments(
 	ctx context.Context, actor core.Actor, agentID, sourceID string, ids []string,
-) (int, error) {
+) (core.Deletion, error) {
 	if _, err := s.For(ctx, actor, core.OpDeleteDocuments, agentID, sourceID); err != nil {
-		return 0, err
+		return core.Deletion{}, err
 	}
-	if len(ids) == 0 || len(ids) > maxDocuments {
-		return 0, core.InvalidField("/ids", "Must have 1 to 500 ids.")
+	if err := core.CheckBatch(ids); err != nil {
+		return core.Deletion{}, err
 	}
-	return s.store.DeleteDocumentsByID(ctx, sourceID, ids, s.clock.Now())
+	deleted, err := s.store.DeleteDocumentsByID(ctx, actor.UserID, sourceID, ids, s.clock.Now())
+	return core.NewDeletion(ids, deleted), err
 }
 
 // DocumentStore lists and changes single documents.
@@ -264,8 +265,8 @@ type DocumentStore interface {
 	CountUndated(ctx context.Context, sourceID string) (int, error)
 	// EditDocument stores fields that a person has set and returns the document.
 	EditDocument(ctx context.Context, sourceID, id string, e Edits, now time.Time) (Document, error)
-	// DeleteDocumentsByID deletes documents of a source and returns how many existed.
-	DeleteDocumentsByID(ctx context.Context, sourceID string, ids []string, now time.Time) (int, error)
+	// DeleteDocumentsByID deletes documents of a source for a user and returns the ids of those that existed.
+	DeleteDocumentsByID(ctx context.Context, userID, sourceID string, ids []string, now time.Time) ([]string, error)
 	// UndetectedDocuments returns up to n documents whose language has not been detected yet, with the first HeadLength
 	// code points of their texts, and SetDetectedLanguages stores their languages.
 	UndetectedDocuments(ctx context.Context, n int) ([]Document, error)

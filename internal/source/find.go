@@ -164,15 +164,21 @@ func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, docum
 	return d, s.Keep(ctx, actor.UserID, agentID, []string{d.ID})
 }
 
-// Heads returns up to n documents of the agent's sources, with the beginnings of their texts, that were published in
-// the years from and to, both included; 0 means no limit. Results of federated sources that expire are left out.
-func (s *Service) Heads(ctx context.Context, userID, agentID string, from, to, n int) ([]Document, error) {
+// Heads returns up to n documents of the agent's sources, or of those with the given ids if there are any, with the
+// beginnings of their texts, that were published in the years from and to, both included; 0 means no limit.
+// Results of federated sources that expire are left out.
+func (s *Service) Heads(
+	ctx context.Context, userID, agentID string, sourceIDs []string, from, to, n int,
+) ([]Document, error) {
 	sources, err := s.store.Sources(ctx, userID, agentID)
 	if err != nil {
 		return nil, err
 	}
 	var out []Document
 	for _, src := range sources {
+		if len(sourceIDs) > 0 && !slices.Contains(sourceIDs, src.ID) {
+			continue
+		}
 		heads, err := s.store.DocumentHeads(ctx, src.ID, from, to, n-len(out))
 		if err != nil {
 			return nil, err

@@ -175,14 +175,14 @@ func TestHeadsAreOfTheAgentsSources(t *testing.T) {
 	t.Parallel()
 	w, ctx := newFixture(t), t.Context()
 	w.twoLanguages(t)
-	heads, err := w.Heads(ctx, w.ada.UserID, w.agent, 0, 0, 10)
+	heads, err := w.Heads(ctx, w.ada.UserID, w.agent, nil, 0, 0, 10)
 	if err != nil || len(heads) < 2 {
 		t.Fatalf("%v, %v", heads, err)
 	}
-	if one, err := w.Heads(ctx, w.ada.UserID, w.agent, 0, 0, 1); err != nil || len(one) != 1 {
+	if one, err := w.Heads(ctx, w.ada.UserID, w.agent, nil, 0, 0, 1); err != nil || len(one) != 1 {
 		t.Errorf("one of them: %v, %v", one, err)
 	}
-	if others, err := w.Heads(ctx, w.bob.UserID, w.agent, 0, 0, 10); len(others) > 0 {
+	if others, err := w.Heads(ctx, w.bob.UserID, w.agent, nil, 0, 0, 10); len(others) > 0 {
 		t.Errorf("another user got %v, %v", others, err)
 	}
 }

@@ -24,6 +24,7 @@ const (
 	WarnIndexIncomplete       = "index_incomplete"
 	WarnEmbeddingsUnavailable = "embeddings_unavailable"
 	WarnWordsOnly             = "words_only"
+	WarnWindowLimited         = "window_limited"
 	// Failures of federated sources.
 	WarnSourceRateLimited = "source_rate_limited"
 	WarnSourceTimeout     = "source_timeout"
@@ -139,22 +140,27 @@ func (s *Service) searchIndex(ctx context.Context, q search.Query) (Found, error
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Result: result}
+	found := Found{Result: result, Warnings: resultWarnings(result)}
+	found.Cards, err = s.cards(ctx, q, result)
+	return found, err
+}
+
+// resultWarnings returns the warnings about the result of an engine.
+func resultWarnings(result search.Result) (warnings []Warning) {
 	if result.EmbeddingFailed {
-		found.Warnings = []Warning{{
+		warnings = []Warning{{
 			Code:   WarnEmbeddingsUnavailable,
 			Detail: "The embeddings endpoint did not answer; results are ranked by words alone.",
 		}}
 	}
 	if result.WordsOnly {
-		found.Warnings = append(found.Warnings, Warning{
+		warnings = append(warnings, Warning{
 			Code: WarnWordsOnly,
 			Detail: "The search engine finds documents by their words. Documents that say it in other words may be missing; " +
 				"try synonyms.",
 		})
 	}
-	found.Cards, err = s.cards(ctx, q, result)
-	return found, err
+	return warnings
 }
 
 // searchFederated searches a federated source. If it fails, the documents stored by earlier searches are searched
@@ -224,16 +230,16 @@ func (s *Service) cards(ctx context.Context, q search.Query, result search.Resul
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]Document, len(docs))
-	for _, d := range docs {
-		byID[d.ID] = d
+	byID := make(map[string]*Document, len(docs))
+	for i := range docs {
+		byID[docs[i].ID] = &docs[i]
 	}
 	highlighter := search.NewHighlighter(q.Language, result.Parsed)
 	cards := make([]Card, 0, len(result.Hits))
 	for _, h := range result.Hits {
 		if d, ok := byID[h.ID]; ok {
-			snippet := snippetOf(highlighter, q, result, h, d)
-			cards = append(cards, Card{Document: d, Snippet: snippet, Score: h.Score, ByMeaning: h.ByMeaning})
+			snippet := snippetOf(highlighter, q, result, h, *d)
+			cards = append(cards, Card{Document: *d, Snippet: snippet, Score: h.Score, ByMeaning: h.ByMeaning})
 		}
 	}
 	return cards, nil

@@ -129,6 +129,8 @@ type Store interface {
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
 	// DocumentsByID returns the documents with these ids in the sources, in any order.
 	DocumentsByID(ctx context.Context, sources, ids []string) ([]Document, error)
+	// DocumentSummaries is DocumentsByID without the texts.
+	DocumentSummaries(ctx context.Context, sources, ids []string) ([]Document, error)
 	// DocumentHeads returns the first n documents of a source that do not expire, published in the years from and to
 	// (0 means no limit), with the first HeadLength code points of their texts.
 	DocumentHeads(ctx context.Context, sourceID string, from, to, n int) ([]Document, error)

@@ -41,8 +41,19 @@ var rowsOfUsers = []rowOf{
 		VALUES ('thr_NAME', 'usr_NAME', 'agt_NAME', 'NAME', 'idle', 1, 1, 1, 1)`},
 	{"message", `(id, thread_id, seq, role, text, status, turn_id, created_at)
 		VALUES ('msg_NAME', 'thr_NAME', 1, 'user', 'NAME', 'complete', 'trn_NAME', 1)`},
+	{"thread_link", `(id, user_id, thread_id, hash, messages, created_at)
+		VALUES ('lnk_NAME', 'usr_NAME', 'thr_NAME', $1, '["msg_NAME"]', 1)`},
 	{"memory", `(user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at)
 		VALUES ('usr_NAME', 'agt_NAME', 'mem_NAME', 'NAME', $1, 'user', 1, 1)`},
+	{"bin_item", `(id, user_id, agent_id, kind, item_id, title, bytes, deleted_at, content)
+		VALUES ('bin_NAME', 'usr_NAME', 'agt_NAME', 'document', 'doc_NAME', 'NAME', 1, 1, '')`},
+	{"bin_document", `(bin_id, file_name, file_size, id, source_id, external_id, title, authors, text, url, doi, venue, type,
+		hash, created_at, updated_at, published_at, open_access_url, file, original_name, original_size, edits, tags,
+		completed)
+		VALUES ('bin_NAME', 'NAME', 1, 'doc_NAME', 'src_NAME', 'NAME', 'NAME', '[]', 'NAME', '', '', '', '', $1, 1, 1, '', '',
+			'', '', 0, '', '[]', '')`},
+	{"saved_search", `(user_id, agent_id, id, name, search, created_at, updated_at)
+		VALUES ('usr_NAME', 'agt_NAME', 'sav_NAME', 'NAME', '{}', 1, 1)`},
 	{"favourite", `(user_id, agent_id, card_id, card, created_at, updated_at)
 		VALUES ('usr_NAME', 'agt_NAME', 'NAME', '{}', 1, 1)`},
 	{"collection", `(id, user_id, name, folded, created_at, updated_at)
@@ -59,6 +70,7 @@ var rowsOfUsers = []rowOf{
 	{"task_event", `(task_id, seq, attempt, kind, payload) VALUES ('trn_NAME', 1, 1, 'done', $1)`},
 	{"webhook", `(id, user_id, url, events, secret, created_at)
 		VALUES ('whk_NAME', 'usr_NAME', 'https://NAME.example', '[]', $1, 1)`},
+	{"webhook_delivery", `(id, webhook_id, message_id, event) VALUES ('trn_NAME', 'whk_NAME', 'NAME', 'turn.completed')`},
 	{"usage_day", `(user_id, day, kind, count, micros) VALUES ('usr_NAME', '2026-11-03', 'search', 1, 0)`},
 	{"embedding", `(document_id, model, text_hash, dims, vector, created_at) VALUES ('doc_NAME', 'm', 'NAME', 1, $1, 1)`},
 	{"embedding_document", `(document_id, model, dims, seq) VALUES ('doc_NAME', 'm', 1, 1)`},
@@ -77,6 +89,8 @@ var rowsOfUsers = []rowOf{
 	{"signin_pending", `(hash, kind, user_id, session_id, data, expires_at) VALUES ($1, 'factor', 'usr_NAME', '', $1, 2)`},
 	{"signin_browser", `(hash, user_id, expires_at) VALUES ($1, 'usr_NAME', 2)`},
 	{"password_reset", `(user_id, hash, clear_factors, created_at, expires_at) VALUES ('usr_NAME', $1, 0, 1, 2)`},
+	{"account_invitation", `(id, hash, email, role, plan, created_by, created_at, expires_at)
+		VALUES ('inv_NAME', $1, '', 'member', '', 'usr_NAME', 1, 2)`},
 	{"totp", `(user_id, secret, last_step, created_at) VALUES ('usr_NAME', $1, 1, 1)`},
 	{"recovery_code", `(user_id, hash) VALUES ('usr_NAME', $1)`},
 	{"passkey", `(id, user_id, credential_id, name, record, created_at)

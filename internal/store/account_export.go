@@ -97,15 +97,16 @@ func (db *DB) Export(ctx context.Context, userID string) (accountdata.Export, er
 	return r.value(), nil
 }
 
-// CountOwned returns the number of documents, threads, memories and favourites in a user's archive.
+// CountOwned returns the number of documents, threads, memories, favourites and items in the bin in a user's archive.
 func (db *DB) CountOwned(ctx context.Context, userID string) (int64, error) {
 	var n int64
 	err := get(ctx, db.read, `
 		SELECT (SELECT count(*) FROM document d JOIN source s ON s.id = d.source_id JOIN agent a ON a.id = s.agent_id
 			WHERE a.user_id = $1)
-			+ (SELECT count(*) FROM thread WHERE user_id = $1)
+			+ (SELECT count(*) FROM thread WHERE user_id = $1 AND deleted_at IS NULL)
 			+ (SELECT count(*) FROM memory WHERE user_id = $1 AND status <> 'dismissed')
-			+ (SELECT count(*) FROM favourite WHERE user_id = $1)`, args{userID}, &n)
+			+ (SELECT count(*) FROM favourite WHERE user_id = $1)
+			+ (SELECT count(*) FROM bin_item WHERE user_id = $1)`, args{userID}, &n)
 	return n, fail("count a user's data", "user", err)
 }
 
@@ -213,11 +214,14 @@ func (db *DB) PruneExports(ctx context.Context, now time.Time) error {
 	return fail("prune exports", "export", err)
 }
 
-// AgentsWithOwn returns the agents with which a user has threads, memories or favourites.
+// AgentsWithOwn returns the agents with which a user has threads, memories, favourites, saved searches or deleted
+// items.
 func (db *DB) AgentsWithOwn(ctx context.Context, userID string) ([]string, error) {
 	ids, err := readIDs(ctx, db.read, `
 		SELECT agent_id FROM thread WHERE user_id = $1 UNION SELECT agent_id FROM memory WHERE user_id = $1
-		UNION SELECT agent_id FROM favourite WHERE user_id = $1`, args{userID})
+		UNION SELECT agent_id FROM favourite WHERE user_id = $1
+		UNION SELECT agent_id FROM saved_search WHERE user_id = $1
+		UNION SELECT agent_id FROM bin_item WHERE user_id = $1`, args{userID})
 	return ids, fail("list agents", "agent", err)
 }
 

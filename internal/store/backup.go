@@ -115,7 +115,7 @@ func describeDump(ctx context.Context, q queryer, info *backup.DumpInfo, origina
 		return err
 	}
 	var o backup.Original
-	_, err = scanRows(rows, []any{&o.Hash, &o.Size}, func() error { return original(o) })
+	err = scanRows(rows, []any{&o.Hash, &o.Size}, func() error { return original(o) })
 	return err
 }
 

@@ -14,8 +14,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"carrel/internal/backup"
@@ -143,10 +145,42 @@ func ScratchPostgres(ctx context.Context, address string) (scratch string, drop 
 			"CREATEDB, or name an empty database with --scratch: %w", err), pool.Close())
 	}
 	u.Path = "/" + name
-	return u.String(), func() error {
+	drop = func() error {
 		_, err := pool.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name+" WITH (FORCE)")
 		return errors.Join(err, pool.Close())
-	}, nil
+	}
+	if err := awaitDatabase(ctx, u.String()); err != nil {
+		return "", nil, errors.Join(err, drop())
+	}
+	return u.String(), drop, nil
+}
+
+// Of an address with several hosts, a standby may come first and not have replayed the creation of a database yet. It
+// then refuses the connection, and the hosts after it are not tried.
+const (
+	replayWait  = time.Minute
+	replayPause = 100 * time.Millisecond
+)
+
+// awaitDatabase waits until the hosts of an address have a database that was just created.
+func awaitDatabase(ctx context.Context, address string) (err error) {
+	pool, err := openPool(address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	for deadline := time.Now().Add(replayWait); ; {
+		err := pool.PingContext(ctx)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "3D000" || time.Now().After(deadline) { // invalid_catalog_name
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(replayPause):
+		}
+	}
 }
 
 // openPool connects without migrating.

@@ -248,3 +248,24 @@ func TestFullDiskIsReportedAsSuch(t *testing.T) {
 		t.Error("any lost transaction is a full disk")
 	}
 }
+
+// TestScratchDatabaseIsUsableWhileAStandbyReplaysItsCreation names a standby first, which replays with a delay.
+func TestScratchDatabaseIsUsableWhileAStandbyReplaysItsCreation(t *testing.T) {
+	t.Parallel()
+	primary := testkit.NewPostgresServer(t, testkit.PostgresOptions{
+		Durable: true, Settings: []string{"recovery_min_apply_delay=2s"},
+	})
+	standby := primary.NewStandby(t)
+	scratch, drop, err := ScratchPostgres(t.Context(), testkit.PairURL("postgres", standby, primary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := openPool(scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pool.ExecContext(t.Context(), "CREATE TABLE restored (id BIGINT)")
+	if err := errors.Join(err, pool.Close(), drop()); err != nil {
+		t.Error(err)
+	}
+}

@@ -25,7 +25,8 @@ func (db *DB) UseBlob(ctx context.Context, hash string, size int64, now time.Tim
 
 // unusedBlob is the condition of a file b that can be claimed: not needed since $1, or claimed before -$2.
 const unusedBlob = `(b.used_at >= 0 AND b.used_at < $1 OR b.used_at < 0 AND b.used_at > $2)
-	AND NOT EXISTS (SELECT 1 FROM document d WHERE d.original = b.hash)`
+	AND NOT EXISTS (SELECT 1 FROM document d WHERE d.original = b.hash)
+	AND NOT EXISTS (SELECT 1 FROM bin_document d WHERE d.original = b.hash)`
 
 // ClaimBlobs claims unused files. The rows are locked before the documents are looked up, so that a document stored
 // meanwhile is seen.

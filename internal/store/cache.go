@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"sync"
 )
 
@@ -9,7 +10,7 @@ import (
 const maxCachedRows = 4096
 
 // rowCache holds rows read since the last write to the database by any process; see DB.Version. On PostgreSQL, where
-// the version is not known without a query, it stays empty.
+// the version is not known without a query, it stays empty and concurrent readers share queries instead.
 type rowCache struct {
 	mu      sync.RWMutex
 	version uint64
@@ -18,10 +19,10 @@ type rowCache struct {
 
 // cached returns the cached row of a key, or calls load and caches its result. Each kind of row uses its own key type.
 // The result is shared: callers must not modify what it points to.
-func cached[T any](db *DB, key any, load func() (T, error)) (T, error) {
+func cached[T any](ctx context.Context, db *DB, key any, load func(context.Context) (T, error)) (T, error) {
 	version, known := db.Version() // taken before the read, so that a concurrent write invalidates the row
 	if !known {
-		return load()
+		return share(ctx, db, key, load)
 	}
 	m := &db.cache
 	m.mu.RLock()
@@ -31,7 +32,7 @@ func cached[T any](db *DB, key any, load func() (T, error)) (T, error) {
 	if ok {
 		return row.(T), nil //nolint:forcetypeassert // each key type has one row type
 	}
-	value, err := load()
+	value, err := load(ctx)
 	if err != nil {
 		return value, err
 	}

@@ -56,7 +56,7 @@ func TestCachedRowsReflectEveryWrite(t *testing.T) {
 	}
 	for i, writer := range []*store.DB{other, server, other, other, server} {
 		title := "title " + string(rune('a'+i))
-		if _, err := writer.RenameThread(ctx, u.ID, a.ID, th.ID, title,
+		if _, err := writer.ChangeThread(ctx, u.ID, a.ID, th.ID, thread.Change{Title: &title},
 			now.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}

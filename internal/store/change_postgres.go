@@ -12,14 +12,18 @@ import (
 //
 // The key of a lock is the sequence and the last 31 bits of the number.
 
+// lastNumber is the last number of the sequence. The column last_value of the sequence is not: while the server logs a
+// step of the sequence, a reader of the column sees a number that is up to 32 ahead.
+const lastNumber = `pg_sequence_last_value('document_change_number')`
+
 // numberBits masks the bits of a number in the key of a lock.
 const numberBits = 1<<31 - 1
 
 // logChangesPostgres appends documents to the change log under numbers of the sequence.
 func (db *DB) logChangesPostgres(ctx context.Context, tx querier, sourceID, op string, ids []string) error {
 	_, err := tx.exec(ctx, fmt.Sprintf(`
-		SELECT pg_advisory_xact_lock_shared('document_change_number'::regclass::oid::integer, (last_value & %d)::integer)
-		FROM document_change_number`, numberBits))
+		SELECT pg_advisory_xact_lock_shared('document_change_number'::regclass::oid::integer,
+			(`+lastNumber+` & %d)::integer)`, numberBits))
 	if err != nil {
 		return err
 	}
@@ -36,8 +40,7 @@ func (db *DB) logChangesPostgres(ctx context.Context, tx querier, sourceID, op s
 // lock a number that others have passed since it read it; the head would then go back.
 func (db *DB) headPostgres(ctx context.Context) (int64, error) {
 	var last, head int64
-	err := get(ctx, db.read, `SELECT n.last_value, h.last FROM document_change_number n, document_change_head h`, nil,
-		&last, &head)
+	err := get(ctx, db.read, `SELECT `+lastNumber+`, last FROM document_change_head`, nil, &last, &head)
 	if err != nil || last == head {
 		return head, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
-	"strconv"
-	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -52,32 +50,6 @@ func (d dialect) rows(param string) string { return d.rowsHead + param + d.rowsT
 // migrations returns the folder of the engine's migrations.
 func (d dialect) migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations/"+d.name) }
 
-// positional replaces $n parameters by question marks if each occurs once and in order. The SQLite driver binds
-// question marks by position, but looks up $n by name for each parameter of each call. No statement contains a dollar
-// sign in a literal.
-func positional(query string) string {
-	var out strings.Builder
-	next := 1
-	for rest := query; ; {
-		before, after, found := strings.Cut(rest, "$")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		number := strconv.Itoa(next)
-		end := strings.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
-		if end < 0 {
-			end = len(after)
-		}
-		if after[:end] != number {
-			return query
-		}
-		out.WriteByte('?')
-		next++
-		rest = after[end:]
-	}
-}
-
 // args are the parameters of a statement.
 type args = []any
 
@@ -102,21 +74,20 @@ func get(ctx context.Context, q querier, query string, a args, dest ...any) erro
 	return err
 }
 
-// scanRows scans all rows of a query and returns how many it scanned, even if it fails.
-func scanRows(rows *sql.Rows, dest []any, row func() error) (seen int, err error) {
+// scanRows scans all rows of a query.
+func scanRows(rows *sql.Rows, dest []any, row func() error) (err error) {
 	defer func() {
 		if closeErr := rows.Close(); err == nil {
 			err = closeErr
 		}
 	}()
 	for rows.Next() {
-		seen++
 		if err := rows.Scan(dest...); err != nil {
-			return seen, err
+			return err
 		}
 		if err := row(); err != nil {
-			return seen, err
+			return err
 		}
 	}
-	return seen, rows.Err()
+	return rows.Err()
 }

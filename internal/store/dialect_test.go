@@ -4,23 +4,6 @@ import (
 	"testing"
 )
 
-func TestParametersInOrderBecomePositional(t *testing.T) {
-	t.Parallel()
-	for query, want := range map[string]string{
-		"SELECT 1":                       "SELECT 1",
-		"SELECT $1":                      "SELECT ?",
-		"SELECT $1, $2 LIMIT $3 + 0":     "SELECT ?, ? LIMIT ? + 0",
-		"SELECT $2, $1":                  "SELECT $2, $1",
-		"SELECT $1, $1, $2":              "SELECT $1, $1, $2",
-		"SELECT $1 WHERE x = $1":         "SELECT $1 WHERE x = $1",
-		"$1,$2,$3,$4,$5,$6,$7,$8,$9,$10": "?,?,?,?,?,?,?,?,?,?",
-	} {
-		if got := positional(query); got != want {
-			t.Errorf("%q became %q, want %q", query, got, want)
-		}
-	}
-}
-
 func TestParametersMeanTheSameOnBothEngines(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {

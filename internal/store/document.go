@@ -263,12 +263,21 @@ func (db *DB) ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[sour
 
 // DocumentsByID returns the documents with these ids that belong to one of the sources.
 func (db *DB) DocumentsByID(ctx context.Context, sources, ids []string) ([]source.Document, error) {
+	return db.documentsByID(ctx, documentColumns, sources, ids)
+}
+
+// DocumentSummaries is DocumentsByID without the texts.
+func (db *DB) DocumentSummaries(ctx context.Context, sources, ids []string) ([]source.Document, error) {
+	return db.documentsByID(ctx, strings.Replace(documentColumns, " text,", " '',", 1), sources, ids)
+}
+
+func (db *DB) documentsByID(ctx context.Context, columns string, sources, ids []string) ([]source.Document, error) {
 	docs := make([]source.Document, 0, len(ids))
 	if len(ids) == 0 {
 		return docs, nil
 	}
 	err := db.documents(ctx, &docs, `
-		SELECT `+documentColumns+` FROM document WHERE id IN `+db.dialect.in("$1")+` AND source_id IN `+db.dialect.in("$2"),
+		SELECT `+columns+` FROM document WHERE id IN `+db.dialect.in("$1")+` AND source_id IN `+db.dialect.in("$2"),
 		args{encodeList(ids), encodeList(sources)})
 	if err != nil {
 		return nil, fail("read documents", "source", err)

@@ -231,16 +231,27 @@ func (db *DB) EditDocument(
 	return d, fail("change document", "document", err)
 }
 
-// DeleteDocumentsByID deletes documents of a source. The files they were read from count fewer documents. An upload is
-// imported again when it is uploaded again, even with the same content.
+// DeleteDocumentsByID deletes documents of a source and returns the ids of those that existed. The files they were read
+// from count fewer documents. An upload is imported again when it is uploaded again, even with the same content. The
+// bin of the user keeps the documents if there is one.
 func (db *DB) DeleteDocumentsByID(
-	ctx context.Context, sourceID string, ids []string, now time.Time,
-) (deleted int, err error) {
+	ctx context.Context, userID, sourceID string, ids []string, now time.Time,
+) (deleted []string, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
 		list := encodeList(ids)
+		deleted, err = listed(ctx, tx, `SELECT id FROM document WHERE source_id = $1 AND id IN `+db.dialect.in("$2"),
+			args{sourceID, list})
+		if err != nil {
+			return err
+		}
+		if db.bin {
+			if err := db.binDocuments(ctx, tx, userID, sourceID, deleted, now); err != nil {
+				return err
+			}
+		}
 		_, err := tx.exec(ctx, `
 			UPDATE source_file SET documents = documents - (
 				SELECT count(*) FROM document d
@@ -260,7 +271,7 @@ func (db *DB) DeleteDocumentsByID(
 		if err != nil {
 			return err
 		}
-		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `id IN `+db.dialect.in("$2"), list)
+		_, err = db.deleteDocuments(ctx, tx, sourceID, now, `id IN `+db.dialect.in("$2"), list)
 		return err
 	})
 	return deleted, fail("delete documents", "source", err)

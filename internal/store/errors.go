@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"carrel/internal/core"
@@ -39,8 +38,15 @@ const (
 	classDiskFull          // no space for the write; nothing was done
 )
 
+// sqliteError is an error of SQLite, with an extended result code. Package store/sqlite and the driver of database/sql,
+// which runs migrations and backups, each have a type.
+type sqliteError interface {
+	error
+	Code() int
+}
+
 func classify(err error) class {
-	var lite *sqlite.Error
+	var lite sqliteError
 	isLite := errors.As(err, &lite)
 	if isLite && classifySQLite(lite.Code()) == classDiskFull || core.IsDiskFull(err) {
 		return classDiskFull
@@ -73,6 +79,9 @@ func classifySQLite(code int) class {
 		return classUnique
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return classForeignKey
+	}
+	if code == sqlite3.SQLITE_IOERR_SHMSIZE { // the file that readers and writers share could not grow
+		return classDiskFull
 	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -109,7 +118,7 @@ func classifyPostgres(code string) class {
 // mayEndTransaction reports whether an error may have ended SQLite's whole transaction, not just the statement. A full
 // disk or an I/O error may; a constraint violation or an error in the statement does not.
 func mayEndTransaction(err error) bool {
-	var lite *sqlite.Error
+	var lite sqliteError
 	if !errors.As(err, &lite) {
 		return false
 	}

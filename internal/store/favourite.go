@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/core"
 	"carrel/internal/favourite"
 )
 
@@ -18,7 +19,7 @@ import (
 const collectionsOf = `coalesce((SELECT string_agg(collection_id, ',') FROM collection_favourite c
 	WHERE c.user_id = favourite.user_id AND c.agent_id = favourite.agent_id AND c.card_id = favourite.card_id), '')`
 
-const favouriteColumns = `agent_id, card_id, card, coalesce(thread_id, ''), tags, note, ` + collectionsOf + `,
+const favouriteColumns = `agent_id, card_id, card, ` + visibleThread + `, tags, note, ` + collectionsOf + `,
 	created_at, updated_at`
 
 type favouriteRow struct {
@@ -47,7 +48,8 @@ func (r *favouriteRow) value() (f favourite.Favourite, err error) {
 
 var saveFavourite = `
 	INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, tags, note, created_at, updated_at)
-	SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7, $8, $9
+	SELECT $1, $2, $3, $4,
+		(SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2 AND deleted_at IS NULL), $6, $7, $8, $9
 	WHERE ` + agentAccessible("$2", "$1") + `
 	ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
 		card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
@@ -196,24 +198,29 @@ func (db *DB) SavedCards(ctx context.Context, userID, agentID string, cardIDs []
 
 // FavouriteTags returns the spellings of tags with the number of their favourites. Those of the newest favourites come
 // first.
-func (db *DB) FavouriteTags(ctx context.Context, userID string, agents []string) ([]favourite.Tag, error) {
+func (db *DB) FavouriteTags(ctx context.Context, userID string, agents []string) ([]core.Tag, error) {
 	where, a := db.selectFavourites(favourite.Selection{UserID: userID, Agents: agents})
-	var encoded string
-	tags, places := []favourite.Tag{}, map[string]int{}
-	err := db.read.each(ctx, `SELECT tags FROM favourite`+where+` AND tags <> '[]'`+newestFirst, a, []any{&encoded},
-		func() error {
-			names, err := decodeList[string](encoded)
-			for _, name := range names {
-				at, known := places[name]
-				if !known {
-					at = len(tags)
-					places[name], tags = at, append(tags, favourite.Tag{Name: name})
-				}
-				tags[at].Count++
-			}
-			return err
-		})
+	tags, err := db.countTags(ctx, `SELECT tags FROM favourite`+where+` AND tags <> '[]'`+newestFirst, a)
 	return tags, fail("list tags", "agent", err)
+}
+
+// countTags returns the tags in the only column of a query, each with the number of its rows, in the order of the rows.
+func (db *DB) countTags(ctx context.Context, query string, a args) ([]core.Tag, error) {
+	var encoded string
+	tags, places := []core.Tag{}, map[string]int{}
+	err := db.read.each(ctx, query, a, []any{&encoded}, func() error {
+		names, err := decodeList[string](encoded)
+		for _, name := range names {
+			at, known := places[name]
+			if !known {
+				at = len(tags)
+				places[name], tags = at, append(tags, core.Tag{Name: name})
+			}
+			tags[at].Count++
+		}
+		return err
+	})
+	return tags, err
 }
 
 // ChangeFavourite sets the given fields of a favourite. Unknown collections are left out.
@@ -257,8 +264,26 @@ func (db *DB) ChangeFavourite(
 }
 
 // DeleteFavourite removes a favourite.
-func (db *DB) DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error {
-	n, err := db.exec(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`,
-		userID, agentID, cardID)
-	return requireRow("delete favourite", "favourite", n, err)
+func (db *DB) DeleteFavourite(ctx context.Context, userID, agentID, cardID string, now time.Time) error {
+	deleted, err := db.DeleteFavourites(ctx, userID, agentID, []string{cardID}, now)
+	return requireRow("delete favourite", "favourite", int64(len(deleted)), err)
+}
+
+// DeleteFavourites deletes favourites with an agent, which the bin keeps if there is one, and returns the ids of the
+// cards that were favourites.
+func (db *DB) DeleteFavourites(
+	ctx context.Context, userID, agentID string, cardIDs []string, now time.Time,
+) (deleted []string, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		if db.bin {
+			if err := db.binFavourites(ctx, tx, userID, agentID, cardIDs, now); err != nil {
+				return err
+			}
+		}
+		deleted, err = listed(ctx, tx, `
+			DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id IN `+db.dialect.in("$3")+`
+			RETURNING card_id`, args{userID, agentID, encodeList(cardIDs)})
+		return err
+	})
+	return deleted, fail("delete favourites", "favourite", err)
 }

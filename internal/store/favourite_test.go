@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,6 +69,18 @@ func (w *fixture) favourites(userID, agentID string) ([]favourite.Favourite, err
 }
 
 var favouriteTests = []test{
+	{"SeveralFavouritesAreDeleted", func(w *fixture) {
+		for _, id := range []string{"a/b", "c", "d"} {
+			w.save(w.ada, w.card(id, 0))
+			w.save(w.bert, w.card(id, 0))
+		}
+		deleted, err := w.db.DeleteFavourites(w.ctx, w.ada.id, w.ada.agent, []string{"a/b", "none", "d"}, w.now)
+		w.must(err)
+		slices.Sort(deleted)
+		w.same("deleted", deleted, []string{"a/b", "d"})
+		w.same("left", w.cardIDs(w.ada, 10, nil), []string{"c"})
+		w.same("left to others", len(w.cardIDs(w.bert, 10, nil)), 3)
+	}},
 	{"CardRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		f := w.card("a/b c", 0)
@@ -76,7 +89,7 @@ var favouriteTests = []test{
 		list, err := w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
 		w.same("listed", list, []favourite.Favourite{f})
-		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID, w.now))
 		f.ThreadID = ""
 		list, err = w.favourites(w.ada.id, w.ada.agent)
 		w.must(err)
@@ -126,7 +139,7 @@ var favouriteTests = []test{
 	{"FavouriteIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		w.save(w.ada, w.card("x", 0))
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
-			w.wantMissing(w.db.DeleteFavourite(w.ctx, who[0], who[1], "x"), "favourite")
+			w.wantMissing(w.db.DeleteFavourite(w.ctx, who[0], who[1], "x", w.now), "favourite")
 			list, err := w.favourites(who[0], who[1])
 			w.must(err)
 			w.same("listed", list, []favourite.Favourite{})
@@ -135,8 +148,8 @@ var favouriteTests = []test{
 		w.wantMissing(err, "agent")
 		_, err = w.db.SaveFavourite(w.ctx, w.ada.id, "agt_none", w.card("y", 0))
 		w.wantMissing(err, "agent")
-		w.must(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"))
-		w.wantMissing(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"), "favourite")
+		w.must(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x", w.now))
+		w.wantMissing(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x", w.now), "favourite")
 	}},
 	{"TagsNoteAndCollectionsRoundTrip", func(w *fixture) {
 		w.save(w.ada, w.card("x", 0))
@@ -194,7 +207,7 @@ var favouriteTests = []test{
 		_, err = w.db.ChangeFavourite(w.ctx, w.ada.id, w.bert.agent, "x", put, w.now)
 		w.must(err)
 		w.same("shared", w.collectionCounts(), []string{"Shared 1"})
-		w.must(w.db.DeleteShareWithAll(w.ctx, w.bert.agent))
+		w.must(w.db.DeleteShareWithAll(w.ctx, w.bert.agent, w.now))
 		w.same("not shared", w.collectionCounts(), []string{"Shared 0"})
 		all, err := w.favourites(w.ada.id, "")
 		w.must(err)
@@ -257,12 +270,12 @@ var favouriteTests = []test{
 		}
 		tags, err := w.db.FavouriteTags(w.ctx, w.ada.id, nil)
 		w.must(err)
-		w.same("tags", tags, []favourite.Tag{
+		w.same("tags", tags, []core.Tag{
 			{Name: "xy", Count: 1}, {Name: "X", Count: 1}, {Name: "y", Count: 1}, {Name: "x", Count: 1},
 		})
 		tags, err = w.db.FavouriteTags(w.ctx, w.ada.id, []string{w.ada.agent})
 		w.must(err)
-		w.same("tags of an agent", tags, []favourite.Tag{{Name: "x", Count: 1}})
+		w.same("tags of an agent", tags, []core.Tag{{Name: "x", Count: 1}})
 	}},
 	{"SavedCardsAreThoseOfTheUserAndTheAgent", func(w *fixture) {
 		w.save(w.ada, w.card("x", 0))

@@ -10,6 +10,7 @@ import (
 
 	"carrel/internal/agent"
 	"carrel/internal/core"
+	"carrel/internal/webhook"
 )
 
 // agentAccessible is the SQL condition that a user owns an agent or has a grant for it.
@@ -21,7 +22,7 @@ func agentAccessible(agentID, userID string) string {
 
 // AgentGrant returns a user's grant for an agent.
 func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error) {
-	return cached(db, agentKey{userID, agentID}, func() (core.Grant, error) {
+	return cached(ctx, db, agentKey{userID, agentID}, func(ctx context.Context) (core.Grant, error) {
 		g, err := agentGrant(ctx, db.read, userID, agentID)
 		return g, fail("find agent", "agent", err)
 	})
@@ -120,21 +121,44 @@ func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error)
 
 // ShareWithAll sets the grant to all users.
 func (db *DB) ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error {
-	_, err := db.exec(ctx, `
-		INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, NULL, $2, $3)
-		ON CONFLICT (agent_id) WHERE user_id IS NULL DO UPDATE SET role = excluded.role`, agentID, g.String(), millis(now))
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		event := webhook.EventShareChanged
+		n, err := tx.exec(ctx, `UPDATE agent_grant SET role = $1 WHERE agent_id = $2 AND user_id IS NULL`,
+			g.String(), agentID)
+		if err == nil && n == 0 {
+			event = webhook.EventShareCreated
+			_, err = tx.exec(ctx, `
+				INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, NULL, $2, $3)
+				ON CONFLICT (agent_id) WHERE user_id IS NULL DO UPDATE SET role = excluded.role`,
+				agentID, g.String(), millis(now))
+		}
+		if err != nil {
+			return err
+		}
+		return db.announceShare(ctx, tx, event, now, webhook.Share{
+			AgentID: agentID, Status: webhook.ShareAccepted, Grant: g.String(), Everybody: true,
+		})
+	})
 	return fail("share agent", "agent", err)
 }
 
 // DeleteShareWithAll deletes the grant to all users.
-func (db *DB) DeleteShareWithAll(ctx context.Context, agentID string) error {
-	n, err := db.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
+func (db *DB) DeleteShareWithAll(ctx context.Context, agentID string, now time.Time) error {
+	var n int64
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
+		n, err = tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
+		if err != nil || n == 0 {
+			return err
+		}
+		return db.announceShare(ctx, tx, webhook.EventShareRevoked, now,
+			webhook.Share{AgentID: agentID, Status: webhook.ShareRevoked, Everybody: true})
+	})
 	return requireRow("end a share", "grant", n, err)
 }
 
 // DeleteShare deletes the grant and the invitation of an e-mail address or account id. It returns the id of the account
 // that had the grant.
-func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) (userID string, err error) {
+func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string, now time.Time) (userID string, err error) {
 	var rows int64
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		// The invitation comes first: if it is being accepted, the statement waits, and the grant exists afterwards.
@@ -148,7 +172,11 @@ func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) (userID 
 		if userID != "" {
 			rows++
 		}
-		return err
+		if err != nil || rows == 0 {
+			return err
+		}
+		return db.announceShare(ctx, tx, webhook.EventShareRevoked, now,
+			webhook.Share{AgentID: agentID, Status: webhook.ShareRevoked, UserID: userID})
 	})
 	return userID, requireRow("end a share", "grant", rows, err)
 }

@@ -72,12 +72,12 @@ var grantTests = []test{
 			{Grant: core.GrantUser, CreatedAt: w.now},
 			{UserID: w.bert.id, Name: "Bert", Email: w.bert.user.Email, Grant: core.GrantManager, CreatedAt: w.now},
 		})
-		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id)))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id, w.now)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
-		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
+		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent, w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
-		w.wantMissing(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id)), "grant")
-		w.wantMissing(w.db.DeleteShareWithAll(w.ctx, w.ada.agent), "grant")
+		w.wantMissing(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id, w.now)), "grant")
+		w.wantMissing(w.db.DeleteShareWithAll(w.ctx, w.ada.agent, w.now), "grant")
 	}},
 	{"OwnAgentsAreListedBeforeSharedOnes", func(w *fixture) {
 		// Bert's agents are older than the shared one, which would come first by age.
@@ -102,7 +102,7 @@ var grantTests = []test{
 		listed, err := w.db.Agents(w.ctx, w.bert.id, nil, agent.Position{ID: newest, Shared: true}, 1)
 		w.must(err)
 		w.same("listed", listed, []agent.Agent{got})
-		w.must(w.db.DeleteShareWithAll(w.ctx, newest))
+		w.must(w.db.DeleteShareWithAll(w.ctx, newest, w.now))
 	}},
 	{"ThreadsOfASharedAgentBelongToTheirWriter", func(w *fixture) {
 		t := thread.Thread{
@@ -129,7 +129,7 @@ var grantTests = []test{
 		}
 		_, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, t.ID)
 		w.wantMissing(err, "thread") // hidden from the owner of the agent
-		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id)))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id, w.now)))
 		_, err = w.db.Thread(w.ctx, w.bert.id, w.ada.agent, t.ID)
 		w.must(err) // kept although the agent is no longer shared
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))

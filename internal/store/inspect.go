@@ -73,7 +73,7 @@ func CheckIntegrity(ctx context.Context, o Options) (problems []string, err erro
 		return nil, fmt.Errorf("check the database: %w", err)
 	}
 	var line string
-	_, err = scanRows(rows, []any{&line}, func() error {
+	err = scanRows(rows, []any{&line}, func() error {
 		if line != "ok" {
 			problems = append(problems, line)
 		}

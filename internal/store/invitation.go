@@ -10,6 +10,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
+	"carrel/internal/webhook"
 )
 
 // accountOf returns a subquery for the account with the e-mail address or account id in param. Only the syntax of the
@@ -43,13 +44,21 @@ func (db *DB) Offer(
 		n, err := tx.exec(ctx, `
 			UPDATE agent_invitation SET role = $3, user_id = coalesce(user_id, `+invited+`)
 			WHERE agent_id = $1 AND invitee = $2`, agentID, o.Invitee, o.Grant.String())
-		if n > 0 || err != nil {
+		share := webhook.Share{AgentID: agentID, Status: webhook.SharePending, Grant: o.Grant.String()}
+		if n > 0 && err == nil {
+			return db.announceShare(ctx, tx, webhook.EventShareChanged, o.At, share)
+		}
+		if err != nil {
 			return err
 		}
 		userID, err = returnedID(ctx, tx,
 			`UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited+` RETURNING user_id`,
 			agentID, o.Invitee, o.Grant.String())
-		if userID != "" || err != nil {
+		if userID != "" && err == nil {
+			share.Status, share.UserID = webhook.ShareAccepted, userID
+			return db.announceShare(ctx, tx, webhook.EventShareChanged, o.At, share)
+		}
+		if err != nil {
 			return err
 		}
 		if err := checkInvitationLimit(ctx, tx, ownerID, limit); err != nil {
@@ -58,7 +67,10 @@ func (db *DB) Offer(
 		_, err = tx.exec(ctx, `
 			INSERT INTO agent_invitation (agent_id, invitee, user_id, role, created_at) VALUES ($1, $2, `+invited+`, $3, $4)`,
 			agentID, o.Invitee, o.Grant.String(), millis(o.At))
-		return err
+		if err != nil {
+			return err
+		}
+		return db.announceShare(ctx, tx, webhook.EventShareCreated, o.At, share)
 	})
 	return userID, fail("share agent", "agent", err)
 }
@@ -147,7 +159,12 @@ func (db *DB) AcceptInvitation(
 		_, err = tx.exec(ctx, `
 			INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (agent_id, user_id) DO UPDATE SET role = excluded.role`, agentID, userID, grant.String(), millis(now))
-		return err
+		if err != nil {
+			return err
+		}
+		return db.announceShare(ctx, tx, webhook.EventShareAccepted, now, webhook.Share{
+			AgentID: agentID, Status: webhook.ShareAccepted, Grant: grant.String(), UserID: userID,
+		})
 	})
 	return grant, fail("accept an invitation", "invitation", err)
 }
@@ -177,7 +194,11 @@ func (db *DB) DeclineInvitation(
 		_, err = tx.exec(ctx, `
 			INSERT INTO invitation_decline (user_id, owner_id, declined_at) SELECT $1, user_id, $2 FROM agent WHERE id = $3
 			ON CONFLICT (user_id, owner_id) DO UPDATE SET declined_at = excluded.declined_at`, userID, millis(now), agentID)
-		return err
+		if err != nil || ownerID == "" {
+			return err // a declined invitation is not announced, because the owner must not learn of it
+		}
+		return db.announceShare(ctx, tx, webhook.EventShareRevoked, now,
+			webhook.Share{AgentID: agentID, Status: webhook.ShareRevoked, UserID: userID})
 	})
 	return ownerID, fail("decline an invitation", "invitation", err)
 }

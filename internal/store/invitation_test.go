@@ -52,7 +52,7 @@ var invitationTests = []test{
 		// Effective at once, because the user has accepted before.
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
-		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email)))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email, w.now)))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 	}},
 	{"InvitationDoesNotRevealWhetherAnAccountExists", func(w *fixture) {
@@ -78,8 +78,8 @@ var invitationTests = []test{
 		w.same("shares", shares, want)
 		for _, invitee := range append(known, unknown...) {
 			w.must(w.offer(w.ada.agent, invitee, core.GrantUser, w.now))
-			w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee)))
-			w.wantMissing(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee)), "grant")
+			w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee, w.now)))
+			w.wantMissing(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, invitee, w.now)), "grant")
 		}
 		w.wantKind(w.offer(w.ada.agent, w.ada.user.Email, core.GrantUser, w.now), core.KindInvalid, "")
 	}},
@@ -91,7 +91,7 @@ var invitationTests = []test{
 		w.same("earlier ones stay", w.invitationsOf(w.bert.id), []string{w.ada.second})
 		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline)), "invitation")
 		// Neither a withdrawn and repeated invitation nor another agent circumvents it.
-		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id)))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id, w.now)))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, decline.Add(time.Minute)))
 		w.must(w.offer(w.newAgent(w.ada.id, "Another").ID, w.bert.user.Email, core.GrantUser, decline.Add(time.Minute)))
 		w.same("held back", w.invitationsOf(w.bert.id), []string{w.ada.second})
@@ -116,7 +116,7 @@ var invitationTests = []test{
 		// A grant to all, which a single user cannot end.
 		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now))
 		w.wantMissing(errorOf(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now)), "invitation")
-		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
+		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent, w.now))
 	}},
 	{"InvitationWaitsForAnAccountWithAVerifiedAddress", func(w *fixture) {
 		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org",
@@ -174,7 +174,7 @@ var invitationTests = []test{
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
 		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // an open invitation can be changed
-		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee)))
+		w.must(errorOf(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee, w.now)))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now))
 	}},
 }

@@ -82,6 +82,18 @@ func (db *DB) lockParentKey(ctx context.Context, tx querier, keyID string) error
 
 // KeyByHash returns a key with its user and the amounts that both have spent and reserved in the period.
 func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
+	if !db.onPostgres() {
+		return db.keyByHash(ctx, hash, period)
+	}
+	return share(ctx, db, keyHash{string(hash), period}, func(ctx context.Context) (credential.Found, error) {
+		return db.keyByHash(ctx, hash, period)
+	})
+}
+
+// keyHash is the key of a shared lookup.
+type keyHash struct{ hash, period string }
+
+func (db *DB) keyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var k keyRow
 	var u userRow
 	var e entitlementRow
@@ -171,6 +183,9 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 			return err
 		}
 		for made := []string{keyID}; len(made) > 0; made = made[1:] {
+			if err := deleteWebhooksOf(ctx, tx, made[0]); err != nil {
+				return err
+			}
 			if _, err := tx.exec(ctx,
 				`DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
 				return err

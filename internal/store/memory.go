@@ -11,8 +11,14 @@ import (
 	"carrel/internal/memory"
 )
 
-const memoryColumns = `id, text, status, pinned, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at,
+// memoryColumns leaves out the reference to a thread in the bin.
+const memoryColumns = `id, text, status, pinned, origin, ` + visibleThread + `, coalesce(message_id, ''), created_at,
 	updated_at`
+
+// visibleThread is the reference of a memory or favourite to a thread, or ” if there is none or it is in the bin.
+// The thread of a row without a reference is not looked up.
+const visibleThread = `CASE WHEN thread_id IS NULL THEN ''
+	ELSE coalesce((SELECT t.id FROM thread t WHERE t.id = thread_id AND t.deleted_at IS NULL), '') END`
 
 // statusDismissed marks a dismissed or deleted memory, of which only the text hash is kept.
 const statusDismissed = "dismissed"
@@ -34,6 +40,9 @@ func (r *memoryRow) dest() []any {
 func (r *memoryRow) value() memory.Memory {
 	m := r.memory
 	m.Pinned, m.CreatedAt, m.UpdatedAt = r.pinned == 1, at(r.created), at(r.updated)
+	if m.ThreadID == "" {
+		m.MessageID = "" // its thread is in the bin
+	}
 	return m
 }
 
@@ -163,6 +172,56 @@ func (db *DB) Memories(
 	return memories, nil
 }
 
+// FindMemories returns up to n memories that a filter selects, in its order.
+func (db *DB) FindMemories(
+	ctx context.Context, userID, agentID string, f memory.Filter, after *memory.Key, n int,
+) ([]memory.Memory, error) {
+	c := conditions{args: args{userID, agentID, string(f.Status)}}
+	if f.Pinned != nil {
+		c.add(`pinned = $N + 0`, flag(*f.Pinned))
+	}
+	if f.Origin != "" {
+		c.add(`origin = $N`, string(f.Origin))
+	}
+	for _, word := range f.Words {
+		c.add(c.contains(word, `text`))
+	}
+	order := `id DESC`
+	switch {
+	case f.Order == memory.OrderUpdated:
+		order = `updated_at DESC, id DESC`
+		if after != nil {
+			c.add(`(updated_at, id) < ($N, $M)`, millis(after.UpdatedAt), after.ID)
+		}
+	case after != nil:
+		c.add(`id < $N`, after.ID)
+	}
+	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
+	memories := make([]memory.Memory, 0, capacityFor(n))
+	err := db.read.each(ctx, `
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3`+c.and()+`
+		ORDER BY `+order+` LIMIT `+c.param(n)+` + 0`, c.args, r.dest(), func() error {
+		memories = append(memories, r.value())
+		return nil
+	})
+	if err != nil {
+		return nil, fail("list memories", "agent", err)
+	}
+	return memories, nil
+}
+
+// Memory returns an active or proposed memory.
+func (db *DB) Memory(ctx context.Context, userID, agentID, memoryID string) (memory.Memory, error) {
+	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
+	err := get(ctx, db.read, `
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`,
+		args{userID, agentID, memoryID, statusDismissed}, r.dest()...)
+	if err != nil {
+		return memory.Memory{}, fail("read memory", "memory", err)
+	}
+	return r.value(), nil
+}
+
 // ChangeMemory sets the given fields of a memory. A new text replaces a proposed or dismissed memory with the same
 // text.
 func (db *DB) ChangeMemory(
@@ -244,7 +303,26 @@ func (db *DB) DismissMemory(ctx context.Context, userID, agentID, memoryID strin
 
 // DeleteMemory deletes a memory, so that it is not proposed again.
 func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
-	n, err := db.exec(ctx, forgetMemory+` AND status <> $6`,
-		statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
-	return requireRow("delete memory", "memory", n, err)
+	deleted, err := db.DeleteMemories(ctx, userID, agentID, []string{memoryID}, now)
+	return requireRow("delete memory", "memory", int64(len(deleted)), err)
+}
+
+// DeleteMemories moves memories to the bin if there is one, and deletes them except for the hashes of their texts, so
+// that they are not proposed again. It returns the ids of those that existed.
+func (db *DB) DeleteMemories(
+	ctx context.Context, userID, agentID string, ids []string, now time.Time,
+) (deleted []string, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		if db.bin {
+			if err := db.binMemories(ctx, tx, userID, agentID, ids, now); err != nil {
+				return err
+			}
+		}
+		deleted, err = listed(ctx, tx, `
+			UPDATE memory SET status = $1, text = '', pinned = 0, thread_id = NULL, message_id = NULL, updated_at = $2
+			WHERE user_id = $3 AND agent_id = $4 AND status <> $1 AND id IN `+db.dialect.in("$5")+` RETURNING id`,
+			args{statusDismissed, millis(now), userID, agentID, encodeList(ids)})
+		return err
+	})
+	return deleted, fail("delete memories", "memory", err)
 }

@@ -71,6 +71,54 @@ func (w *fixture) memoryIDs(p person, size int, between func()) []string {
 }
 
 var memoryTests = []test{
+	{"MemoriesAreFilteredAndOrdered", func(w *fixture) {
+		green := w.remember(w.ada, "I like Green tea, 100%")
+		umlaut := w.remember(w.ada, "ÜBER alles")
+		pin := true
+		_, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, green.ID, memory.Change{Pinned: &pin}, w.after(9))
+		w.must(err)
+		w.remember(w.bert, "I like green tea")
+		find := func(f memory.Filter, after *memory.Key, n int) []string {
+			f.Status = memory.StatusActive
+			list, err := w.db.FindMemories(w.ctx, w.ada.id, w.ada.agent, f, after, n)
+			w.must(err)
+			ids := []string{}
+			for _, m := range list {
+				ids = append(ids, m.ID)
+			}
+			return ids
+		}
+		w.same("all", find(memory.Filter{}, nil, 9), []string{umlaut.ID, green.ID})
+		w.same("words", find(memory.Filter{Words: []string{"TEA", "green"}}, nil, 9), []string{green.ID})
+		w.same("a percent sign", find(memory.Filter{Words: []string{"0%"}}, nil, 9), []string{green.ID})
+		w.same("a wildcard", find(memory.Filter{Words: []string{"g%n"}}, nil, 9), []string{})
+		w.same("beyond ASCII", find(memory.Filter{Words: []string{"über"}}, nil, 9), []string{umlaut.ID})
+		w.same("pinned", find(memory.Filter{Pinned: &pin}, nil, 9), []string{green.ID})
+		pin = false
+		w.same("not pinned", find(memory.Filter{Pinned: &pin}, nil, 9), []string{umlaut.ID})
+		w.same("of agents", find(memory.Filter{Origin: memory.OriginAgent}, nil, 9), []string{})
+		updated := memory.Filter{Order: memory.OrderUpdated}
+		w.same("by change", find(updated, nil, 1), []string{green.ID})
+		w.same("next by change", find(updated, &memory.Key{UpdatedAt: w.after(9), ID: green.ID}, 9), []string{umlaut.ID})
+		w.same("next", find(memory.Filter{}, &memory.Key{ID: umlaut.ID}, 9), []string{green.ID})
+	}},
+	{"SeveralMemoriesAreDeleted", func(w *fixture) {
+		a, b, other := w.remember(w.ada, "a"), w.remember(w.ada, "b"), w.remember(w.bert, "c")
+		got, err := w.db.Memory(w.ctx, w.ada.id, w.ada.agent, a.ID)
+		w.must(err)
+		w.same("read", got, a)
+		_, err = w.db.Memory(w.ctx, w.ada.id, w.ada.agent, other.ID)
+		w.wantMissing(err, "memory")
+		deleted, err := w.db.DeleteMemories(w.ctx, w.ada.id, w.ada.agent, []string{a.ID, other.ID, "mem_none"}, w.now)
+		w.must(err)
+		w.same("deleted", deleted, []string{a.ID})
+		w.same("left", w.memoryIDs(w.ada, 10, nil), []string{b.ID})
+		w.same("left to others", w.memoryIDs(w.bert, 10, nil), []string{other.ID})
+		_, err = w.db.Memory(w.ctx, w.ada.id, w.ada.agent, a.ID)
+		w.wantMissing(err, "memory")
+		w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("a"), "a"))
+		w.same("proposed again", len(w.proposals()), 0)
+	}},
 	{"MemoryRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		w.turn(w.ada, th.ID, "q")
@@ -84,7 +132,7 @@ var memoryTests = []test{
 		list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusActive, "", 10)
 		w.must(err)
 		w.same("listed", list, []memory.Memory{m})
-		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID, w.now))
 		m.ThreadID, m.MessageID = "", ""
 		list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusActive, "", 10)
 		w.must(err)

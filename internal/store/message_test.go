@@ -127,7 +127,7 @@ var messageTests = []test{
 		old, recent := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.after(100))
 		q, r := w.exchange(recent.ID, "the clock was set back", -500)
 		w.must(w.append(w.ada.id, w.ada.agent, recent.ID, "", q, r))
-		threads, err := w.db.Threads(w.ctx, w.ada.id, w.ada.agent, nil, 10)
+		threads, err := w.db.Threads(w.ctx, w.ada.id, w.ada.agent, thread.Filter{}, nil, 10)
 		w.must(err)
 		w.same("order", []string{threads[0].ID, threads[1].ID}, []string{recent.ID, old.ID})
 	}},

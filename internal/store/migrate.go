@@ -166,7 +166,10 @@ func copyBeforeMigration(ctx context.Context, db *sql.DB, path string, target in
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // already renamed on success
+	defer func() {
+		_ = os.Remove(f.Name()) // already renamed on success
+		_ = os.Remove(f.Name() + "-journal")
+	}()
 	_, err = db.ExecContext(ctx, "VACUUM INTO $1", f.Name())
 	if err == nil {
 		err = f.Sync() // VACUUM INTO does not sync

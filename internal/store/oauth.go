@@ -137,7 +137,10 @@ func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.
 		n, err := tx.exec(ctx,
 			`UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
 			millis(now), grantID, userID)
-		if ended = n > 0; ended || err != nil {
+		if ended = n > 0; ended && err == nil {
+			return deleteWebhooksOf(ctx, tx, grantID)
+		}
+		if err != nil {
 			return err
 		}
 		var id string
@@ -155,12 +158,14 @@ func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `
+		grantID, err := returnedID(ctx, tx, `
 			UPDATE oauth_grant SET revoked_at = $1
-			WHERE client_id = $2 AND revoked_at IS NULL AND id = (SELECT grant_id FROM oauth_refresh WHERE hash = $3)`,
-			millis(now), clientID, hash)
-		ended = n > 0
-		return err
+			WHERE client_id = $2 AND revoked_at IS NULL AND id = (SELECT grant_id FROM oauth_refresh WHERE hash = $3)
+			RETURNING id`, millis(now), clientID, hash)
+		if ended = grantID != ""; !ended || err != nil {
+			return err
+		}
+		return deleteWebhooksOf(ctx, tx, grantID)
 	})
 	return ended, fail("revoke token", "token", err)
 }
@@ -176,5 +181,8 @@ func (db *DB) TouchGrants(ctx context.Context, used map[string]credential.Use) e
 func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) (ended bool, err error) {
 	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`,
 		millis(now), grantID)
-	return n > 0, err
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, deleteWebhooksOf(ctx, tx, grantID)
 }

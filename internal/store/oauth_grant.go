@@ -273,6 +273,18 @@ func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error
 // TokenByHash returns an access token as a key, with its user and the amounts the user has spent and reserved in the
 // period. It is one query because it runs before every request.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
+	if !db.onPostgres() {
+		return db.tokenByHash(ctx, hash, period)
+	}
+	return share(ctx, db, tokenHash{string(hash), period}, func(ctx context.Context) (credential.Found, error) {
+		return db.tokenByHash(ctx, hash, period)
+	})
+}
+
+// tokenHash is the key of a shared lookup.
+type tokenHash struct{ hash, period string }
+
+func (db *DB) tokenByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var u userRow
 	var e entitlementRow
 	var f credential.Found

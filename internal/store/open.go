@@ -12,9 +12,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // the driver of database/sql
+
+	"carrel/internal/store/sqlite"
 )
 
 // Options select the database: a SQLite file or a PostgreSQL server.
@@ -30,6 +33,8 @@ type Options struct {
 	Connections int
 	// StatementTimeout limits each statement on PostgreSQL, except migrations and bulk transactions; 0 means no limit.
 	StatementTimeout time.Duration
+	// Bin keeps deleted threads, memories, favourites and documents in the bin of their user, until PruneBin deletes them.
+	Bin bool
 	// Log receives messages about migrations; nil discards them.
 	Log *slog.Logger
 }
@@ -44,11 +49,19 @@ type DB struct {
 	path string
 	// url is the address of PostgreSQL, for its programs; empty on SQLite.
 	url string
+	// bin is Options.Bin.
+	bin bool
 	// wal reports changes of a SQLite database; nil on PostgreSQL.
 	wal   *walIndex
 	cache rowCache
+	// The fields below are used on PostgreSQL only.
+	shared    sharedReads
+	submitted batch[submittedTurn]
+	finished  batch[finishedTurn]
 	// writes are the outcomes of the latest writes.
 	writes writeHealth
+	// statements counts the statements of all connections of the pool and of the writer.
+	statements atomic.Int64
 }
 
 // writer executes all writes, so that on SQLite several writes can share one sync to disk.
@@ -71,6 +84,8 @@ type Stats struct {
 	Writes, Commits int64
 	// Failed counts the writes that the database did not accept; see writeHealth.
 	Failed int64
+	// Statements counts the statements for reading and writing, with those that begin and end transactions.
+	Statements int64
 }
 
 // DefaultConnections is the default size of a PostgreSQL pool. Four nodes fit into PostgreSQL's default limit of 100.
@@ -120,47 +135,43 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	if !writable(filepath.Dir(path)) || !writable(path) {
 		return openReadOnly(ctx, o, path, info)
 	}
-	owner, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
+	migrating, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)",
 		"_pragma=secure_delete(1)")) // see Scrub
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	owner.SetMaxOpenConns(1)
+	migrating.SetMaxOpenConns(1)
 	files, err := sqliteDialect.migrations()
 	if err == nil {
-		err = migrateSQLite(ctx, owner, path, files, o.Log)
+		err = migrateSQLite(ctx, migrating, path, files, o.Log)
+	}
+	if classify(err) == classDiskFull {
+		err = fmt.Errorf("the disk is full; free space on it and try again: %w", err)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), owner.Close())
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), migrating.Close())
 	}
-	pool, err := openReaders(sqliteDSN(path, "_pragma=query_only(1)"))
+	db := &DB{dialect: sqliteDialect, path: path, file: info, bin: o.Bin}
+	db.read = newSQLiteReader(sqliteReaders(), func() (*sqlite.Conn, error) {
+		return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements, "query_only = 1")
+	})
+	db.write = newBatchWriter(func() (*sqlite.Conn, error) {
+		return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements,
+			"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "secure_delete = 1")
+	})
+	// walIndex needs the -shm file, which exists while a connection that has read stays open. Until then, the migrating
+	// connection stays open, because the last connection that is closed checkpoints the log.
+	err = errors.Join(db.Ping(ctx), migrating.Close())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database: %w", err), owner.Close())
-	}
-	db := &DB{
-		dialect: sqliteDialect, path: path, file: info,
-		read: newSQLiteReader(pool), write: newBatchWriter(owner),
-	}
-	// walIndex needs the -shm file, which exists while a connection that has read stays open.
-	if err := db.Ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), db.Close())
 	}
 	db.wal = openWALIndex(path)
 	return db, nil
 }
 
-// openReaders opens a pool of connections for queries.
-func openReaders(dsn string) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, err
-	}
-	readers := max(4, runtime.NumCPU())
-	pool.SetMaxOpenConns(readers)
-	pool.SetMaxIdleConns(readers)
-	return pool, nil
-}
+// sqliteReaders returns the number of connections for queries.
+func sqliteReaders() int { return max(4, runtime.NumCPU()) }
 
 // createPrivate creates an empty file with mode 0600 unless it exists; SQLite gives its -wal and -shm files the same
 // mode. An existing file must not be opened: closing it would release the POSIX locks that SQLite holds on it in this
@@ -176,13 +187,17 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteDSN returns the driver's URI for a file, with the path escaped.
+// sqliteDSN returns the URI of a file for the driver of database/sql.
 func sqliteDSN(path string, params ...string) string {
+	return sqliteURI(path, append(params, fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()))...)
+}
+
+// sqliteURI returns the URI of a file, with the path escaped.
+func sqliteURI(path string, params ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive letter
 	}
-	params = append(params, fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()))
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + strings.Join(params, "&")
 }
 
@@ -208,7 +223,7 @@ func (db *DB) ReadOnly() bool {
 // Stats returns the counters since Open.
 func (db *DB) Stats() Stats {
 	s := db.write.stats()
-	s.Failed = db.writes.failed.Load()
+	s.Failed, s.Statements = db.writes.failed.Load(), db.statements.Load()
 	return s
 }
 

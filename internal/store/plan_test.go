@@ -16,9 +16,11 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
+	"carrel/internal/savedsearch"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/webhook"
 )
 
 // recorder records every statement.
@@ -62,7 +64,9 @@ func (w recordingWriter) transaction(ctx context.Context, bulk bool, fn writeFun
 // recordStatements opens a SQLite database that appends every statement to seen.
 func recordStatements(t *testing.T) (db *DB, seen *[]string) {
 	t.Helper()
-	db, seen = open(t, backends(t)[0].options), new([]string)
+	options := backends(t)[0].options
+	options.Bin = true
+	db, seen = open(t, options), new([]string)
 	db.read = recordingReader{recorder{db.read, seen}}
 	db.write = recordingWriter{db.write, seen}
 	return db, seen
@@ -179,14 +183,14 @@ func callInvitations(t *testing.T, db *DB) {
 		_, err := db.Invitations(ctx, "v", now)
 		must(err)
 		must(errorOf(db.AcceptInvitation(ctx, "v", "a", now, now)))
-		must(errorOf(db.DeleteShare(ctx, "a", invitee)))
+		must(errorOf(db.DeleteShare(ctx, "a", invitee, now)))
 	}
 	must(errorOf(db.Offer(ctx, "u", "a", agent.Offer{Invitee: "v", Grant: core.GrantUser, At: now}, 9)))
 	must(errorOf(db.DeclineInvitation(ctx, "v", "a", now, now)))
 	must(db.ShareWithAll(ctx, "a", core.GrantViewer, now))
 	_, err := db.Shares(ctx, "a")
 	must(err)
-	must(db.DeleteShareWithAll(ctx, "a"))
+	must(db.DeleteShareWithAll(ctx, "a", now))
 }
 
 func callFederated(t *testing.T, db *DB) {
@@ -212,9 +216,17 @@ func callThreads(t *testing.T, db *DB) {
 	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
 	_, err := db.Thread(ctx, "u", "a", "t")
 	must(err)
-	_, err = db.Threads(ctx, "u", "a", nil, 10)
+	_, err = db.Threads(ctx, "u", "a", thread.Filter{}, nil, 10)
 	must(err)
-	_, err = db.RenameThread(ctx, "u", "a", "t", "n", now)
+	_, err = db.Threads(ctx, "u", "a", thread.Filter{Order: thread.OrderPinned, Archived: new(bool)}, &thread.Key{}, 10)
+	must(err)
+	_, err = db.AllThreads(ctx, "u", []string{"a", "b"}, thread.Filter{Tags: []string{"x"}}, nil, 10)
+	must(err)
+	_, err = db.ThreadTags(ctx, "u", nil)
+	must(err)
+	_, err = db.LatestMatches(ctx, []string{"t"}, []string{"x"})
+	must(err)
+	_, err = db.ChangeThread(ctx, "u", "a", "t", thread.Change{Title: new("n"), Tags: &[]string{"x"}}, now)
 	must(err)
 	turn, err := db.SubmitTurn(ctx,
 		"u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
@@ -239,12 +251,21 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Reply(ctx, "t", "x")
 	must(err)
+	_, err = db.Message(ctx, "t", "2")
+	must(err)
+	callVersions(t, db)
 	m, err := db.InsertMemory(ctx, "u",
 		memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
 	must(err)
 	_, err = db.InsertMemory(ctx, "u", m, "g")
 	must(err)
 	_, err = db.Memories(ctx, "u", "a", memory.StatusActive, "", 10)
+	must(err)
+	_, err = db.FindMemories(ctx, "u", "a", memory.Filter{Status: memory.StatusActive}, &memory.Key{ID: "z"}, 10)
+	must(err)
+	_, err = db.Memory(ctx, "u", "a", "m")
+	must(err)
+	_, err = db.DeleteMemories(ctx, "u", "a", []string{"none"}, now)
 	must(err)
 	text := "x"
 	_, err = db.ChangeMemory(ctx, "u", "a", "m", memory.Change{Text: &text, Folded: text}, now)
@@ -264,6 +285,12 @@ func callThreads(t *testing.T, db *DB) {
 	callFavouriteLists(t, db)
 	_, err = db.ImportFavourites(ctx, "u", "a", []favourite.Favourite{{CardID: "i", Card: []byte("{}")}})
 	must(err)
+	_, err = db.InsertSavedSearch(ctx, "u", savedsearch.SavedSearch{ID: "s", AgentID: "a", Search: []byte("{}")}, 9)
+	must(err)
+	_, err = db.ChangeSavedSearch(ctx, "u", "a", "s", savedsearch.Change{Name: &text}, now)
+	must(err)
+	_, err = db.SavedSearches(ctx, "u", "a")
+	must(err)
 	_, err = db.InsertCollection(ctx, "u", favourite.Collection{ID: "l", Name: "n"}, "n")
 	must(err)
 	_, err = db.RenameCollection(ctx, "u", "l", "m", "m", now)
@@ -274,6 +301,27 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 }
 
+// callVersions adds a version of an exchange, selects both versions and deletes one.
+func callVersions(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	must := failOn(t)
+	turn, err := db.SubmitVersion(ctx,
+		"u", "a", "1", thread.Message{ID: "3", ThreadID: "t", TurnID: "y", Role: thread.RoleUser},
+		task.Task{ID: "y", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
+	must(err)
+	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now}, thread.Message{
+		ID: "4", ThreadID: "t", TurnID: "y", Role: thread.RoleAssistant,
+		Answer: thread.Answer{Summary: &thread.Summary{Text: "s"}},
+	}))
+	must(db.SelectVersion(ctx, "u", "a", "t", "1"))
+	_, err = db.AllMessages(ctx, "t", 0, 10)
+	must(err)
+	_, err = db.Messages(ctx, "t", 0, 10)
+	must(err)
+	must(db.DeleteExchange(ctx, "u", "a", "t", "3"))
+}
+
 // deleteEverything calls the methods that delete the rows of callEverything.
 func deleteEverything(t *testing.T, db *DB) {
 	t.Helper()
@@ -282,11 +330,12 @@ func deleteEverything(t *testing.T, db *DB) {
 		"finish":     db.FinishIdempotency(ctx, "u", "k", 200, nil, time.Now()),
 		"release":    db.ReleaseIdempotency(ctx, "u", "k"),
 		"prune":      db.PruneIdempotency(ctx, time.Now()),
-		"webhook":    db.DeleteWebhook(ctx, "u", "w"),
+		"webhook":    db.DeleteWebhook(ctx, webhook.Owner{UserID: "u"}, "w"),
 		"memory":     db.DeleteMemory(ctx, "u", "a", "m", time.Now()),
-		"favourite":  db.DeleteFavourite(ctx, "u", "a", "c"),
+		"favourite":  db.DeleteFavourite(ctx, "u", "a", "c", time.Now()),
+		"saved":      db.DeleteSavedSearch(ctx, "u", "a", "s"),
 		"collection": db.DeleteCollection(ctx, "u", "l"),
-		"thread":     db.DeleteThread(ctx, "u", "a", "t"),
+		"thread":     db.DeleteThread(ctx, "u", "a", "t", time.Now()),
 		"agent":      db.DeleteAgent(ctx, "u", "a"),
 		"ping":       db.Ping(ctx),
 	} {
@@ -361,7 +410,7 @@ func TestDeletesCascade(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		// deleted with an agent
-		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite",
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "saved_search",
 		"collection_favourite", "agent", "collection", "credential_key", "connect_code", "budget", "spend_row",
 		"idempotency", "webhook", "usage_day", // deleted with a user
 	}
@@ -382,7 +431,8 @@ func TestDeletesCascade(t *testing.T) {
 				return all
 			}
 			callEverything(t, db)
-			if _, err := db.exec(t.Context(), "INSERT INTO budget VALUES ('u', '2000-01', 1, 2)"); err != nil {
+			if _, err := db.exec(t.Context(),
+				"INSERT INTO budget (user_id, period, reserved, spent) VALUES ('u', '2000-01', 1, 2)"); err != nil {
 				t.Fatal(err)
 			}
 			if found, err := db.KeyByHash(t.Context(), []byte("h"), "2000-01"); err != nil || found.Used != 3 {

@@ -37,7 +37,7 @@ func (p *postgres) each(ctx context.Context, query string, a args, dest []any, r
 		if err != nil {
 			return err
 		}
-		_, err = scanRows(rows, dest, row)
+		err = scanRows(rows, dest, row)
 		return err
 	})
 }
@@ -132,7 +132,7 @@ func (t postgresTx) each(ctx context.Context, query string, a args, dest []any, 
 	if err != nil {
 		return err
 	}
-	_, err = scanRows(rows, dest, row)
+	err = scanRows(rows, dest, row)
 	return err
 }
 
@@ -149,4 +149,22 @@ func execOn(ctx context.Context, on interface {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// writeEach runs one write statement and calls row for each row that it returns. The statement may run more than once,
+// with a call of start before each time.
+func (p *postgres) writeEach(
+	ctx context.Context, query string, a args, start func(), dest []any, row func() error,
+) (err error) {
+	mustNotNest(ctx)
+	p.writes.Add(1)
+	for try := range maxAttempts {
+		backoff(ctx, try)
+		start()
+		err = p.each(ctx, query, a, dest, row)
+		if classify(err) != classRetry {
+			break
+		}
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,9 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	if err := prepareDatabase(ctx, p.direct, o); err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
+	db := &DB{dialect: postgresDialect, url: cmp.Or(o.DirectURL, o.URL), read: p, write: p, bin: o.Bin}
+	config = config.Copy()
+	config.Tracer = statementCounter{&db.statements}
 	p.pool = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(p.sessions.apply))
 	connections := cmp.Or(o.Connections, DefaultConnections)
 	p.pool.SetMaxOpenConns(connections)
@@ -36,8 +40,31 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	if err := p.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), p.pool.Close())
 	}
-	return &DB{dialect: postgresDialect, url: cmp.Or(o.DirectURL, o.URL), read: p, write: p}, nil
+	return db, nil
 }
+
+// statementCounter counts the statements that pgx sends, those of a batch one by one.
+type statementCounter struct{ n *atomic.Int64 }
+
+func (c statementCounter) TraceQueryStart(
+	ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData,
+) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (c statementCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (c statementCounter) TraceBatchStart(
+	ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData,
+) context.Context {
+	c.n.Add(int64(data.Batch.Len()))
+	return ctx
+}
+
+func (c statementCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (c statementCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // pooledConfig returns the configuration for a pooler in transaction mode, where a statement may run on another
 // connection than the one it was prepared on.

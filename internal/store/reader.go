@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
+
+	"carrel/internal/store/sqlite"
 )
 
 // reader is a closable querier outside of transactions.
@@ -14,44 +17,96 @@ type reader interface {
 	close() error
 }
 
-// sqliteReader reads through a pool of read-only connections, with every statement prepared once per connection.
+// errReaderClosed is returned for queries after Close, which are mistakes of the program. Writes may still arrive then.
+var errReaderClosed = errors.New("the database is closed")
+
+// sqliteReader reads through a pool of read-only connections.
 type sqliteReader struct {
-	pool       *sql.DB
-	statements sync.Map // of string to *sql.Stmt
+	open func() (*sqlite.Conn, error)
+	// slots has an element for each connection that is in use.
+	slots chan struct{}
+
+	mu     sync.Mutex
+	idle   []*sqlite.Conn
+	closed bool
+	waits  int64
+	waited time.Duration
 }
 
-func newSQLiteReader(pool *sql.DB) *sqliteReader { return &sqliteReader{pool: pool} }
+func newSQLiteReader(connections int, open func() (*sqlite.Conn, error)) *sqliteReader {
+	return &sqliteReader{open: open, slots: make(chan struct{}, connections)}
+}
 
-func (r *sqliteReader) prepared(query string) (*sql.Stmt, error) {
-	if s, ok := r.statements.Load(query); ok {
-		return s.(*sql.Stmt), nil
-	}
-	s, err := r.pool.PrepareContext(context.Background(), positional(query)) // the statement outlives this call
+// each runs the query to its end even if the context ends meanwhile: queries take well under a millisecond.
+func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
+	c, err := r.acquire(ctx)
 	if err != nil {
+		return err
+	}
+	defer r.release(c)
+	_, err = c.Query(query, a, dest, row)
+	return err
+}
+
+// acquire returns a connection, the one that was used last if one is idle.
+func (r *sqliteReader) acquire(ctx context.Context) (*sqlite.Conn, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if other, loaded := r.statements.LoadOrStore(query, s); loaded {
-		return other.(*sql.Stmt), s.Close()
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		if err := r.wait(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return s, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		<-r.slots
+		return nil, errReaderClosed
+	}
+	if n := len(r.idle); n > 0 {
+		c := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		return c, nil
+	}
+	c, err := r.open()
+	if err != nil {
+		<-r.slots
+	}
+	return c, err
 }
 
-// each runs the query to its end even if the context ends meanwhile. Queries take well under a millisecond, and
-// watching a context costs database/sql two goroutines, which is more than most of these queries.
-func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// wait takes a slot as soon as one is free.
+func (r *sqliteReader) wait(ctx context.Context) error {
+	start := time.Now()
+	defer func() {
+		r.mu.Lock()
+		r.waits++
+		r.waited += time.Since(start)
+		r.mu.Unlock()
+	}()
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	s, err := r.prepared(query) //nolint:contextcheck // the statement outlives this call
-	if err != nil {
-		return err
+}
+
+// release returns a connection to the pool.
+func (r *sqliteReader) release(c *sqlite.Conn) {
+	r.mu.Lock()
+	closed := r.closed
+	if !closed {
+		r.idle = append(r.idle, c)
 	}
-	rows, err := s.QueryContext(context.WithoutCancel(ctx), a...)
-	if err != nil {
-		return err
+	r.mu.Unlock()
+	if closed {
+		_ = c.Close() // nothing was written
 	}
-	_, err = scanRows(rows, dest, row)
-	return err
+	<-r.slots
 }
 
 // exec always fails: the connections of the reader are read-only.
@@ -59,11 +114,25 @@ func (r *sqliteReader) exec(context.Context, string, ...any) (int64, error) {
 	return 0, errors.New("write on a read-only connection")
 }
 
+func (r *sqliteReader) poolStats() sql.DBStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inUse := len(r.slots)
+	return sql.DBStats{
+		MaxOpenConnections: cap(r.slots), OpenConnections: inUse + len(r.idle), InUse: inUse, Idle: len(r.idle),
+		WaitCount: r.waits, WaitDuration: r.waited,
+	}
+}
+
+// close closes the idle connections now and the others when their queries end.
 func (r *sqliteReader) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	var errs []error
-	r.statements.Range(func(_, s any) bool {
-		errs = append(errs, s.(*sql.Stmt).Close())
-		return true
-	})
-	return errors.Join(append(errs, r.pool.Close())...)
+	for _, c := range r.idle {
+		errs = append(errs, c.Close())
+	}
+	r.idle = nil
+	return errors.Join(errs...)
 }

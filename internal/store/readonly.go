@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 
 	"carrel/internal/core"
+	"carrel/internal/store/sqlite"
 )
 
 // othersRead and othersWrite are the permissions of all users.
@@ -32,20 +34,20 @@ var errReadOnly = errors.New("the data folder is read-only")
 // index of the write-ahead log, so the file is opened as immutable. That would ignore a write-ahead log, which is
 // opened in the ordinary way: a server of another user may have it open.
 func openReadOnly(ctx context.Context, o Options, path string, info fs.FileInfo) (*DB, error) {
-	params := []string{"mode=ro", "_pragma=query_only(1)"}
+	params := []string{"mode=ro"}
 	wal, err := os.Stat(path + "-wal")
 	pendingLog := err == nil && wal.Size() > 0
 	if !pendingLog {
 		params = append(params, "immutable=1")
 	}
-	pool, err := openReaders(sqliteDSN(path, params...))
+	checked, err := sql.Open("sqlite", sqliteDSN(path, params...))
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	files, err := sqliteDialect.migrations()
 	var m *migration
 	if err == nil {
-		m, err = newMigration(pool, sqliteDialect, files, o.Log)
+		m, err = newMigration(checked, sqliteDialect, files, o.Log)
 	}
 	pending := false
 	if err == nil {
@@ -59,13 +61,14 @@ func openReadOnly(ctx context.Context, o Options, path string, info fs.FileInfo)
 		err = fmt.Errorf("%w, and the database must be migrated; copy the folder to a place that can be written to, and use "+
 			"the copy", errReadOnly)
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), pool.Close())
+	if err = errors.Join(err, checked.Close()); err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", path, err)
 	}
-	return &DB{
-		dialect: sqliteDialect, path: path, file: info, read: newSQLiteReader(pool),
-		write: readOnlyWriter{filepath.Dir(path)},
-	}, nil
+	db := &DB{dialect: sqliteDialect, path: path, file: info, write: readOnlyWriter{filepath.Dir(path)}}
+	db.read = newSQLiteReader(sqliteReaders(), func() (*sqlite.Conn, error) {
+		return sqlite.Open(sqliteURI(path, params...), busyTimeout, &db.statements, "query_only = 1")
+	})
+	return db, nil
 }
 
 // readOnlyWriter refuses every write.

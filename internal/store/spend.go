@@ -55,8 +55,12 @@ func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 		if err := settleOpenCall(ctx, tx, r); err != nil {
 			return err
 		}
-		if refusal, err = limits.checkCaps(ctx, tx, r); err != nil || refusal != nil {
-			return err // the refusal is returned after the commit, so that settleOpenCall takes effect
+		if refusal, err = limits.checkCaps(ctx, tx, r); err != nil {
+			return err
+		}
+		if refusal != nil {
+			// The refusal is returned after the commit, so that settleOpenCall and the announcement take effect.
+			return db.announceRefusal(ctx, tx, r, refusal)
 		}
 		return openRow(ctx, tx, r)
 	})
@@ -235,7 +239,10 @@ func (db *DB) settle(
 		if err != nil {
 			return err
 		}
-		return setRowState(ctx, tx, r, "settled", micros, estimated, &now)
+		if err := setRowState(ctx, tx, r, "settled", micros, estimated, &now); err != nil {
+			return err
+		}
+		return db.announceSpend(ctx, tx, r.userID, r.month(), now)
 	})
 	return fail("settle spend", "turn", err)
 }

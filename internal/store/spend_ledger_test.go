@@ -74,7 +74,7 @@ func (s *spender) live(calls int) error {
 				return s.settle(micros)
 			}
 		case 2: // the thread is deleted
-			return s.w.db.DeleteThread(s.w.ctx, s.w.ada.id, s.w.ada.agent, s.turn.Key)
+			return s.w.db.DeleteThread(s.w.ctx, s.w.ada.id, s.w.ada.agent, s.turn.Key, s.w.now)
 		default:
 			if err := s.settle(micros); err != nil {
 				return err

@@ -137,7 +137,7 @@ var spendTests = []test{
 	{"DeletingATurnDoesNotMakeItsCallFree", func(w *fixture) {
 		t := w.working()
 		w.must(w.reserve(t, 100))
-		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key))
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key, w.now))
 		w.wantUsed("after its thread has gone", 100)
 		w.wantMissing(w.reserve(t, 1), "turn")
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))

@@ -13,9 +13,11 @@ const storageLimit = `
 	CASE WHEN EXISTS (SELECT 1 FROM plan WHERE plan.name = ` + userPlan + `)
 		THEN (SELECT plan.storage_limit FROM plan WHERE plan.name = ` + userPlan + `) ELSE 0 END`
 
-// documentBytes is the size of all documents of a user's agents.
+// documentBytes is the size of all documents of a user's agents, including those in the bin.
 const documentBytes = `
 	(SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM source s JOIN agent a ON a.id = s.agent_id
+		WHERE a.user_id = app_user.id)
+	+ (SELECT CAST(coalesce(sum(b.bytes), 0) AS BIGINT) FROM bin_item b JOIN agent a ON a.id = b.agent_id
 		WHERE a.user_id = app_user.id)`
 
 // uploadBytes is the size of a user's uploads that are not imported: the announced size, or else the bytes received.

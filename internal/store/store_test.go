@@ -25,12 +25,12 @@ var engines = []engine{
 
 func openSQLite(t testing.TB) *store.DB {
 	t.Helper()
-	return openWith(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	return openWith(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Bin: true})
 }
 
 func openPostgres(t testing.TB) *store.DB {
 	t.Helper()
-	return openWith(t, store.Options{URL: postgresURL(t)})
+	return openWith(t, store.Options{URL: postgresURL(t), Bin: true})
 }
 
 // postgresURL returns the URL of a new, migrated database.
@@ -50,7 +50,7 @@ func openPooled(t testing.TB) *store.DB {
 	t.Helper()
 	direct := postgresURL(t)
 	return openWith(t, store.Options{
-		URL: testkit.Pgbouncer(t, direct), DirectURL: direct, StatementTimeout: time.Minute,
+		URL: testkit.Pgbouncer(t, direct), DirectURL: direct, StatementTimeout: time.Minute, Bin: true,
 	})
 }
 

@@ -110,7 +110,7 @@ func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, er
 func freeSlot(user, kind string) string {
 	running := `FROM task WHERE state = 'running' AND user_id = ` + user + ` AND kind = ` + kind
 	return `(SELECT min(free) FROM (SELECT 1 AS free UNION ALL SELECT slot + 1 ` + running + `) candidate
-		WHERE NOT EXISTS (SELECT 1 ` + running + ` AND slot = free))`
+		WHERE free NOT IN (SELECT coalesce(slot, 0) ` + running + `))`
 }
 
 // insertTask stores a task inside a transaction. A task with an owner starts at once if no task of its key is queued or

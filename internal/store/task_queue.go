@@ -164,9 +164,10 @@ func (db *DB) QueuePositions(ctx context.Context, kinds, ids []string, now time.
 	return ahead, fail("read the queue", "task", err)
 }
 
-// The fence conditions: $1 is the task, $2 the attempt, $3 the owner.
+// The fence conditions: $1 is the task, $2 the attempt, $3 the owner. The parentheses leave PostgreSQL only the primary
+// key; the index of owners has an entry for every task that ended since the last vacuum.
 const (
-	fencedRunning = `id = $1 AND attempt = $2 AND owner = $3 AND state = 'running'`
+	fencedRunning = `id = $1 AND (attempt = $2 AND owner = $3 AND state = 'running') IS TRUE`
 	fencedQueued  = `id = $1 AND attempt = $2 AND $3 = '' AND state = 'queued'`
 )
 

@@ -3,28 +3,38 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
+	"carrel/internal/bin"
+	"carrel/internal/core"
 	"carrel/internal/thread"
 )
 
-const threadColumns = `id, title, status, created_at, updated_at, last_message_at`
+const threadColumns = `id, agent_id, title, status, created_at, updated_at, last_message_at, pinned, archived, tags`
 
 type threadRow struct {
 	thread           thread.Thread
 	created, updated int64
 	lastMessage      sql.NullInt64
+	pinned, archived int
+	tags             string
 }
 
 func (r *threadRow) dest() []any {
 	t := &r.thread
-	return []any{&t.ID, &t.Title, (*string)(&t.Status), &r.created, &r.updated, &r.lastMessage}
+	return []any{
+		&t.ID, &t.AgentID, &t.Title, (*string)(&t.Status), &r.created, &r.updated, &r.lastMessage, &r.pinned, &r.archived,
+		&r.tags,
+	}
 }
 
-func (r *threadRow) value() thread.Thread {
-	t := r.thread
+func (r *threadRow) value() (t thread.Thread, err error) {
+	t = r.thread
 	t.CreatedAt, t.UpdatedAt, t.LastMessageAt = at(r.created), at(r.updated), optAt(r.lastMessage)
-	return t
+	t.Pinned, t.Archived = r.pinned == 1, r.archived == 1
+	t.Tags, err = decodeList[string](r.tags)
+	return t, err
 }
 
 // InsertThread stores a thread. It does nothing if the user already has this thread with the agent.
@@ -52,69 +62,196 @@ func activity(t thread.Thread) time.Time {
 	return t.CreatedAt
 }
 
+// threadOfAgent is the condition for thread $1 of user $2 and agent $3, unless it is in the bin. The
+// parentheses leave PostgreSQL only the primary key; before its first analysis of a table it may take the index of all
+// threads of the agent instead.
+const threadOfAgent = `id = $1 AND (user_id = $2 AND agent_id = $3 AND deleted_at IS NULL) IS TRUE`
+
 type threadKey struct{ userID, agentID, threadID string }
 
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
-	return cached(db, threadKey{userID, agentID, threadID}, func() (thread.Thread, error) {
-		r := threadRow{thread: thread.Thread{AgentID: agentID}}
-		err := get(ctx, db.read,
-			`SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+	return cached(ctx, db, threadKey{userID, agentID, threadID}, func(ctx context.Context) (thread.Thread, error) {
+		var r threadRow
+		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE `+threadOfAgent,
 			args{threadID, userID, agentID}, r.dest()...)
 		if err != nil {
 			return thread.Thread{}, fail("read thread", "thread", err)
 		}
-		return r.value(), nil
+		return r.value()
 	})
 }
 
-// Threads returns up to n threads, newest activity first.
-func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread.Key, n int) ([]thread.Thread, error) {
-	active, id := int64(lastTime), ""
-	if after != nil {
-		active, id = millis(after.Activity), after.ID
+// Threads returns up to n threads that a filter selects, in its order.
+func (db *DB) Threads(
+	ctx context.Context, userID, agentID string, f thread.Filter, after *thread.Key, n int,
+) ([]thread.Thread, error) {
+	c := conditions{args: args{userID, agentID}}
+	return db.threads(ctx, `user_id = $1 AND agent_id = $2 AND deleted_at IS NULL`, c, f, after, n)
+}
+
+// AllThreads returns up to n threads of a user with the given agents, or all agents that the user can access.
+func (db *DB) AllThreads(
+	ctx context.Context, userID string, agents []string, f thread.Filter, after *thread.Key, n int,
+) ([]thread.Thread, error) {
+	where, c := db.threadsOf(userID, agents)
+	return db.threads(ctx, where, c, f, after, n)
+}
+
+// threadsOf returns the condition for the threads of a user with agents that the user can access; no agents mean all.
+func (db *DB) threadsOf(userID string, agents []string) (where string, c conditions) {
+	c.args = args{userID}
+	where = `user_id = $1 AND deleted_at IS NULL AND ` + agentAccessible("thread.agent_id", "$1")
+	if len(agents) > 0 {
+		where += ` AND agent_id IN ` + db.dialect.in(c.param(encodeList(agents)))
 	}
-	r := threadRow{thread: thread.Thread{AgentID: agentID}}
+	return where, c
+}
+
+func (db *DB) threads(
+	ctx context.Context, where string, c conditions, f thread.Filter, after *thread.Key, n int,
+) ([]thread.Thread, error) {
+	order := threadOrder(&c, f.Order, after)
+	if f.Status != "" {
+		c.add(`status = $N`, string(f.Status))
+	}
+	if f.Archived != nil {
+		c.add(`archived = $N + 0`, flag(*f.Archived))
+	}
+	if len(f.Tags) > 0 {
+		c.add(`EXISTS (SELECT 1 FROM ` + db.dialect.rows("thread.tags") + ` AS tag WHERE tag.value IN ` +
+			db.dialect.in(c.param(encodeList(f.Tags))) + `)`)
+	}
+	for _, word := range f.Words {
+		c.add(`(` + c.contains(word, `title`) + ` OR EXISTS (
+			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `))`)
+	}
+	var r threadRow
 	threads := make([]thread.Thread, 0, capacityFor(n))
 	err := db.read.each(ctx, `
-		SELECT `+threadColumns+` FROM thread
-		WHERE user_id = $1 AND agent_id = $2 AND (activity_at, id) < ($3, $4)
-		ORDER BY activity_at DESC, id DESC LIMIT $5 + 0`,
-		args{userID, agentID, active, id, n}, r.dest(), func() error {
-			threads = append(threads, r.value())
-			return nil
-		})
+		SELECT `+threadColumns+` FROM thread WHERE `+where+c.and()+`
+		ORDER BY `+order+` LIMIT `+c.param(n)+` + 0`, c.args, r.dest(), func() error {
+		t, err := r.value()
+		threads = append(threads, t)
+		return err
+	})
 	if err != nil {
 		return nil, fail("list threads", "agent", err)
 	}
 	return threads, nil
 }
 
-// RenameThread sets a thread's title without changing its position in the list.
-func (db *DB) RenameThread(
-	ctx context.Context, userID, agentID, threadID, title string, now time.Time,
-) (thread.Thread, error) {
-	r := threadRow{thread: thread.Thread{AgentID: agentID}}
-	err := db.execReturning(ctx, `
-		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5
-		RETURNING `+threadColumns,
-		args{title, millis(now), threadID, userID, agentID}, r.dest())
-	if err != nil {
-		return thread.Thread{}, fail("rename thread", "thread", err)
+// LatestMatches returns the latest message of each thread that contains one of the words, by thread.
+func (db *DB) LatestMatches(
+	ctx context.Context, threadIDs, words []string,
+) (map[string]thread.Message, error) {
+	c := conditions{args: args{encodeList(threadIDs)}}
+	parts := make([]string, len(words))
+	for i, word := range words {
+		parts[i] = c.contains(word, `said.text`)
 	}
-	return r.value(), nil
+	var m thread.Message
+	found := map[string]thread.Message{}
+	err := db.read.each(ctx, `
+		SELECT thread_id, id, text FROM message WHERE thread_id IN `+db.dialect.in("$1")+` AND seq = (
+			SELECT max(seq) FROM message said WHERE said.thread_id = message.thread_id AND (`+
+		strings.Join(parts, ` OR `)+`))`, c.args, []any{&m.ThreadID, &m.ID, &m.Text}, func() error {
+		found[m.ThreadID] = m
+		return nil
+	})
+	return found, fail("find messages", "thread", err)
 }
 
-// DeleteThread deletes a thread with its messages and turns. The fence stops a running turn. Favourites saved from the
-// thread lose their reference to it.
-func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string) error {
+// ThreadTags returns the spellings of tags with the number of their threads. Those of the latest threads come first.
+func (db *DB) ThreadTags(ctx context.Context, userID string, agents []string) ([]core.Tag, error) {
+	where, c := db.threadsOf(userID, agents)
+	tags, err := db.countTags(ctx, `
+		SELECT tags FROM thread WHERE `+where+` AND tags <> '[]' ORDER BY activity_at DESC, id DESC`, c.args)
+	return tags, fail("list tags", "agent", err)
+}
+
+// threadOrder returns the order of a list of threads, and adds the condition of a page after a key.
+func threadOrder(c *conditions, o thread.Order, after *thread.Key) string {
+	switch o {
+	case thread.OrderTitle:
+		if after != nil {
+			c.add(`(title, id) > ($N, $M)`, after.Title, after.ID)
+		}
+		return `title, id`
+	case thread.OrderPinned:
+		if after != nil {
+			c.add(`(pinned, activity_at, id) < (`+c.param(flag(after.Pinned))+` + 0, $N, $M)`, millis(after.Activity), after.ID)
+		}
+		return `pinned DESC, activity_at DESC, id DESC`
+	case thread.OrderCreated:
+		if after != nil {
+			c.add(`id < $N`, after.ID)
+		}
+		return `id DESC`
+	default:
+		active, id := int64(lastTime), ""
+		if after != nil {
+			active, id = millis(after.Activity), after.ID
+		}
+		c.add(`(activity_at, id) < ($N, $M)`, active, id)
+		return `activity_at DESC, id DESC`
+	}
+}
+
+// ChangeThread sets the given fields of a thread without changing its position in lists by activity.
+func (db *DB) ChangeThread(
+	ctx context.Context, userID, agentID, threadID string, c thread.Change, now time.Time,
+) (thread.Thread, error) {
+	set := conditions{args: args{threadID, userID, agentID, millis(now)}}
+	columns := `updated_at = $4`
+	if c.Title != nil {
+		columns += `, title = ` + set.param(*c.Title)
+	}
+	if c.Pinned != nil {
+		columns += `, pinned = ` + set.param(flag(*c.Pinned)) + ` + 0`
+	}
+	if c.Archived != nil {
+		columns += `, archived = ` + set.param(flag(*c.Archived)) + ` + 0`
+	}
+	if c.Tags != nil {
+		columns += `, tags = ` + set.param(encodeList(*c.Tags))
+	}
+	var r threadRow
+	err := db.execReturning(ctx, `UPDATE thread SET `+columns+` WHERE `+threadOfAgent+` RETURNING `+threadColumns,
+		set.args, r.dest())
+	if err != nil {
+		return thread.Thread{}, fail("change thread", "thread", err)
+	}
+	return r.value()
+}
+
+// DeleteThread moves a thread to the bin, or deletes it with its messages if there is no bin. It deletes the turns of
+// the thread; the fence stops a running one. Favourites saved from the thread lose their reference to it.
+func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string, now time.Time) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
-			threadID, userID, agentID)
-		if err := requireRow("delete thread", "thread", n, err); err != nil {
+		if err := db.removeThread(ctx, tx, userID, agentID, threadID, now); err != nil {
 			return err
 		}
 		return deleteTasks(ctx, tx, threadID)
 	})
 	return fail("delete thread", "thread", err)
+}
+
+func (db *DB) removeThread(
+	ctx context.Context, tx querier, userID, agentID, threadID string, now time.Time,
+) error {
+	key := args{threadID, userID, agentID}
+	if !db.bin {
+		n, err := tx.exec(ctx, `DELETE FROM thread WHERE `+threadOfAgent, key...)
+		return requireRow("delete thread", "thread", n, err)
+	}
+	var title string
+	err := get(ctx, tx, `UPDATE thread SET deleted_at = $4, status = $5 WHERE `+threadOfAgent+` RETURNING title`,
+		append(key, millis(now), string(thread.StatusIdle)), &title)
+	if err != nil {
+		return err
+	}
+	return putInBin(ctx, tx, binned{
+		userID: userID, agentID: agentID, kind: bin.KindThread, itemID: threadID, title: title, at: now,
+	})
 }

@@ -15,28 +15,21 @@ import (
 func (db *DB) SubmitTurn(
 	ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task,
 ) (stored task.Task, err error) {
-	if db.onPostgres() && t.Owner != "" && t.IdemKey == "" && t.Key == question.ThreadID && t.UserID == userID {
+	if db.onPostgres() && t.Owner != "" && t.IdemKey == "" && t.Key == question.ThreadID && t.UserID == userID &&
+		question.Scope.Empty() {
 		if stored, done, err := db.submitToIdle(ctx, agentID, title, question, t); err != nil || done {
 			return stored, fail("submit turn", "thread", err)
 		}
 	}
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		var one int
-		err := get(ctx, tx, `SELECT 1 FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`+db.dialect.lock,
-			args{question.ThreadID, userID, agentID}, &one)
-		if err != nil {
+		if err := db.lockThread(ctx, tx, userID, agentID, question.ThreadID); err != nil {
 			return err
 		}
 		if stored, err = existingTurn(ctx, tx, question, t); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if stored, err = db.insertTask(ctx, tx, t); err != nil {
-			return err
-		}
-		if err := appendMessage(ctx, tx, question); err != nil {
-			return err
-		}
-		return touchThread(ctx, tx, question.ThreadID, thread.StatusWorking, title, question.CreatedAt)
+		stored, err = db.beginTurn(ctx, tx, title, question, t)
+		return err
 	})
 	if err != nil {
 		return task.Task{}, fail("submit turn", "thread", err)
@@ -44,8 +37,30 @@ func (db *DB) SubmitTurn(
 	return stored, nil
 }
 
+// lockThread locks a thread of a user, so that its messages and turns change in one transaction at a time.
+func (db *DB) lockThread(ctx context.Context, tx querier, userID, agentID, threadID string) error {
+	var one int
+	return get(ctx, tx, `SELECT 1 FROM thread WHERE `+threadOfAgent+db.dialect.lock,
+		args{threadID, userID, agentID}, &one)
+}
+
+// beginTurn stores a question at the end of the current branch, and its task.
+func (db *DB) beginTurn(
+	ctx context.Context, tx querier, title string, question thread.Message, t task.Task,
+) (task.Task, error) {
+	stored, err := db.insertTask(ctx, tx, t)
+	if err != nil {
+		return task.Task{}, err
+	}
+	if err := appendMessage(ctx, tx, question); err != nil {
+		return task.Task{}, err
+	}
+	return stored, touchThread(ctx, tx, question.ThreadID, thread.StatusWorking, title, question.CreatedAt)
+}
+
 // existingTurn returns the turn of a repeated question: the turn with the same id, or the active turn with the same
-// text. An active turn with another text is a conflict; without any turn the error is sql.ErrNoRows.
+// text and scope. Another active turn is a conflict, and a turn whose messages were deleted is not found; without any
+// turn the error is sql.ErrNoRows.
 func existingTurn(ctx context.Context, tx querier, question thread.Message, t task.Task) (task.Task, error) {
 	old, err := oneTask(ctx, tx, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{t.ID})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -54,17 +69,31 @@ func existingTurn(ctx context.Context, tx querier, question thread.Message, t ta
 	if err != nil {
 		return task.Task{}, err
 	}
-	var asked int
-	err = get(ctx, tx, `SELECT count(*) FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3 AND text = $4`,
-		args{old.ID, string(thread.RoleUser), question.ThreadID, question.Text}, &asked)
+	scope, err := encodeScope(question.Scope)
 	if err != nil {
 		return task.Task{}, err
 	}
-	if asked == 0 {
-		return task.Task{}, core.Conflict("turn_working",
-			"The agent is still working on another message of this thread. Wait for its reply, or cancel it.")
+	var asked int
+	err = get(ctx, tx, `
+		SELECT count(*) FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3 AND text = $4 AND scope = $5`,
+		args{old.ID, string(thread.RoleUser), question.ThreadID, question.Text, scope}, &asked)
+	if err != nil {
+		return task.Task{}, err
 	}
-	return old, nil
+	switch {
+	case asked > 0:
+		return old, nil
+	case old.State.Ended():
+		return task.Task{}, core.NotFound("message") // deleted after the first request
+	default:
+		return task.Task{}, turnWorking()
+	}
+}
+
+// turnWorking is the error for a change that has to wait for the active turn of a thread.
+func turnWorking() error {
+	return core.Conflict("turn_working",
+		"The agent is still working on another message of this thread. Wait for its reply, or cancel it.")
 }
 
 // appendMessage appends a message to its thread.
@@ -77,10 +106,15 @@ func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
 	if err != nil {
 		return err
 	}
+	scope, err := encodeScope(m.Scope)
+	if err != nil {
+		return err
+	}
 	_, err = tx.exec(ctx, `
-		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail, details)
-		SELECT $1, id, next_seq, $3, $4, $5, $6, $7, $8, $9, $10 FROM thread WHERE id = $2`,
-		m.ID, m.ThreadID, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt), code, detail, details)
+		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail, details,
+			scope)
+		SELECT $1, id, next_seq, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM thread WHERE id = $2`,
+		m.ID, m.ThreadID, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt), code, detail, details, scope)
 	return err
 }
 

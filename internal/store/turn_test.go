@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 
 	"carrel/internal/core"
 	"carrel/internal/task"
@@ -76,6 +77,71 @@ var turnTests = []test{
 		})
 		w.same("turns", []int{len(fresh), len(conflicts), len(w.messages(th.ID))}, []int{1, 16, 1})
 	}},
+	{"ConcurrentTurnsOfManyThreadsAreAllStored", func(w *fixture) {
+		threads := make([]thread.Thread, 40)
+		for i := range threads {
+			threads[i] = w.thread(w.ada, "", w.now)
+		}
+		steps := []task.StepRecord{{N: 1, Kind: "answer", State: task.StepFinished, Output: []byte("x"), StartedAt: w.now}}
+		testkit.Concurrently(len(threads), func(i int) {
+			q, t, err := w.submit(w.ada, threads[i].ID, fmt.Sprint("question ", i))
+			if err != nil || !t.New || t.Number != 1 {
+				w.t.Errorf("turn %d: %+v, %v", i, t, err)
+				return
+			}
+			_, reply := w.exchange(threads[i].ID, q.Text, 5)
+			reply.TurnID = t.ID
+			entry := task.Entry{Steps: steps, Events: []task.Event{
+				{TaskID: t.ID, Number: 1, Seq: 1, Attempt: 1, Kind: task.EventDelta, Payload: []byte(q.Text)},
+			}}
+			if err := w.db.FinishTurn(w.ctx, t.Fence(),
+				task.Outcome{State: task.StateComplete, At: w.after(5), Entry: entry}, reply); err != nil {
+				w.t.Errorf("end of turn %d: %v", i, err)
+			}
+		})
+		for i, th := range threads {
+			all := w.messages(th.ID)
+			if len(all) != 2 {
+				w.t.Fatalf("thread %d has %d messages", i, len(all))
+			}
+			text := fmt.Sprint("question ", i)
+			w.same("texts", []any{all[1].Text, all[1].Seq, all[0].Text, all[0].Seq}, []any{text, 1, "Re: " + text, 2})
+			events, err := w.db.TaskEvents(w.ctx, all[0].TurnID, 0, 10)
+			w.must(err)
+			if len(events) != 2 || string(events[0].Payload) != text || events[1].Kind != task.EventDone ||
+				events[1].Seq != 2 {
+				w.t.Errorf("events of turn %d: %+v", i, events)
+			}
+			journal, err := w.db.TaskSteps(w.ctx, all[0].TurnID)
+			w.must(err)
+			w.same("steps", len(journal), 1)
+			now, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+			w.must(err)
+			w.same("status", now.Status, thread.StatusIdle)
+		}
+	}},
+	{"ConcurrentTurnsKeepTheLimitPerUser", func(w *fixture) {
+		running := make(chan bool, 40)
+		people := []person{w.ada, w.bert}
+		threads := make([]thread.Thread, 20)
+		for i := range threads {
+			threads[i] = w.thread(people[i%2], "", w.now)
+		}
+		testkit.Concurrently(len(threads), func(i int) {
+			p, th := people[i%2], threads[i]
+			q, _ := w.exchange(th.ID, "hello", 1)
+			t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "Title", q, task.Task{
+				ID: q.TurnID, Kind: "turn", Key: th.ID, UserID: p.id, Input: []byte("hello"), Owner: "node", RunAt: w.now,
+				DeadlineAt: w.after(1000), CreatedAt: w.now, Start: task.Start{MaxPerUser: 3, DeadlineAt: w.after(1000)},
+			})
+			if err != nil || !t.New {
+				w.t.Errorf("turn %d: %+v, %v", i, t, err)
+			} else if t.State == task.StateRunning {
+				running <- true
+			}
+		})
+		w.same("running", len(running), 6)
+	}},
 	{"FailedTurnKeepsItsPartialReply", func(w *fixture) {
 		for _, state := range []task.State{task.StateFailed, task.StateCancelled} {
 			th := w.thread(w.ada, "", w.now)
@@ -122,12 +188,12 @@ var turnTests = []test{
 			reply); !errors.Is(err, task.ErrCancelled) {
 			w.t.Errorf("after a cancellation: %v", err)
 		}
-		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID, w.now))
 		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateCancelled, At: w.now},
 			reply); !errors.Is(err, task.ErrLost) {
 			w.t.Errorf("of a deleted thread: %v", err)
 		}
-		w.same("messages", len(w.messages(th.ID)), 0)
+		w.same("messages", len(w.messages(th.ID)), 1) // the question, for the bin
 	}},
 	{"APositionIsTheLastEventOfTheLastTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
@@ -156,7 +222,7 @@ var turnTests = []test{
 		th = w.thread(w.bert, "", w.now)
 		_, second, err := w.submit(w.bert, th.ID, "hello")
 		w.must(err)
-		w.must(w.db.DeleteThread(w.ctx, w.bert.id, w.bert.agent, th.ID))
+		w.must(w.db.DeleteThread(w.ctx, w.bert.id, w.bert.agent, th.ID, w.now))
 		_, err = w.db.Task(w.ctx, second.ID)
 		w.wantMissing(err, "task")
 		_, _, err = w.submit(w.bert, th.ID, "hello")

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/task"
-	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
 
 var _ webhook.Store = (*DB)(nil)
 
 const webhookColumns = `w.id, w.user_id, w.url, w.events, w.secret, w.created_at, w.disabled_at, w.last_at,
-	w.last_status, w.last_error`
+	w.last_status, w.last_error, w.credential_id`
 
 type webhookRow struct {
 	webhook          webhook.Webhook
@@ -31,6 +29,7 @@ func (r *webhookRow) dest() []any {
 	w := &r.webhook
 	return []any{
 		&w.ID, &w.UserID, &w.URL, &r.events, &w.Sealed, &r.created, &r.disabled, &r.lastAt, &r.lastStatus, &r.lastError,
+		&w.CredentialID,
 	}
 }
 
@@ -63,8 +62,11 @@ func manyWebhooks(ctx context.Context, q querier, query string, a args) ([]webho
 	return webhooks, err
 }
 
+// ownedBy is the condition that a webhook w belongs to the owner in the parameters $1 and $2; see webhook.Owner.
+const ownedBy = `w.user_id = $1 AND ($2 = '' OR w.credential_id = $2)`
+
 // InsertWebhook stores a webhook, or returns the existing one with its id. The lock on the user serializes inserts, so
-// that the limit per user holds.
+// that the limit holds.
 func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (stored webhook.Webhook, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var n int
@@ -76,16 +78,17 @@ func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if err := get(ctx, tx, `SELECT count(*) FROM webhook WHERE user_id = $1`, args{w.UserID}, &n); err != nil {
+		if err := get(ctx, tx, `SELECT count(*) FROM webhook WHERE user_id = $1 AND credential_id = $2`,
+			args{w.UserID, w.CredentialID}, &n); err != nil {
 			return err
 		}
 		if n >= limit {
-			return core.Conflict("conflict",
-				fmt.Sprintf("This account has %d webhooks, which is the maximum. Delete one first.", n))
+			return core.Conflict("conflict", fmt.Sprintf("There are %d webhooks, which is the maximum. Delete one first.", n))
 		}
 		_, err := tx.exec(ctx, `
-			INSERT INTO webhook (id, user_id, url, events, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			w.ID, w.UserID, w.URL, encodeList(w.Events), w.Sealed, millis(w.CreatedAt))
+			INSERT INTO webhook (id, user_id, url, events, secret, created_at, credential_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			w.ID, w.UserID, w.URL, encodeList(w.Events), w.Sealed, millis(w.CreatedAt), w.CredentialID)
 		stored = w
 		return err
 	})
@@ -95,25 +98,67 @@ func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (
 	return stored, nil
 }
 
-// Webhooks returns a user's webhooks, newest first.
-func (db *DB) Webhooks(ctx context.Context, userID string) ([]webhook.Webhook, error) {
+// Webhooks returns the webhooks of an owner, newest first.
+func (db *DB) Webhooks(ctx context.Context, o webhook.Owner) ([]webhook.Webhook, error) {
 	webhooks, err := manyWebhooks(ctx, db.read, `
-		SELECT `+webhookColumns+` FROM webhook w WHERE w.user_id = $1 ORDER BY w.id DESC`, args{userID})
+		SELECT `+webhookColumns+` FROM webhook w WHERE `+ownedBy+` ORDER BY w.id DESC`, args{o.UserID, o.CredentialID})
 	return webhooks, fail("list webhooks", "user", err)
 }
 
-// Webhook returns a webhook of a user who is not disabled.
-func (db *DB) Webhook(ctx context.Context, userID, webhookID string) (webhook.Webhook, error) {
+// Webhook returns a webhook of an owner who is not disabled.
+func (db *DB) Webhook(ctx context.Context, o webhook.Owner, webhookID string) (webhook.Webhook, error) {
 	w, err := oneWebhook(ctx, db.read, `
 		SELECT `+webhookColumns+` FROM webhook w JOIN app_user u ON u.id = w.user_id
-		WHERE w.id = $1 AND w.user_id = $2 AND u.disabled_at IS NULL`, args{webhookID, userID})
+		WHERE `+ownedBy+` AND w.id = $3 AND u.disabled_at IS NULL`, args{o.UserID, o.CredentialID, webhookID})
 	return w, fail("read webhook", "webhook", err)
 }
 
+// ChangeWebhook sets the given fields of a webhook. A webhook that is disabled already keeps the time of that.
+func (db *DB) ChangeWebhook(
+	ctx context.Context, o webhook.Owner, webhookID string, c webhook.Change, now time.Time,
+) (w webhook.Webhook, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		w, err = oneWebhook(ctx, tx, `
+			SELECT `+webhookColumns+` FROM webhook w WHERE `+ownedBy+` AND w.id = $3`+db.dialect.lock,
+			args{o.UserID, o.CredentialID, webhookID})
+		if err != nil {
+			return err
+		}
+		if c.URL != nil {
+			w.URL = *c.URL
+		}
+		if c.Events != nil {
+			w.Events = *c.Events
+		}
+		if c.Active != nil {
+			switch {
+			case *c.Active:
+				w.DisabledAt = nil
+			case w.DisabledAt == nil:
+				w.DisabledAt = &now
+			}
+		}
+		_, err := tx.exec(ctx, `UPDATE webhook SET url = $1, events = $2, disabled_at = $3 WHERE id = $4`,
+			w.URL, encodeList(w.Events), optMillis(w.DisabledAt), w.ID)
+		return err
+	})
+	if err != nil {
+		return webhook.Webhook{}, fail("change webhook", "webhook", err)
+	}
+	return w, nil
+}
+
 // DeleteWebhook deletes a webhook. Its pending deliveries notice that by themselves.
-func (db *DB) DeleteWebhook(ctx context.Context, userID, webhookID string) error {
-	n, err := db.exec(ctx, `DELETE FROM webhook WHERE id = $1 AND user_id = $2`, webhookID, userID)
+func (db *DB) DeleteWebhook(ctx context.Context, o webhook.Owner, webhookID string) error {
+	n, err := db.exec(ctx, `DELETE FROM webhook AS w WHERE `+ownedBy+` AND w.id = $3`,
+		o.UserID, o.CredentialID, webhookID)
 	return requireRow("delete webhook", "webhook", n, err)
+}
+
+// deleteWebhooksOf deletes the webhooks of a credential that is revoked.
+func deleteWebhooksOf(ctx context.Context, tx querier, credentialID string) error {
+	_, err := tx.exec(ctx, `DELETE FROM webhook WHERE credential_id = $1 AND credential_id <> ''`, credentialID)
+	return err
 }
 
 // RecordDelivery stores a delivery attempt. Attempts of several deliveries overlap; the latest one is kept.
@@ -134,45 +179,4 @@ func (db *DB) RecordDelivery(ctx context.Context, webhookID string, d webhook.De
 		return err
 	})
 	return fail("record delivery", "webhook", err)
-}
-
-// announceTurn stores a delivery for each webhook subscribed to the end of a turn, in the transaction that ends it, so
-// that a crash can neither lose nor duplicate a delivery.
-func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task.Outcome, reply thread.Message) error {
-	event, told := webhook.TurnEvent(o.State)
-	if !told {
-		return nil
-	}
-	webhooks, err := manyWebhooks(ctx, tx, `
-		SELECT `+webhookColumns+` FROM webhook w
-		WHERE w.user_id = $1 AND w.disabled_at IS NULL ORDER BY w.id`, args{f.UserID})
-	if err != nil || len(webhooks) == 0 {
-		return err
-	}
-	turn := webhook.Turn{
-		ThreadID: reply.ThreadID, TurnID: reply.TurnID, MessageID: reply.ID, Status: reply.Status,
-		Sentences: reply.Answer.Verdicts(),
-	}
-	if reply.Error != nil {
-		turn.Error = &webhook.TurnError{Code: reply.Error.Code}
-	}
-	if err := get(ctx, tx, `SELECT agent_id FROM thread WHERE id = $1`,
-		args{reply.ThreadID}, &turn.AgentID); err != nil {
-		return err
-	}
-	for _, w := range webhooks {
-		if !w.Wants(event) {
-			continue
-		}
-		if _, err := db.insertTask(ctx, tx, webhook.NewDelivery(w, event, turn, o.At)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// PruneDeliveries deletes deliveries that ended before this time.
-func (db *DB) PruneDeliveries(ctx context.Context, before time.Time) error {
-	err := db.pruneTasks(ctx, `kind = 'webhook'`, before)
-	return fail("prune deliveries", "task", err)
 }

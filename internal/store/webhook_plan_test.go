@@ -35,9 +35,18 @@ func callWebhooks(t *testing.T, db *DB) {
 			thread.Message{ID: "w2", ThreadID: "t", TurnID: "wx", Role: thread.RoleAssistant}),
 		"record": db.RecordDelivery(ctx, "w", webhook.Delivery{At: now, Status: 410, Error: "e"}, false),
 		"enable": db.RecordDelivery(ctx, "w", webhook.Delivery{At: now, Status: 200}, true),
-		"prune":  db.PruneDeliveries(ctx, now),
-		"read":   func() error { _, err := db.Webhook(ctx, "u", "w"); return err }(),
-		"list":   func() error { _, err := db.Webhooks(ctx, "u"); return err }(),
+		"log":    func() error { _, err := db.Deliveries(ctx, "w", "", 10); return err }(),
+		"delivery": func() error {
+			all, err := db.Deliveries(ctx, "w", "", 1)
+			if err != nil || len(all) == 0 {
+				return err
+			}
+			_, err = db.Delivery(ctx, "w", all[0].ID)
+			return err
+		}(),
+		"prune": db.PruneDeliveries(ctx, now),
+		"read":  func() error { _, err := db.Webhook(ctx, webhook.Owner{UserID: "u"}, "w"); return err }(),
+		"list":  func() error { _, err := db.Webhooks(ctx, webhook.Owner{UserID: "u"}); return err }(),
 	} {
 		if err != nil && name != "read" { // the user has been disabled
 			t.Fatalf("%s: %v", name, err)

@@ -2,10 +2,13 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/oauth"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/thread"
@@ -19,6 +22,9 @@ func (w *fixture) newWebhook(p person, events ...webhook.Event) webhook.Webhook 
 		Sealed: []byte("sealed\x00secret"), CreatedAt: w.now,
 	}
 }
+
+// owner returns the owner of the webhooks of an account.
+func (p person) owner() webhook.Owner { return webhook.Owner{UserID: p.id} }
 
 // webhook stores a webhook for the given events, or for all.
 func (w *fixture) webhook(p person, events ...webhook.Event) webhook.Webhook {
@@ -81,33 +87,54 @@ func (w *fixture) deliveries(p person) map[string][]delivered {
 }
 
 var webhookTests = []test{
+	{"WebhookChanges", func(w *fixture) {
+		hook := w.webhook(w.ada)
+		url, events, no, yes := "https://example.org/new", []webhook.Event{webhook.EventTurnFailed}, false, true
+		got, err := w.db.ChangeWebhook(w.ctx, w.ada.owner(), hook.ID, webhook.Change{URL: &url, Events: &events, Active: &no},
+			w.after(1))
+		w.must(err)
+		at := w.after(1)
+		hook.URL, hook.Events, hook.DisabledAt = url, events, &at
+		w.same("changed", got, hook)
+		got, err = w.db.ChangeWebhook(w.ctx, w.ada.owner(), hook.ID, webhook.Change{Active: &no}, w.after(2))
+		w.must(err)
+		w.same("disabled again", got, hook)
+		_, err = w.db.ChangeWebhook(w.ctx, w.ada.owner(), hook.ID, webhook.Change{Active: &yes}, w.after(3))
+		w.must(err)
+		hook.DisabledAt = nil
+		got, err = w.db.Webhook(w.ctx, w.ada.owner(), hook.ID)
+		w.must(err)
+		w.same("enabled", got, hook)
+		_, err = w.db.ChangeWebhook(w.ctx, w.bert.owner(), hook.ID, webhook.Change{URL: &url}, w.now)
+		w.wantMissing(err, "webhook")
+	}},
 	{"WebhookRoundTrips", func(w *fixture) {
 		first, second := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
-		got, err := w.db.Webhook(w.ctx, w.ada.id, first.ID)
+		got, err := w.db.Webhook(w.ctx, w.ada.owner(), first.ID)
 		w.must(err)
 		w.same("read", got, first)
-		list, err := w.db.Webhooks(w.ctx, w.ada.id)
+		list, err := w.db.Webhooks(w.ctx, w.ada.owner())
 		w.must(err)
 		w.same("listed", list, []webhook.Webhook{second, first})
-		w.must(w.db.DeleteWebhook(w.ctx, w.ada.id, first.ID))
-		w.wantMissing(w.db.DeleteWebhook(w.ctx, w.ada.id, first.ID), "webhook")
-		list, err = w.db.Webhooks(w.ctx, w.ada.id)
+		w.must(w.db.DeleteWebhook(w.ctx, w.ada.owner(), first.ID))
+		w.wantMissing(w.db.DeleteWebhook(w.ctx, w.ada.owner(), first.ID), "webhook")
+		list, err = w.db.Webhooks(w.ctx, w.ada.owner())
 		w.must(err)
 		w.same("left", list, []webhook.Webhook{second})
 	}},
 	{"WebhookIsHiddenFromOtherUsers", func(w *fixture) {
 		mine := w.webhook(w.ada)
-		_, err := w.db.Webhook(w.ctx, w.bert.id, mine.ID)
+		_, err := w.db.Webhook(w.ctx, w.bert.owner(), mine.ID)
 		w.wantMissing(err, "webhook")
-		w.wantMissing(w.db.DeleteWebhook(w.ctx, w.bert.id, mine.ID), "webhook")
-		list, err := w.db.Webhooks(w.ctx, w.bert.id)
+		w.wantMissing(w.db.DeleteWebhook(w.ctx, w.bert.owner(), mine.ID), "webhook")
+		list, err := w.db.Webhooks(w.ctx, w.bert.owner())
 		w.must(err)
 		w.same("listed", list, []webhook.Webhook{})
 		nobody := w.newWebhook(person{id: "usr_none"})
 		_, err = w.db.InsertWebhook(w.ctx, nobody, 1)
 		w.wantMissing(err, "user")
 		w.must(w.db.DisableUser(w.ctx, w.ada.id, w.now))
-		_, err = w.db.Webhook(w.ctx, w.ada.id, mine.ID)
+		_, err = w.db.Webhook(w.ctx, w.ada.owner(), mine.ID)
 		w.wantMissing(err, "webhook")
 	}},
 	{"RepeatedRequestReturnsTheSameWebhook", func(w *fixture) {
@@ -141,7 +168,7 @@ var webhookTests = []test{
 		record := func(d webhook.Delivery, enable bool) webhook.Webhook {
 			w.t.Helper()
 			w.must(w.db.RecordDelivery(w.ctx, hook.ID, d, enable))
-			got, err := w.db.Webhook(w.ctx, w.ada.id, hook.ID)
+			got, err := w.db.Webhook(w.ctx, w.ada.owner(), hook.ID)
 			w.must(err)
 			return got
 		}
@@ -178,7 +205,7 @@ var webhookTests = []test{
 		got = w.deliveries(w.ada)
 		w.same("delivered of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])},
 			[]int{2, 1, 0})
-		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.TurnError{Code: "timeout"})
+		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.Failure{Code: "timeout"})
 		w.same("another's", len(w.deliveries(w.bert)), 0)
 	}},
 	{"LostTurnIsNotDelivered", func(w *fixture) {
@@ -213,5 +240,130 @@ var webhookTests = []test{
 		left, err := w.db.Tasks(w.ctx, task.StateComplete, 1000)
 		w.must(err)
 		w.same("turns", len(left), len(turns))
+	}},
+	{"WebhookOfACredentialReceivesItsOwnTurnsOnly", func(w *fixture) {
+		key, other := w.minted(w.ada.id, "editor", w.now), w.minted(w.ada.id, "other", w.now)
+		hook := w.newWebhook(w.ada, webhook.EventTurnCompleted)
+		hook.CredentialID = key.ID
+		_, err := w.db.InsertWebhook(w.ctx, hook, 1)
+		w.must(err)
+		all := w.webhook(w.ada)
+		end := func(credentialID string) {
+			w.t.Helper()
+			t := w.with(credentialID)
+			w.finish(t, task.StateComplete)
+		}
+		for _, id := range []string{"", other.ID, key.ID} {
+			end(id)
+		}
+		got := w.deliveries(w.ada)
+		w.same("delivered", []int{len(got[hook.ID]), len(got[all.ID])}, []int{1, 3})
+		// The credential manages its own webhooks, the account all of them.
+		mine := webhook.Owner{UserID: w.ada.id, CredentialID: key.ID}
+		for o, want := range map[webhook.Owner][]string{
+			mine: {hook.ID}, w.ada.owner(): {all.ID, hook.ID}, {UserID: w.ada.id, CredentialID: other.ID}: {},
+		} {
+			list, err := w.db.Webhooks(w.ctx, o)
+			w.must(err)
+			ids := []string{}
+			for _, h := range list {
+				ids = append(ids, h.ID)
+			}
+			w.same("listed", ids, want)
+		}
+		no := false
+		_, err = w.db.Webhook(w.ctx, mine, all.ID)
+		w.wantMissing(err, "webhook")
+		_, err = w.db.ChangeWebhook(w.ctx, mine, all.ID, webhook.Change{Active: &no}, w.now)
+		w.wantMissing(err, "webhook")
+		w.wantMissing(w.db.DeleteWebhook(w.ctx, mine, all.ID), "webhook")
+		another := w.newWebhook(w.ada, webhook.EventTurnCompleted)
+		another.CredentialID = key.ID
+		_, err = w.db.InsertWebhook(w.ctx, another, 1)
+		w.wantKind(err, core.KindConflict, "")
+		w.must(w.db.RevokeKey(w.ctx, w.ada.id, other.ID, w.now))
+		_, err = w.db.Webhook(w.ctx, w.ada.owner(), hook.ID)
+		w.must(err)
+		w.must(w.db.RevokeKey(w.ctx, w.ada.id, key.ID, w.now))
+		_, err = w.db.Webhook(w.ctx, w.ada.owner(), hook.ID)
+		w.wantMissing(err, "webhook")
+		_, err = w.db.Webhook(w.ctx, w.ada.owner(), all.ID)
+		w.must(err)
+	}},
+	{"WebhooksAreDeletedWithTheirGrant", func(w *fixture) {
+		revoke := map[string]func(id string, r oauth.Redemption, c oauth.Client) error{
+			"by the user": func(id string, _ oauth.Redemption, _ oauth.Client) error {
+				_, err := w.db.RevokeGrant(w.ctx, w.ada.id, id, w.now)
+				return err
+			},
+			"by the client": func(_ string, r oauth.Redemption, c oauth.Client) error {
+				_, err := w.db.RevokeToken(w.ctx, c.ID, r.RefreshHash, w.now)
+				return err
+			},
+			"by a code that is used twice": func(_ string, r oauth.Redemption, _ oauth.Client) error {
+				_, err := w.db.RedeemAuthCode(w.ctx, testkit.NewClock(), r)
+				if !errors.Is(err, oauth.ErrReused) {
+					return fmt.Errorf("redeemed twice: %w", err)
+				}
+				return nil
+			},
+		}
+		for name, revoke := range revoke {
+			c := w.client(name)
+			g, r := w.grant(w.ada.id, c)
+			hook := w.newWebhook(w.ada, webhook.EventTurnCompleted)
+			hook.CredentialID = g.ID
+			_, err := w.db.InsertWebhook(w.ctx, hook, 1)
+			w.must(err)
+			w.must(revoke(g.ID, r, c))
+			_, err = w.db.Webhook(w.ctx, w.ada.owner(), hook.ID)
+			w.wantMissing(err, "webhook")
+		}
+	}},
+	{"DeliveriesAreListedWithTheirAttempts", func(w *fixture) {
+		hook, other := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
+		for range 3 {
+			w.endTurn(w.ada, task.StateComplete, nil)
+		}
+		all, err := w.db.Deliveries(w.ctx, hook.ID, "", 10)
+		w.must(err)
+		w.same("deliveries", len(all), 3)
+		first, err := w.db.Deliveries(w.ctx, hook.ID, "", 2)
+		w.must(err)
+		rest, err := w.db.Deliveries(w.ctx, hook.ID, first[1].ID, 2)
+		w.must(err)
+		w.same("in pages", append(first, rest...), all)
+		w.same("newest first", all[0].ID > all[1].ID && all[1].ID > all[2].ID, true)
+		d := all[0]
+		w.same("delivery", []string{d.WebhookID, d.MessageID, string(d.Event), string(d.Task.State)},
+			[]string{hook.ID, d.ID, "turn.completed", "queued"})
+		claimed, _, err := w.db.ClaimTasks(w.ctx, "node", []string{"webhook"}, 100, w.after(1000))
+		w.must(err)
+		for _, t := range claimed {
+			w.must(w.db.RecordTask(w.ctx, t.Fence(), task.Entry{Steps: []task.StepRecord{{
+				N: 1, Kind: "try", Label: "Try 1", State: task.StepFinished, Output: []byte(`{"Status":200}`),
+				StartedAt: w.now, EndedAt: &w.now,
+			}}}))
+		}
+		got, err := w.db.Delivery(w.ctx, hook.ID, d.ID)
+		w.must(err)
+		w.same("attempts", len(got.Steps), 1)
+		_, err = w.db.Delivery(w.ctx, other.ID, d.ID)
+		w.wantMissing(err, "delivery")
+		again := webhook.StoredDelivery{
+			ID: core.NewID(core.PrefixDelivery), WebhookID: hook.ID, MessageID: d.MessageID, Event: d.Event, Task: d.Task,
+		}
+		again.Task.ID, again.Task.Kind, again.Task.UserID = again.ID, "webhook", w.ada.id
+		for range 2 {
+			w.must(w.db.InsertDelivery(w.ctx, again))
+		}
+		all, err = w.db.Deliveries(w.ctx, hook.ID, "", 10)
+		w.must(err)
+		w.same("after a repeated one", []int{len(all)}, []int{4})
+		w.same("its message", all[0].MessageID, d.ID)
+		w.must(w.db.DeleteWebhook(w.ctx, w.ada.owner(), hook.ID))
+		all, err = w.db.Deliveries(w.ctx, hook.ID, "", 10)
+		w.must(err)
+		w.same("of a deleted webhook", len(all), 0)
 	}},
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 )
 
 // A write that succeeded within provenLife shows that the database accepts writes. A failed check is repeated after
@@ -75,7 +74,7 @@ func isWriteFailure(err error) bool {
 		return false
 	case classOther:
 	}
-	var lite *sqlite.Error
+	var lite sqliteError
 	if errors.As(err, &lite) {
 		return mayEndTransaction(err)
 	}
@@ -99,7 +98,5 @@ func isPostgresFailure(code string) bool {
 
 // Pool describes the connections of the database that read (SQLite), or read and write (PostgreSQL).
 func (db *DB) Pool() sql.DBStats { return db.read.poolStats() }
-
-func (r *sqliteReader) poolStats() sql.DBStats { return r.pool.Stats() }
 
 func (p *postgres) poolStats() sql.DBStats { return p.pool.Stats() }

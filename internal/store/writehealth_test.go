@@ -116,3 +116,35 @@ func TestPostgresFailuresAreToldByTheirCode(t *testing.T) {
 		}
 	}
 }
+
+func TestStatementsOfReadsAndTransactionsAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			ctx := t.Context()
+			before := db.Stats().Statements
+			if _, err := db.Users(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if n := db.Stats().Statements - before; n != 1 {
+				t.Errorf("a read is %d statements", n)
+			}
+			write := func() error {
+				return db.inTx(ctx, func(ctx context.Context, tx querier) error {
+					_, err := tx.exec(ctx, `UPDATE app_user SET name = '' WHERE id = ''`)
+					return err
+				})
+			}
+			if err := write(); err != nil { // opens the connection
+				t.Fatal(err)
+			}
+			before = db.Stats().Statements
+			err := write()
+			if n := db.Stats().Statements - before; err != nil || n != 3 {
+				t.Errorf("BEGIN, UPDATE and COMMIT are %d statements: %v", n, err)
+			}
+		})
+	}
+}

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -12,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"carrel/internal/store/sqlite"
 )
 
 // inWrite marks the context of a transaction.
@@ -69,7 +69,7 @@ const (
 // batchWriter is SQLite's only writer. It runs all waiting writes in one transaction with one commit, because a sync to
 // disk costs the same for one write as for a hundred. Callers return only after the commit.
 type batchWriter struct {
-	owner *sql.DB // at most one connection
+	open func() (*sqlite.Conn, error)
 
 	mu      sync.Mutex
 	arrived sync.Cond
@@ -78,19 +78,18 @@ type batchWriter struct {
 	ended   chan struct{}
 
 	// The fields below are used by the writer goroutine only.
-	conn       *sql.Conn
-	statements map[string]*sql.Stmt
-	ctx        context.Context // of every statement: a started write is not cancelled
-	batch      []*job
-	changed    bool // the running job has changed rows
-	hold       time.Duration
+	conn    *sqlite.Conn
+	ctx     context.Context // of every transaction: a started write is not cancelled
+	batch   []*job
+	changed bool // the running job has changed rows
+	hold    time.Duration
 
 	writes, commits atomic.Int64
 }
 
-func newBatchWriter(owner *sql.DB) *batchWriter {
+func newBatchWriter(open func() (*sqlite.Conn, error)) *batchWriter {
 	w := &batchWriter{
-		owner: owner, ended: make(chan struct{}), hold: maxHold,
+		open: open, ended: make(chan struct{}), hold: maxHold,
 		ctx: context.WithValue(context.Background(), inWrite{}, true),
 	}
 	w.arrived.L = &w.mu
@@ -189,7 +188,7 @@ func (w *batchWriter) runOutsideTx(j *job) {
 		return
 	}
 	if j.err = w.connect(); j.err == nil {
-		_, j.err = w.conn.ExecContext(w.ctx, j.query)
+		_, j.err = w.conn.Exec(j.query)
 	}
 	close(j.done)
 }
@@ -339,74 +338,34 @@ func (w *batchWriter) begin() error {
 }
 
 // connect opens the connection if there is none.
-func (w *batchWriter) connect() error {
-	if w.conn != nil {
-		return nil
+func (w *batchWriter) connect() (err error) {
+	if w.conn == nil {
+		w.conn, err = w.open()
 	}
-	conn, err := w.owner.Conn(w.ctx)
-	if err != nil {
-		return err
-	}
-	w.conn, w.statements = conn, map[string]*sql.Stmt{}
-	return nil
+	return err
 }
 
 // disconnect discards the connection; the next batch opens a new one.
 func (w *batchWriter) disconnect() {
-	for _, s := range w.statements {
-		_ = s.Close()
-	}
 	if w.conn != nil {
-		_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-		_ = w.conn.Close()
+		_ = w.conn.Close() // every transaction has ended or is given up
+		w.conn = nil
 	}
-	w.conn, w.statements = nil, nil
 }
 
 func (w *batchWriter) control(statement string) error {
-	_, err := w.execute(w.ctx, statement, nil)
+	_, err := w.conn.Exec(statement)
 	return err
 }
 
-func (w *batchWriter) prepared(query string) (*sql.Stmt, error) {
-	if s := w.statements[query]; s != nil {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(w.ctx, positional(query))
-	if err == nil {
-		w.statements[query] = s
-	}
-	return s, err
-}
-
-func (w *batchWriter) exec(ctx context.Context, query string, a ...any) (int64, error) {
-	n, err := w.execute(ctx, query, a)
+func (w *batchWriter) exec(_ context.Context, query string, a ...any) (int64, error) {
+	n, err := w.conn.Exec(query, a...)
 	w.changed = w.changed || n > 0
 	return n, err
 }
 
-func (w *batchWriter) execute(ctx context.Context, query string, a args) (int64, error) {
-	s, err := w.prepared(query)
-	if err != nil {
-		return 0, err
-	}
-	result, err := s.ExecContext(ctx, a...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-func (w *batchWriter) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
-	s, err := w.prepared(query)
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(ctx, a...)
-	if err != nil {
-		return err
-	}
-	seen, err := scanRows(rows, dest, row)
+func (w *batchWriter) each(_ context.Context, query string, a args, dest []any, row func() error) error {
+	seen, err := w.conn.Query(query, a, dest, row)
 	w.changed = w.changed || seen > 0 && !strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT")
 	return err
 }
@@ -422,5 +381,5 @@ func (w *batchWriter) close() error {
 	w.mu.Unlock()
 	w.arrived.Signal()
 	<-w.ended
-	return w.owner.Close()
+	return nil
 }

@@ -109,7 +109,7 @@ func (c *cluster) node(change ...func(*task.Options)) *task.Engine {
 
 func (c *cluster) stop(e *task.Engine) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	if err := e.Stop(ctx); err != nil {
 		c.t.Errorf("stop: %v", err)
@@ -134,7 +134,7 @@ func (c *cluster) submit(e *task.Engine, s task.Spec) task.Task {
 // wait returns the ended task.
 func (c *cluster) wait(e *task.Engine, id string) task.Task {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 4*time.Minute)
 	defer cancel()
 	t, err := e.Wait(ctx, id)
 	if err == nil {
@@ -149,7 +149,7 @@ func (c *cluster) wait(e *task.Engine, id string) task.Task {
 // until polls a condition that another goroutine makes true.
 func (c *cluster) until(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("%s did not come about", what)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type Run struct {
 	journal map[int]StepRecord // steps of earlier attempts
 	n       atomic.Int32       // number of the last step called
 	inStep  atomic.Bool
+	ended   []StepRecord // steps that have ended, in this attempt or earlier ones
 	events  buffer
 	// writing serializes writes. writeErr is the error of the write that failed; nothing is written after it.
 	writing  sync.Mutex
@@ -53,6 +55,15 @@ func newRun(e *Engine, t Task, fresh bool) *Run {
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r
+}
+
+// Steps returns the steps that have ended, without their outputs.
+func (r *Run) Steps() []StepRecord { return slices.Clone(r.ended) }
+
+// noteEnd adds a step to the result of Steps.
+func (r *Run) noteEnd(s StepRecord) {
+	s.Output = nil
+	r.ended = append(r.ended, s)
 }
 
 // Task returns the task as of the start of this attempt.

@@ -45,6 +45,7 @@ func (r *Run) Step(
 			return nil, fmt.Errorf("%w: step %d is %q and was %q", ErrJournal, n, kind, old.Kind)
 		}
 		if old.State != StepStarted {
+			r.noteEnd(old)
 			return old.result()
 		}
 		s.record.StartedAt = old.StartedAt
@@ -109,6 +110,7 @@ func (s *Step) end(out []byte, err error) error {
 	if err != nil {
 		s.record.State, s.record.Output = StepFailed, encodeStepError(err)
 	}
+	s.run.noteEnd(s.record)
 	// Batched with the start of the next step or the end of the task, or flushed after stepEndDelay.
 	s.run.events.recordStep(s.run, s.record)
 	if time.Since(s.began) > quickStep {

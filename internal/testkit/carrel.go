@@ -19,6 +19,10 @@ import (
 // EnvBinary names a carrel binary to test, such as a release, instead of one built from the source.
 const EnvBinary = "CARREL_TEST_BINARY"
 
+// EnvBuilds names a folder in which test processes share the programs that they build. Whoever creates the folder
+// deletes it after one run, because a program in it is not built again.
+const EnvBuilds = "CARREL_TEST_BUILDS"
+
 // commandTimeout is the time limit of one command.
 const commandTimeout = 2 * time.Minute
 
@@ -70,11 +74,43 @@ func Build(t testing.TB, importPath string) string {
 var builds sync.Map
 
 func build(importPath string) (string, error) {
+	if dir := os.Getenv(EnvBuilds); dir != "" {
+		return buildShared(importPath, dir)
+	}
 	dir, err := scratch.path()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, path.Base(importPath))
+	return buildIn(importPath, filepath.Join(dir, path.Base(importPath)))
+}
+
+// buildShared builds the program in a folder of several processes, unless one of them has built it.
+func buildShared(importPath, dir string) (string, error) {
+	// The file has the name of the program, because tests put its folder into PATH.
+	folder := filepath.Join(dir, strings.ReplaceAll(importPath, "/", "-"))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, path.Base(importPath))
+	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	unfinished, err := buildIn(importPath, file+".new")
+	if err != nil {
+		return "", err
+	}
+	return file, os.Rename(unfinished, file)
+}
+
+func buildIn(importPath, file string) (string, error) {
 	// Stamping the version needs a repository that git trusts, which a checkout on CI may not be.
 	args := []string{"build", "-buildvcs=false", "-o", file}
 	if os.Getenv("GOCOVERDIR") != "" {

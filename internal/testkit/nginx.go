@@ -16,7 +16,7 @@ import (
 )
 
 // nginxStart limits the start and the end of nginx.
-const nginxStart = 30 * time.Second
+const nginxStart = Patience
 
 // ErrNoNginx means that nginx is not installed.
 var ErrNoNginx = errors.New("nginx is not installed (Debian: apt-get install nginx-light)")

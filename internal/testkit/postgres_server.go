@@ -20,8 +20,8 @@ import (
 
 // Time limits for starting a server, including crash recovery, and for stopping it.
 const (
-	postgresStart = 30 * time.Second
-	postgresStop  = 20 * time.Second
+	postgresStart = Patience
+	postgresStop  = Patience
 )
 
 // fastSettings trade durability for speed, because test data need not survive a crash.

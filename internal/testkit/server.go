@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 
 // Time limits for the first reply on /healthz, and for the exit after SIGTERM (the server drains for up to 10 s).
 const (
-	serverStart = 30 * time.Second
-	serverStop  = 15 * time.Second
+	serverStart = Patience
+	serverStop  = Patience
 )
 
 // ServerOptions configure a server.
@@ -135,6 +136,22 @@ func (s *Server) PID() int {
 
 // Log returns the output of the server since the first start.
 func (s *Server) Log() string { return s.log.String() }
+
+var printedCode = regexp.MustCompile(`and enter  (\S+)`)
+
+// SetupCode returns the set-up code that a server without accounts prints.
+func (s *Server) SetupCode() string {
+	s.t.Helper()
+	// The server may reply before its output has been read.
+	for deadline := time.Now().Add(Patience); ; time.Sleep(10 * time.Millisecond) {
+		if code := printedCode.FindStringSubmatch(s.Log()); code != nil {
+			return code[1]
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("no code is printed: %s", s.Log())
+		}
+	}
+}
 
 // Stop stops the server with SIGTERM. The test fails unless it exits with code 0 within 15 seconds. It does nothing if
 // the server is stopped.

@@ -11,9 +11,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"time"
 
 	"go.uber.org/goleak"
 )
+
+// Patience is how long tests wait for something that happens soon. It is far longer than anything takes, so that a busy
+// machine fails no test.
+const Patience = 4 * time.Minute
 
 // Main runs the tests of a package, releases the resources they share (PostgreSQL server, OpenSearch node, built
 // program, folder), fails if goroutines have leaked, and exits. Without it the resources are released later: the kernel

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"carrel/internal/core"
 	"carrel/internal/task"
@@ -19,6 +20,8 @@ type Question struct {
 	Text      string
 	// Research requests a long turn, which may search further and cost more.
 	Research bool
+	// Scope limits the sources and documents that the turn searches.
+	Scope Scope
 	// Sender limits the actions that the turn may carry out for the user.
 	Sender Sender
 }
@@ -51,9 +54,32 @@ type Answer struct {
 	Query string `json:"query,omitempty"`
 	// Usage is nil if no model was called.
 	Usage *Usage `json:"usage,omitempty"`
+	// Steps are the steps of the turn in their order.
+	Steps []Step `json:"steps,omitempty"`
 	// Summary is the summary of the older conversation that the turn wrote, for the turns after it. It is not part of
 	// the reply.
 	Summary *Summary `json:"summary,omitempty"`
+}
+
+// Step is a step of a turn that has ended.
+type Step struct {
+	N         int            `json:"n"`
+	Kind      string         `json:"kind"`
+	Label     string         `json:"label"`
+	State     task.StepState `json:"state"`
+	StartedAt time.Time      `json:"startedAt"`
+	EndedAt   *time.Time     `json:"endedAt,omitempty"`
+}
+
+// stepsOf returns the records of steps for an answer.
+func stepsOf(records []task.StepRecord) []Step {
+	var out []Step
+	for _, r := range records {
+		out = append(out, Step{
+			N: r.N, Kind: r.Kind, Label: r.Label, State: r.State, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		})
+	}
+	return out
 }
 
 // Summary replaces the messages of a thread up to and including the one with the id Through. The first question and the
@@ -77,6 +103,7 @@ type Citation struct {
 	Year  int    `json:"year,omitempty"`
 	URL   string `json:"url,omitempty"`
 	DOI   string `json:"doi,omitempty"`
+	Type  string `json:"type,omitempty"`
 	Quote string `json:"quote"`
 	// Start and End are the position of the quote in the document's text, in code points.
 	Start int `json:"start"`
@@ -197,7 +224,7 @@ type Usage struct {
 	InputTokens  int64  `json:"inputTokens"`
 	OutputTokens int64  `json:"outputTokens"`
 	CostMicros   int64  `json:"costMicros"`
-	// Estimated is set if the model did not report its usage.
+	// Estimated is set if the model did not report its usage, or if its price is unknown.
 	Estimated bool `json:"estimated,omitempty"`
 }
 

@@ -85,8 +85,8 @@ func (s *Service) read(
 	return turn, messages, nil
 }
 
-// maxTitle is the length of a title taken from the first message, in code points.
-const maxTitle = 60
+// maxTitle is the length of a title taken from the first message, in code points, without the ellipsis.
+const maxTitle = titleLimit - 1
 
 // titleOf returns the first words of a message on one line.
 func titleOf(text string) string {

@@ -150,6 +150,19 @@ func (s *Service) Position(ctx context.Context, threadID string) (task.Position,
 	return at, err
 }
 
+// TurnPosition returns the position before the first event of the active turn. Without an active turn, it is the end of
+// the stream.
+func (s *Service) TurnPosition(ctx context.Context, threadID string) (task.Position, error) {
+	if !core.IsID(core.PrefixThread, threadID) {
+		return task.Position{}, core.NotFound("thread")
+	}
+	at, working, err := s.store.ThreadPosition(ctx, threadID)
+	if working {
+		at.Seq = 0
+	}
+	return at, err
+}
+
 // WaitForChange waits for a stored event after a position, or for the end of the context.
 func (s *Service) WaitForChange(ctx context.Context, threadID string, after task.Position) error {
 	for e, err := range s.tasks.Stream(ctx, threadID, after) {

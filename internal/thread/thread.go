@@ -4,7 +4,6 @@ package thread
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +29,19 @@ type Thread struct {
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	LastMessageAt *time.Time
+	// Pinned threads are listed first, and archived ones are put aside.
+	Pinned, Archived bool
+	// Tags are in alphabetical order.
+	Tags []string
+	// Match is the message that a search found, or nil.
+	Match *Match
+}
+
+// Change holds new values for a thread; nil fields stay unchanged.
+type Change struct {
+	Title            *string
+	Pinned, Archived *bool
+	Tags             *[]string
 }
 
 // activity is the sort key of threads.
@@ -59,12 +71,19 @@ type Message struct {
 	Status    string
 	TurnID    string
 	CreatedAt time.Time
+	// Scope is what the turn of a question searches.
+	Scope Scope
 	// Error is the reason why the turn of a reply failed or was cancelled.
 	Error *TurnError
 	// Answer holds the details of a reply. Its text is in Text.
 	Answer Answer
 	// Feedback is the user's feedback on a reply, or nil.
 	Feedback *Feedback
+	// Versions is the place among the versions of the exchange, or nil if there is only one.
+	Versions *Versions
+	// Parent is the id of the turn before this one if the message is not part of the thread's current branch, "" for the
+	// first turn; otherwise it is nil.
+	Parent *string
 }
 
 // TurnError is the reason why a turn did not complete.
@@ -73,28 +92,44 @@ type TurnError struct {
 	Detail string `json:"detail"`
 }
 
-// Key is the position after which a page of threads starts.
-type Key struct {
-	Activity time.Time
-	ID       string
-}
-
 // Store persists threads and messages, scoped to a user and an agent; anything else is not_found.
 type Store interface {
 	// InsertThread stores a thread. It does nothing if the thread exists.
 	InsertThread(ctx context.Context, userID string, t Thread) error
 	Thread(ctx context.Context, userID, agentID, threadID string) (Thread, error)
-	// Threads returns up to n threads, newest activity first, after the key unless it is nil.
-	Threads(ctx context.Context, userID, agentID string, after *Key, n int) ([]Thread, error)
-	RenameThread(ctx context.Context, userID, agentID, threadID, title string, at time.Time) (Thread, error)
-	// DeleteThread deletes a thread and its messages in one transaction.
-	DeleteThread(ctx context.Context, userID, agentID, threadID string) error
-	// Messages returns up to n messages of a thread, newest first, before the given sequence number; 0 means all.
+	// Threads returns up to n threads that a filter selects, in its order, after the key unless it is nil.
+	Threads(ctx context.Context, userID, agentID string, f Filter, after *Key, n int) ([]Thread, error)
+	// AllThreads is Threads for the given agents that the user can access, or all of them if there are none.
+	AllThreads(ctx context.Context, userID string, agents []string, f Filter, after *Key, n int) ([]Thread, error)
+	// ThreadTags returns the spellings of tags, those of the newest threads first.
+	ThreadTags(ctx context.Context, userID string, agents []string) ([]core.Tag, error)
+	// LatestMatches returns the latest message of each thread that contains one of the words, by thread.
+	LatestMatches(ctx context.Context, threadIDs, words []string) (map[string]Message, error)
+	// ChangeThread sets the fields of a change that are not nil.
+	ChangeThread(ctx context.Context, userID, agentID, threadID string, c Change, at time.Time) (Thread, error)
+	// DeleteThread moves a thread to the bin, or deletes it with its messages, in one transaction.
+	DeleteThread(ctx context.Context, userID, agentID, threadID string, at time.Time) error
+	// Message returns a message of a thread, whichever branch it is part of.
+	Message(ctx context.Context, threadID, messageID string) (Message, error)
+	// Messages returns up to n messages of a thread's current branch, newest first, before the given sequence number; 0
+	// means all.
 	Messages(ctx context.Context, threadID string, before, n int) ([]Message, error)
+	// AllMessages is Messages for all branches. It does not return Versions.
+	AllMessages(ctx context.Context, threadID string, before, n int) ([]Message, error)
 	// SubmitTurn stores a question with the task that answers it in one transaction and returns the task. A thread
-	// without a title gets this one. A turn with the same id, or an active turn with the same text, is returned
-	// unchanged; an active turn with another text is a conflict.
+	// without a title gets this one. A turn with the same id, or an active turn with the same text and scope, is returned
+	// unchanged; any other active turn is a conflict.
 	SubmitTurn(ctx context.Context, userID, agentID, title string, question Message, t task.Task) (task.Task, error)
+	// SubmitVersion is SubmitTurn for a question that is a new version of an exchange, that of the message with the id.
+	// The thread's current branch then ends with the new question.
+	SubmitVersion(
+		ctx context.Context, userID, agentID, messageID string, question Message, t task.Task,
+	) (task.Task, error)
+	// SelectVersion makes the branch with a message the current one. It is a conflict while a turn is active.
+	SelectVersion(ctx context.Context, userID, agentID, threadID, messageID string) error
+	// DeleteExchange deletes the question and the reply that a message belongs to. If the current branch ends with them
+	// and they have other versions, one of these becomes current. It is a conflict while their turn is active.
+	DeleteExchange(ctx context.Context, userID, agentID, threadID, messageID string) error
 	// FinishTurn ends a turn's task and stores its reply in one transaction, or returns task.ErrLost.
 	FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply Message) error
 	// Reply returns the reply of a turn.
@@ -103,6 +138,7 @@ type Store interface {
 	// or if there is no feedback to delete.
 	SetFeedback(ctx context.Context, threadID, messageID string, f *Feedback) error
 	Turns
+	Library
 }
 
 // Turns reads the tasks of a thread.
@@ -162,7 +198,10 @@ func NewService(d Deps) *Service {
 	}
 }
 
-var titleRule = core.TextRule{Max: 200}
+// titleLimit is the length of a title, in code points.
+const titleLimit = 200
+
+var titleRule = core.TextRule{Max: titleLimit}
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	return s.agents.Allow(ctx, actor, op, agentID)
@@ -218,55 +257,41 @@ func (s *Service) CheckThread(ctx context.Context, actor core.Actor, agentID, th
 	return err
 }
 
-// List returns a page of threads, newest activity first, and the cursor of the next page.
-func (s *Service) List(
-	ctx context.Context, actor core.Actor, agentID string, page core.Page,
-) ([]Thread, string, error) {
-	if err := s.allow(ctx, actor, core.OpListThreads, agentID); err != nil {
-		return nil, "", err
-	}
-	rows, err := page.Rows(core.DefaultLimit)
-	if err != nil {
-		return nil, "", err
-	}
-	after, err := decodeKey(page.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	threads, err := s.store.Threads(ctx, actor.UserID, agentID, after, rows+1)
-	if err != nil || len(threads) <= rows {
-		return threads, "", err
-	}
-	last := threads[rows-1]
-	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10),
-		last.ID), nil
-}
-
-func decodeKey(cursor string) (*Key, error) {
-	key, err := core.DecodeCursor("threads", cursor, 2)
-	if key == nil || err != nil {
-		return nil, err
-	}
-	at, err := core.CursorTime(key[0])
-	if err != nil {
-		return nil, err
-	}
-	return &Key{Activity: at, ID: key[1]}, nil
-}
-
-// Rename sets a thread's title.
-func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadID, title string) (Thread, error) {
+// Change sets the title of a thread, whether it is pinned or archived, and its tags.
+func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, threadID string, c Change) (Thread, error) {
 	if err := s.allow(ctx, actor, core.OpRenameThread, agentID); err != nil {
 		return Thread{}, err
 	}
-	title = strings.TrimSpace(title)
-	if detail := titleRule.Check(title); detail != "" {
-		return Thread{}, core.InvalidField("/title", detail)
+	if err := c.clean(); err != nil {
+		return Thread{}, err
 	}
 	if !core.IsID(core.PrefixThread, threadID) {
 		return Thread{}, core.NotFound("thread")
 	}
-	return s.store.RenameThread(ctx, actor.UserID, agentID, threadID, title, s.clock.Now())
+	if c == (Change{}) {
+		return s.store.Thread(ctx, actor.UserID, agentID, threadID)
+	}
+	return s.store.ChangeThread(ctx, actor.UserID, agentID, threadID, c, s.clock.Now())
+}
+
+// clean replaces the values by the form to store and returns an error for the invalid ones.
+func (c *Change) clean() error {
+	var bad []core.FieldError
+	if c.Tags != nil {
+		tags, invalid := core.CleanTags(*c.Tags)
+		c.Tags, bad = &tags, invalid
+	}
+	if c.Title != nil {
+		title := strings.TrimSpace(*c.Title)
+		if detail := titleRule.Check(title); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: "/title", Detail: detail})
+		}
+		c.Title = &title
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
 }
 
 // Delete deletes a thread with its messages and stops its running turn.
@@ -274,6 +299,10 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadI
 	if err := s.allow(ctx, actor, core.OpDeleteThread, agentID); err != nil {
 		return err
 	}
+	return s.delete(ctx, actor, agentID, threadID)
+}
+
+func (s *Service) delete(ctx context.Context, actor core.Actor, agentID, threadID string) error {
 	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
 		return err
 	}
@@ -281,5 +310,28 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadI
 	if _, err := s.cancel(ctx, threadID); err != nil && !core.IsKind(err, core.KindNotFound) {
 		return err
 	}
-	return s.store.DeleteThread(ctx, actor.UserID, agentID, threadID)
+	return s.store.DeleteThread(ctx, actor.UserID, agentID, threadID, s.clock.Now())
+}
+
+// DeleteAll deletes several threads like Delete. After an error some of them may have been deleted.
+func (s *Service) DeleteAll(
+	ctx context.Context, actor core.Actor, agentID string, ids []string,
+) (core.Deletion, error) {
+	if err := s.allow(ctx, actor, core.OpDeleteThreads, agentID); err != nil {
+		return core.Deletion{}, err
+	}
+	if err := core.CheckBatch(ids); err != nil {
+		return core.Deletion{}, err
+	}
+	var deleted []string
+	for _, id := range ids {
+		err := s.delete(ctx, actor, agentID, id)
+		switch {
+		case err == nil:
+			deleted = append(deleted, id)
+		case !core.IsKind(err, core.KindNotFound):
+			return core.Deletion{}, err
+		}
+	}
+	return core.NewDeletion(ids, deleted), nil
 }

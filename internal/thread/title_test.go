@@ -11,12 +11,12 @@ func TestTitleIsTheFirstWordsOnOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"Who proposed it?":          "Who proposed it?",
 		" a\n\tb\u00a0 c ":          "a b c",
-		strings.Repeat("a", 60):     strings.Repeat("a", 60),
-		strings.Repeat("a", 61):     strings.Repeat("a", 60) + "…",
-		strings.Repeat("😀", 61):     strings.Repeat("😀", 60) + "…",
-		strings.Repeat("word ", 20): strings.TrimSpace(strings.Repeat("word ", 12)) + "…",
+		strings.Repeat("a", 199):    strings.Repeat("a", 199),
+		strings.Repeat("a", 200):    strings.Repeat("a", 199) + "…",
+		strings.Repeat("😀", 200):    strings.Repeat("😀", 199) + "…",
+		strings.Repeat("word ", 50): strings.TrimSpace(strings.Repeat("word ", 39)) + "…",
 		// A single short word would not be a useful title.
-		"a " + strings.Repeat("b", 80): "a " + strings.Repeat("b", 58) + "…",
+		"a " + strings.Repeat("b", 250): "a " + strings.Repeat("b", 197) + "…",
 	} {
 		if got := titleOf(text); got != want {
 			t.Errorf("%q has the title %q, want %q", text, got, want)

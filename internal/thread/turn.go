@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type turnInput struct {
 	Text      string `json:"text"`
 	Research  bool   `json:"research,omitempty"`
 	Sender    Sender `json:"sender,omitzero"`
+	Scope     Scope  `json:"scope,omitzero"`
 }
 
 // senderOperations are the operations that a turn carries out if the user asks for them in words.
@@ -60,33 +62,49 @@ func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error
 	}
 	answer, err := s.answerer.Answer(ctx, r, Question{
 		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text,
-		Research: in.Research, Sender: in.Sender,
+		Research: in.Research, Sender: in.Sender, Scope: in.Scope,
 	})
+	answer.Steps = stepsOf(r.Steps())
 	result, jsonErr := json.Marshal(answer)
 	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
 }
 
-// finishTurn ends a turn. Its reply, the thread's state and the last event are stored in one transaction.
-func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) error {
+// replyOf returns the reply to a turn that ended in this state at this time, with the answer in result.
+func replyOf(turnID, threadID string, state task.State, at time.Time, result []byte) (Message, error) {
 	reply := Message{
 		// Derived from the turn's id, so that a repeated finish writes the same message.
-		ID:       core.PrefixMessage + strings.TrimPrefix(f.TaskID, core.PrefixTurn),
-		ThreadID: f.Key, Role: RoleAssistant, Status: string(o.State), TurnID: f.TaskID, CreatedAt: o.At,
+		ID:       core.PrefixMessage + strings.TrimPrefix(turnID, core.PrefixTurn),
+		ThreadID: threadID, Role: RoleAssistant, Status: string(state), TurnID: turnID, CreatedAt: at,
 	}
-	if len(o.Result) > 0 {
-		if err := json.Unmarshal(o.Result, &reply.Answer); err != nil {
-			return fmt.Errorf("read a turn's result: %w", err)
+	if len(result) > 0 {
+		if err := json.Unmarshal(result, &reply.Answer); err != nil {
+			return Message{}, fmt.Errorf("read a turn's result: %w", err)
 		}
 	}
 	reply.Text, reply.Answer.Text = reply.Answer.Text, ""
+	reply.Text = strings.ReplaceAll(reply.Text, "\x00", "\uFFFD") // not supported by PostgreSQL
+	return reply, nil
+}
+
+// finishTurn ends a turn. Its reply, the thread's state and the last event are stored in one transaction.
+func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) error {
+	reply, err := replyOf(f.TaskID, f.Key, o.State, o.At, o.Result)
+	if err != nil {
+		return err
+	}
 	if reply.Text == "" && o.State != task.StateComplete {
 		// The run was interrupted or failed. Keep the text that readers of the stream have seen.
-		var err error
-		if reply.Text, err = s.textSoFar(ctx, f.TaskID, o.Entry.Events); err != nil {
+		text, err := s.textSoFar(ctx, f.TaskID, o.Entry.Events)
+		if err != nil {
+			return err
+		}
+		reply.Text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	if len(reply.Answer.Steps) == 0 && o.State != task.StateComplete {
+		if reply.Answer.Steps, err = s.stepsSoFar(ctx, f.TaskID, o.Entry.Steps); err != nil {
 			return err
 		}
 	}
-	reply.Text = strings.ReplaceAll(reply.Text, "\x00", "\uFFFD") // not supported by PostgreSQL
 	switch o.State {
 	case task.StateFailed:
 		reply.Error = &TurnError{Code: o.Code, Detail: failure(o.Code, o.Detail)}
@@ -99,6 +117,20 @@ func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) 
 	}
 	o.Event = last
 	return s.store.FinishTurn(ctx, f, o, reply)
+}
+
+// stepsSoFar returns the steps of a turn that did not complete. rest are records that are not stored yet.
+func (s *Service) stepsSoFar(ctx context.Context, taskID string, rest []task.StepRecord) ([]Step, error) {
+	records, err := s.store.TaskSteps(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rest {
+		records = slices.DeleteFunc(records, func(old task.StepRecord) bool { return old.N == r.N })
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(a, b task.StepRecord) int { return a.N - b.N })
+	return stepsOf(records), nil
 }
 
 // doneEvent is the last event of a turn.
@@ -126,7 +158,8 @@ type Turn struct {
 	ID string
 	// Working is set while there is no reply yet.
 	Working bool
-	Reply   Message
+	// Reply has no Seq if the turn is complete.
+	Reply Message
 }
 
 // NewMessage is a message sent by a user.
@@ -134,6 +167,11 @@ type NewMessage struct {
 	Text string
 	// Research requests a long turn.
 	Research bool
+	// VersionOf is the id of a message, or "". The new message is then a version of its exchange: of the question and the
+	// reply that the message belongs to.
+	VersionOf string
+	// Scope limits what the turn searches.
+	Scope Scope
 }
 
 var messageRule = core.TextRule{Min: 1, Max: 8000}
@@ -162,10 +200,17 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	if !core.IsID(core.PrefixThread, threadID) {
 		return Turn{}, core.NotFound("thread")
 	}
+	if err := s.checkVersionOf(ctx, actor, agentID, threadID, m.VersionOf); err != nil {
+		return Turn{}, err
+	}
+	scope, err := s.checkScope(ctx, actor, agentID, m.Scope)
+	if err != nil {
+		return Turn{}, err
+	}
 	messageID := core.NewID(core.PrefixMessage)
 	input, err := json.Marshal(turnInput{
 		AgentID: agentID, MessageID: messageID, Text: m.Text, Research: m.Research,
-		Sender: s.senderOf(ctx, actor, agentID),
+		Sender: s.senderOf(ctx, actor, agentID), Scope: scope,
 	})
 	if err != nil {
 		return Turn{}, err
@@ -175,8 +220,11 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 		CredentialID: actor.CredentialID, Input: input,
 	}, func(ctx context.Context, t task.Task) (task.Task, error) {
 		question := Message{
-			ID: messageID, ThreadID: threadID, Role: RoleUser, Text: m.Text,
+			ID: messageID, ThreadID: threadID, Role: RoleUser, Text: m.Text, Scope: scope,
 			Status: string(task.StateComplete), TurnID: t.ID, CreatedAt: t.CreatedAt,
+		}
+		if m.VersionOf != "" {
+			return s.store.SubmitVersion(ctx, actor.UserID, agentID, m.VersionOf, question, t)
 		}
 		return s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(m.Text), question, t)
 	})
@@ -186,11 +234,32 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	return s.await(ctx, t, waiting)
 }
 
+// checkVersionOf returns an error unless the id is empty or that of a message of the thread.
+func (s *Service) checkVersionOf(ctx context.Context, actor core.Actor, agentID, threadID, messageID string) error {
+	if messageID == "" {
+		return nil
+	}
+	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
+		return err
+	}
+	err := error(core.NotFound("message"))
+	if core.IsID(core.PrefixMessage, messageID) {
+		_, err = s.store.Message(ctx, threadID, messageID)
+	}
+	if core.IsKind(err, core.KindNotFound) {
+		return core.InvalidField("/versionOf", "Must be the id of a message of this thread.")
+	}
+	return err
+}
+
 // await waits for the end of a turn. It returns the reply, or Working if the waiting context ends first.
 //
 //nolint:revive // as in Send
 func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) {
 	if !t.State.Ended() {
+		if waiting.Err() != nil && ctx.Err() == nil {
+			return Turn{ID: t.ID, Working: true}, nil // also if the turn has ended meanwhile
+		}
 		ended, err := s.tasks.Wait(waiting, t.ID)
 		switch {
 		case core.IsKind(err, core.KindNotFound):
@@ -203,6 +272,11 @@ func (s *Service) await(ctx context.Context, t task.Task, waiting context.Contex
 			return Turn{ID: t.ID}, err
 		}
 		t = ended
+	}
+	if t.State == task.StateComplete && t.FinishedAt != nil {
+		// The task has the whole reply, so it is not read again.
+		reply, err := replyOf(t.ID, t.Key, t.State, *t.FinishedAt, t.Result)
+		return Turn{ID: t.ID, Reply: reply}, err
 	}
 	reply, err := s.store.Reply(ctx, t.Key, t.ID)
 	if err != nil {

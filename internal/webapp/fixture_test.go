@@ -50,6 +50,7 @@ type site struct {
 	logger   *slog.Logger
 	opts     webapp.Options
 	user     account.User
+	shared   sharedThreads
 	// from is the client address of requests.
 	from atomic.Pointer[string]
 }
@@ -123,7 +124,7 @@ func (s *site) services(baseURL string, log *slog.Logger) webapp.Services {
 	}
 	return webapp.Services{
 		Accounts: s.accounts, Sessions: s.sessions, Auth: s.auth, Passkeys: s.passkeys,
-		Audit: s.audit, Clock: s.clock, Log: log,
+		Links: &s.shared, Audit: s.audit, Clock: s.clock, Log: log,
 	}
 }
 

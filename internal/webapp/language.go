@@ -14,10 +14,14 @@ type language string
 const (
 	english language = "en"
 	german  language = "de"
+	spanish language = "es"
+	french  language = "fr"
 )
 
 // tables hold the texts of each language.
-var tables = map[language]texts{english: englishTexts, german: germanTexts}
+var tables = map[language]texts{
+	english: englishTexts, german: germanTexts, spanish: spanishTexts, french: frenchTexts,
+}
 
 // languageCookie holds the language that the user has chosen in the web app. The app itself reads its preference from
 // the browser's local storage, which a server can't.

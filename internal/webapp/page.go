@@ -43,9 +43,10 @@ func (f file) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 var (
 	styleFile = newFile("style.css", "text/css; charset=utf-8")
 	iconFile  = newFile("icon.svg", "image/svg+xml")
-	// scriptFile is the only script: the passkey API of browsers needs one.
+	// scriptFile is for the passkey API of browsers, and codeFile reads the code of a link.
 	scriptFile = newFile("passkey.js", "text/javascript; charset=utf-8")
-	files      = []file{styleFile, iconFile, scriptFile}
+	codeFile   = newFile("code.js", "text/javascript; charset=utf-8")
+	files      = []file{styleFile, iconFile, scriptFile, codeFile}
 )
 
 // parsePages parses the templates for one language, each inside the layout. prefix is the path of the base URL, which a
@@ -53,24 +54,26 @@ var (
 func parsePages(lang language, prefix string) map[string]*template.Template {
 	t := tables[lang]
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"t":      t.html,
-		"lang":   func() string { return string(lang) },
-		"date":   t.date,
-		"path":   func(p string) string { return prefix + p },
-		"style":  func() string { return prefix + styleFile.path },
-		"icon":   func() string { return prefix + iconFile.path },
-		"script": func() string { return prefix + scriptFile.path },
-		"field":  newField,
-		"label":  func(text template.HTML, f field) field { f.Label = text; return f },
-		"hint":   func(text template.HTML, f field) field { f.Hint = text; return f },
-		"value":  func(value string, f field) field { f.Value = value; return f },
-		"focus":  func(on any, f field) field { f.Focus, _ = template.IsTrue(on); return f },
-		"alert":  func(formError string, f field) field { f.FormError = formError != ""; return f },
+		"t":          t.html,
+		"lang":       func() string { return string(lang) },
+		"date":       t.date,
+		"path":       func(p string) string { return prefix + p },
+		"style":      func() string { return prefix + styleFile.path },
+		"icon":       func() string { return prefix + iconFile.path },
+		"script":     func() string { return prefix + scriptFile.path },
+		"codeScript": func() string { return prefix + codeFile.path },
+		"add":        func(a, b int) int { return a + b },
+		"field":      newField,
+		"label":      func(text template.HTML, f field) field { f.Label = text; return f },
+		"hint":       func(text template.HTML, f field) field { f.Hint = text; return f },
+		"value":      func(value string, f field) field { f.Value = value; return f },
+		"focus":      func(on any, f field) field { f.Focus, _ = template.IsTrue(on); return f },
+		"alert":      func(formError string, f field) field { f.FormError = formError != ""; return f },
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
 	for _, name := range []string{
-		"welcome", "home", "setup", "signin", "code", "connect", "leaving", "passkey", "reset", "stepup", "security",
-		"totp", "codes", "consent", "fail",
+		"welcome", "home", "setup", "signin", "code", "connect", "leaving", "passkey", "reset", "join", "forgot", "stepup",
+		"security", "totp", "codes", "consent", "shared", "fail",
 	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}
@@ -114,9 +117,18 @@ func pagePolicy(formTargets string) string {
 
 var ownPolicy = pagePolicy("")
 
+// scriptPolicy is the policy of pages with a script.
+var scriptPolicy = ownPolicy + "; script-src 'self'"
+
 // show sends a page whose forms are posted to this origin.
 func (a *App) show(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	w.Header().Set("Content-Security-Policy", ownPolicy)
+	a.render(w, r, status, page, data)
+}
+
+// showWithScript sends a page that contains a script.
+func (a *App) showWithScript(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
+	w.Header().Set("Content-Security-Policy", scriptPolicy)
 	a.render(w, r, status, page, data)
 }
 

@@ -28,14 +28,11 @@ type ceremonyPage struct {
 	Back, BackText string
 }
 
-// ceremonyPolicy is the policy of pages with the passkey script.
-var ceremonyPolicy = pagePolicy("") + "; script-src 'self'"
-
 // showCeremony sends the ceremony page and binds the ceremony to the browser with a cookie.
 func (a *App) showCeremony(w http.ResponseWriter, r *http.Request, c passkey.Ceremony, p ceremonyPage) {
 	p.Options = string(c.Options)
 	a.pending.write(w, c.Token)
-	w.Header().Set("Content-Security-Policy", ceremonyPolicy)
+	w.Header().Set("Content-Security-Policy", scriptPolicy)
 	a.render(w, r, http.StatusOK, "passkey", p)
 }
 

@@ -17,18 +17,23 @@ type resetPage struct {
 }
 
 func (a *App) showReset(w http.ResponseWriter, r *http.Request) {
-	a.show(w, r, http.StatusOK, "reset", resetPage{})
+	a.showWithScript(w, r, http.StatusOK, "reset", resetPage{})
 }
 
-// reset sets a new password with a reset code. The code is a form field, not part of a link, because URLs stay in
-// browser histories and logs.
+// showForgot tells what to do about a forgotten password.
+func (a *App) showForgot(w http.ResponseWriter, r *http.Request) {
+	a.show(w, r, http.StatusOK, "forgot", nil)
+}
+
+// reset sets a new password with a reset code. The code is a form field: a link has it behind the #, which is in no log,
+// and a script moves it from there into the field.
 func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r) {
 		a.malformedForm(w, r)
 		return
 	}
 	if !a.allowNetwork(w, r, func(message string) {
-		a.show(w, r, http.StatusTooManyRequests, "reset", resetPage{Error: message})
+		a.showWithScript(w, r, http.StatusTooManyRequests, "reset", resetPage{Error: message})
 	}) {
 		return
 	}
@@ -37,14 +42,14 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		// The user signs in next, so that the second factor is checked and the browser offers to save the password.
-		a.show(w, r, http.StatusOK, "reset", resetPage{Done: true})
+		a.showWithScript(w, r, http.StatusOK, "reset", resetPage{Done: true})
 	case errors.Is(err, signin.ErrReset):
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"},
 		})
-		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{CodeError: t.text("reset.wrong_code")})
+		a.showWithScript(w, r, http.StatusUnprocessableEntity, "reset", resetPage{CodeError: t.text("reset.wrong_code")})
 	case core.IsKind(err, core.KindInvalid):
-		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{PasswordError: t.firstField(err)})
+		a.showWithScript(w, r, http.StatusUnprocessableEntity, "reset", resetPage{PasswordError: t.firstField(err)})
 	default:
 		a.serverError(w, r, err)
 	}

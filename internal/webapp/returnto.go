@@ -33,7 +33,7 @@ func localPath(returnTo string) string {
 		return home
 	}
 	switch u.Path {
-	case SignInPath, SignOutPath, SetupPath, ResetPath, StepUpPath:
+	case SignInPath, SignOutPath, SetupPath, ResetPath, JoinPath, ForgotPath, StepUpPath:
 		return home // these pages would redirect in a loop
 	}
 	return returnTo

@@ -83,7 +83,7 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		a.accountsExist.Store(true)
-		a.startSession(w, r, user.ID, audit.Record{Event: audit.SetUp}, "/")
+		a.startSession(w, r, user.ID, audit.Record{Event: audit.SetUp}, a.firstPage())
 	case core.IsKind(err, core.KindConflict):
 		a.fail(w, r, http.StatusConflict, "already_set_up")
 	case core.IsKind(err, core.KindInvalid):
@@ -92,6 +92,14 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.serverError(w, r, err)
 	}
+}
+
+// firstPage returns the page that a new account sees first.
+func (a *App) firstPage() string {
+	if a.opts.Home == "" {
+		return "/"
+	}
+	return StartPath
 }
 
 // setErrors assigns the error of each invalid field.

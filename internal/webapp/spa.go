@@ -2,44 +2,55 @@ package webapp
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
+
+	"carrel/internal/core"
 )
 
 // AppHome is the first page of the app.
 const AppHome = "/chat"
 
+// StartPath is the page that leads a new account to its first answer.
+const StartPath = "/start"
+
 // appPaths are the paths of the app's pages. Other paths are 404, also for a mistyped address.
 var appPaths = []string{
-	AppHome, AppHome + "/{id}", "/search", "/check", "/favourites", "/memories",
+	AppHome, AppHome + "/{id}", StartPath, "/search", "/check", "/favourites", "/memories", "/bin",
 	"/agents", "/agents/{id}", "/sources", "/sources/{id}",
 	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections",
 	"/settings/invitations", "/settings/usage", "/settings/security", "/settings/audit", "/settings/webhooks",
-	"/settings/subscription", "/settings/data",
-	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/audit", "/admin/system",
+	"/settings/links", "/settings/subscription", "/settings/data",
+	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/models", "/admin/audit", "/admin/system",
 }
 
 // appPolicy allows the app its own scripts, styles and requests. Markup from models and documents enters the page only
-// through two Trusted Types policies; the third one permits the address of the PDF worker.
+// through two Trusted Types policies; the others permit the addresses of the PDF worker and of the service worker.
 const appPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify " +
-	"carrel-pdf-worker"
+	"carrel-pdf-worker carrel-service-worker"
 
 // workerPolicy applies to workers, which do not inherit the policy of their page. The PDF worker decodes images with
 // WebAssembly and gets all files from the page, so it needs no requests.
 const workerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"
+
+// serviceWorker is the file of the service worker, which must be below the root to serve all pages. It requests the files
+// and pages of the app and sends a page of its own without a connection.
+const serviceWorker = "service-worker.js"
+
+// serviceWorkerPolicy allows the requests of the service worker.
+const serviceWorkerPolicy = "default-src 'none'; connect-src 'self'"
 
 // workerExtension is the file name extension of workers; other scripts of the build end in .js.
 const workerExtension = ".mjs"
@@ -66,14 +77,12 @@ func (a *App) WebApp(files fs.FS) (*WebApp, error) {
 			return err
 		}
 		read := func() []byte { return mustRead(files, name) }
-		switch {
-		case name == "index.html":
-			app.page = newAppFile(name, func() []byte { return a.atPrefix(read()) }, cacheNever)
-		case strings.HasPrefix(name, "assets/"):
-			app.files[name] = newAppFile(name, read, cacheForever)
-		default:
-			app.files[name] = newAppFile(name, read, cacheDay)
+		if name == "index.html" {
+			app.page = newPage(name, func() []byte { return a.filled(read()) })
+			return nil
 		}
+		served, zipped := strings.CutSuffix(name, compressedSuffix)
+		app.files[served] = newAppFile(served, read, zipped)
 		return nil
 	})
 	if err == nil && app.page == nil {
@@ -115,48 +124,85 @@ func (app *WebApp) show(w http.ResponseWriter, r *http.Request) {
 	app.page.ServeHTTP(w, r)
 }
 
-// atPrefix rewrites the relative URLs of index.html to absolute ones below the base URL's path, because the page is
-// served at paths of different depth. The app reads that path from a meta element.
-func (a *App) atPrefix(index []byte) []byte {
-	const base = `name="carrel-base" content="`
-	return []byte(strings.NewReplacer(`"./`, `"`+a.prefix+`/`, base, base+a.prefix).Replace(string(index)))
+// filled rewrites the relative URLs of index.html to absolute ones below the base URL's path, because the page is
+// served at paths of different depth. The app reads that path, and whether there is a bin, from meta elements.
+func (a *App) filled(index []byte) []byte {
+	const base, bin = `name="carrel-base" content="`, `name="carrel-bin" content="`
+	replace := []string{`"./`, `"` + a.prefix + `/`, base, base + a.prefix}
+	if a.opts.NoBin {
+		replace = append(replace, bin+"on", bin+"off")
+	}
+	return []byte(strings.NewReplacer(replace...).Replace(string(index)))
 }
 
-// appFile is a file of the app. It is read when it is requested, because most of the files are rarely needed: the viewer
-// of PDF files alone has several megabytes. The compressed form is kept.
+// compressedSuffix is the suffix of the files that are stored compressed with gzip.
+const compressedSuffix = ".gz"
+
+// appFile is a file of the app. Its forms are read when they are requested, because most of the files are rarely needed:
+// the viewer of PDF files alone has several megabytes. Files are stored compressed, and are decompressed for the few
+// clients that do not accept gzip.
 type appFile struct {
-	read          func() []byte
+	plain func() []byte
+	// zipped is nil if the file is sent as it is to all clients.
+	zipped        func() []byte
 	contentType   string
 	cache, policy string
 	etag          func() string
-	zipped        func() []byte
 }
 
-func newAppFile(name string, read func() []byte, cache string) *appFile {
-	f := &appFile{read: read, contentType: contentType(name), cache: cache}
+// newPage returns index.html, which is compressed once at its first request.
+func newPage(name string, read func() []byte) *appFile {
+	return &appFile{
+		plain: read, zipped: sync.OnceValue(func() []byte { return compress(read()) }),
+		contentType: contentType(name), cache: cacheNever, etag: etagOf(read),
+	}
+}
+
+// newAppFile returns a file whose stored form is compressed if zipped is true.
+func newAppFile(name string, stored func() []byte, zipped bool) *appFile {
+	f := &appFile{plain: stored, contentType: contentType(name), cache: cacheDay, etag: etagOf(stored)}
+	if zipped {
+		f.plain, f.zipped = func() []byte { return decompress(stored()) }, stored
+	}
 	if path.Ext(name) == workerExtension {
 		f.policy = workerPolicy
 	}
-	f.etag = sync.OnceValue(func() string {
-		sum := sha256.Sum256(read())
-		return `"` + hex.EncodeToString(sum[:12]) + `"`
-	})
-	f.zipped = sync.OnceValue(func() []byte { return compress(read()) })
+	switch {
+	case strings.HasPrefix(name, "assets/"):
+		f.cache = cacheForever
+	case name == serviceWorker:
+		f.cache, f.policy = cacheNever, serviceWorkerPolicy
+	}
 	return f
 }
 
-// contentType returns the media type of a file. Types that browsers check strictly are fixed here, because the
-// operating system's table may lack them or have them wrong.
+func etagOf(read func() []byte) func() string {
+	return sync.OnceValue(func() string {
+		sum := sha256.Sum256(read())
+		return `"` + hex.EncodeToString(sum[:12]) + `"`
+	})
+}
+
+// contentType returns the media type of a file. The table of the operating system may lack types or have them wrong, and
+// reading it takes milliseconds.
 func contentType(name string) string {
-	switch ext := path.Ext(name); ext {
+	switch path.Ext(name) {
 	case ".js", workerExtension:
 		return "text/javascript; charset=utf-8"
 	case ".wasm":
 		return "application/wasm"
 	case ".webmanifest":
 		return "application/manifest+json"
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
 	default:
-		return cmp.Or(mime.TypeByExtension(ext), "application/octet-stream")
+		return "application/octet-stream"
 	}
 }
 
@@ -171,6 +217,17 @@ func compress(body []byte) []byte {
 	return b.Bytes()
 }
 
+func decompress(body []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err == nil {
+		body, err = io.ReadAll(z)
+	}
+	if err != nil {
+		panic(fmt.Errorf("decompress a file of the web app: %w", err)) // it is in the binary
+	}
+	return body
+}
+
 // ServeHTTP sends the file, or 304 Not Modified to a client with a current copy.
 func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -179,8 +236,8 @@ func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.policy != "" {
 		h.Set("Content-Security-Policy", f.policy)
 	}
-	read, etag := f.read, f.etag()
-	zip := compressible(f.contentType) && acceptsGzip(r)
+	read, etag := f.plain, f.etag()
+	zip := f.zipped != nil && core.AcceptsGzip(r.Header.Values("Accept-Encoding"))
 	if zip {
 		read, etag = f.zipped, strings.TrimSuffix(etag, `"`)+`-gz"`
 	}
@@ -199,17 +256,4 @@ func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may have disconnected
 	}
-}
-
-// compressible reports whether compression makes a file of this type smaller.
-func compressible(contentType string) bool { return !strings.HasPrefix(contentType, "image/png") }
-
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, q, _ := strings.Cut(strings.TrimSpace(coding), ";")
-		if strings.EqualFold(name, "gzip") && strings.ReplaceAll(q, " ", "") != "q=0" {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package webapp_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -12,19 +13,30 @@ import (
 	"carrel/internal/webapp"
 )
 
-const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg">` +
+const indexHTML = `<meta name="carrel-base" content="" /><meta name="carrel-bin" content="on" />` +
+	`<link href="./icons/icon.svg">` +
 	`<script src="./assets/a-1.js"></script>`
 
 func appFiles() fstest.MapFS {
-	return fstest.MapFS{
-		"index.html":      {Data: []byte(indexHTML)},
-		"assets/a-1.js":   {Data: []byte("export const a = 1;" + strings.Repeat(" ", 1000))},
-		"assets/w-2.mjs":  {Data: []byte("postMessage(1);")},
-		"assets/d-3.wasm": {Data: []byte("wasm")},
-		"assets/e-4.data": {Data: []byte("data")},
-		"app.webmanifest": {Data: []byte(`{}`)},
-		"icons/i.png":     {Data: []byte("png")},
+	files := fstest.MapFS{
+		"index.html":  {Data: []byte(indexHTML)},
+		"icons/i.png": {Data: []byte("png")},
 	}
+	for name, text := range map[string]string{
+		"assets/a-1.js":     "export const a = 1;" + strings.Repeat(" ", 1000),
+		"assets/w-2.mjs":    "postMessage(1);",
+		"assets/d-3.wasm":   "wasm",
+		"assets/e-4.data":   "data",
+		"app.webmanifest":   "{}",
+		"service-worker.js": "skipWaiting();",
+	} {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(text)) // a bytes.Buffer does not fail
+		_ = z.Close()
+		files[name+".gz"] = &fstest.MapFile{Data: b.Bytes()}
+	}
+	return files
 }
 
 func newAppSite(t *testing.T, change ...func(*webapp.Options)) *site {
@@ -62,7 +74,7 @@ func TestAppRequiresASession(t *testing.T) {
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{
 			"default-src 'none'", "script-src 'self';", "style-src 'self';",
-			"require-trusted-types-for 'script'", "frame-ancestors 'none'", " carrel-pdf-worker",
+			"require-trusted-types-for 'script'", "frame-ancestors 'none'", " carrel-pdf-worker", " carrel-service-worker",
 		} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: the policy lacks %s: %s", path, want, policy)
@@ -83,12 +95,13 @@ func TestAssetsAreCachedForeverAndThePageIsNot(t *testing.T) {
 	t.Parallel()
 	site := newAppSite(t)
 	for path, want := range map[string][2]string{
-		"/assets/a-1.js":   {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
-		"/assets/w-2.mjs":  {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
-		"/assets/d-3.wasm": {"public, max-age=31536000, immutable", "application/wasm"},
-		"/assets/e-4.data": {"public, max-age=31536000, immutable", "application/octet-stream"},
-		"/app.webmanifest": {"public, max-age=86400", "application/manifest+json"},
-		"/icons/i.png":     {"public, max-age=86400", "image/png"},
+		"/assets/a-1.js":     {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		"/assets/w-2.mjs":    {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		"/assets/d-3.wasm":   {"public, max-age=31536000, immutable", "application/wasm"},
+		"/assets/e-4.data":   {"public, max-age=31536000, immutable", "application/octet-stream"},
+		"/app.webmanifest":   {"public, max-age=86400", "application/manifest+json"},
+		"/service-worker.js": {"private, no-cache", "text/javascript; charset=utf-8"},
+		"/icons/i.png":       {"public, max-age=86400", "image/png"},
 	} {
 		got := site.get(path, nil)
 		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] ||
@@ -104,6 +117,10 @@ func TestWorkersCannotSendRequests(t *testing.T) {
 	policy := site.get("/assets/w-2.mjs", nil).header.Get("Content-Security-Policy")
 	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "connect-src") {
 		t.Errorf("the policy of a worker is %q", policy)
+	}
+	if policy := site.get("/service-worker.js", nil).header.Get("Content-Security-Policy"); policy !=
+		"default-src 'none'; connect-src 'self'" {
+		t.Errorf("the policy of the service worker is %q", policy)
 	}
 	if policy := site.get("/assets/a-1.js", nil).header.Get("Content-Security-Policy"); policy != "" {
 		t.Errorf("the policy of a script is %q", policy)
@@ -138,6 +155,13 @@ func TestAssetsAreCompressedIfTheClientAcceptsGzip(t *testing.T) {
 	if text, err := io.ReadAll(z); err != nil || !strings.HasPrefix(string(text), "export const a") {
 		t.Errorf("%q, %v", text, err)
 	}
+	if text, err := io.ReadAll(ask("/assets/a-1.js", "", "").Body); err != nil ||
+		!strings.HasPrefix(string(text), "export const a") {
+		t.Errorf("without gzip: %q, %v", text, err)
+	}
+	if got := ask("/assets/a-1.js.gz", "gzip", ""); got.StatusCode != http.StatusNotFound {
+		t.Errorf("the name of the stored file: %d", got.StatusCode)
+	}
 	if again := ask("/assets/a-1.js", "gzip", got.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("with the ETag: %d", again.StatusCode)
 	}
@@ -166,6 +190,16 @@ func TestAppWorksBelowAPath(t *testing.T) {
 	}
 	if got := site.get("/", c); got.header.Get("Location") != "/library/chat" {
 		t.Errorf("home redirects to %q", got.header.Get("Location"))
+	}
+}
+
+func TestAppIsToldWhetherThereIsABin(t *testing.T) {
+	t.Parallel()
+	for state, without := range map[string]bool{"on": false, "off": true} {
+		site := newAppSite(t, func(o *webapp.Options) { o.NoBin = without })
+		if page := site.get("/chat", site.signIn()).body; !strings.Contains(page, `name="carrel-bin" content="`+state+`"`) {
+			t.Errorf("NoBin %v: %s", without, page)
+		}
 	}
 }
 

@@ -59,8 +59,7 @@ var germanTexts = texts{
 		"Melden Sie sich erneut an, um fortzufahren, oder nutzen Sie ein anderes Konto.",
 	"signin.failed":  "E-Mail-Adresse oder Passwort falsch.",
 	"signin.passkey": "Mit Passkey anmelden",
-	"signin.forgot": `Passwort vergessen? Bitten Sie Ihren Administrator um einen Code und ` +
-		`<a href="{reset}">wählen Sie ein neues Passwort</a>.`,
+	"signin.forgot":  `<a href="{forgot}">Passwort vergessen?</a>`,
 
 	"code.title":   "Code eingeben",
 	"code.text":    "Öffnen Sie Ihre Authenticator-App, um den Code zu sehen.",
@@ -92,6 +91,25 @@ var germanTexts = texts{
 	"reset.button":    "Passwort ändern",
 	"reset.done":      "Passwort geändert",
 	"reset.done_text": "Sie wurden überall abgemeldet. Melden Sie sich mit dem neuen Passwort an.",
+
+	"forgot.title":     "Passwort vergessen?",
+	"forgot.text":      "Carrel versendet keine E-Mails. Ein Administrator gibt Ihnen einen Link für ein neues Passwort.",
+	"forgot.ask":       "Bitten Sie Ihren Administrator um einen Link zum Zurücksetzen.",
+	"forgot.open":      "Öffnen Sie ihn und wählen Sie ein neues Passwort. Er gilt einmal und einen Tag lang.",
+	"forgot.sign_in":   "Melden Sie sich mit dem neuen Passwort an. Alle anderen Sitzungen sind beendet.",
+	"forgot.have_code": "Ich habe einen Code",
+	"forgot.operator": "Sie betreiben diesen Server, oder kein Administrator kann sich anmelden? " +
+		"Erstellen Sie auf dem Rechner einen Code:",
+	"forgot.command": "carrel admin user reset --user you@example.org",
+
+	"join.title":      "Konto anlegen",
+	"join.text":       "Sie wurden zu Carrel eingeladen. Der Link gilt einmal.",
+	"join.code":       "Einladungscode",
+	"join.wrong_code": "Unbekannte, abgelaufene, widerrufene oder benutzte Einladung. Bitten Sie um eine neue.",
+	"join.email_taken": "Diese Adresse hat schon ein Konto. " +
+		"Melden Sie sich an oder nutzen Sie eine andere Adresse.",
+	"join.other_email": "Diese Einladung gilt für eine andere Adresse. Geben Sie die eingeladene Adresse ein.",
+	"join.foot":        `Haben Sie schon ein Konto? <a href="{signin}">Anmelden</a>`,
 
 	"stepup.title": "Identität bestätigen",
 	"stepup.text": "Sie sind als <b>{email}</b> angemeldet. " +
@@ -178,6 +196,8 @@ var germanTexts = texts{
 	"fail.cross_origin": "Anfrage blockiert",
 	"fail.cross_origin_text": "Das Formular kam von einer anderen Website. " +
 		"Öffnen Sie die Seite hier und versuchen Sie es erneut.",
+	"fail.not_found":           "Seite nicht gefunden",
+	"fail.not_found_text":      "Unter dieser Adresse gibt es nichts. Prüfen Sie sie auf Tippfehler.",
 	"fail.malformed_form":      "Das Formular konnte nicht gelesen werden",
 	"fail.malformed_form_text": "Gehen Sie zurück und versuchen Sie es erneut.",
 	"fail.unavailable":         "Carrel ist gerade nicht verfügbar",
@@ -234,4 +254,24 @@ var germanTexts = texts{
 	"field.name":  "Der Name fehlt oder ist zu lang.",
 	"field.password": "Das Passwort ist zu kurz oder zu leicht zu erraten. " +
 		"Nehmen Sie mindestens 8 Zeichen, am besten mehrere Wörter.",
+
+	"shared.answer":       "Antwort",
+	"shared.bibliography": "Literaturverzeichnis",
+	"shared.foot": "Antworten schreibt ein KI-Agent, der sich irren kann. " +
+		"Prüfen Sie sie anhand der zitierten Werke.",
+	"shared.lead":      "Ein Chat, der am {date} geteilt wurde. Er zeigt die Nachrichten von damals.",
+	"shared.question":  "Frage",
+	"shared.quotes":    "Zitate",
+	"shared.refuted":   "Von den Zitaten nicht belegt",
+	"shared.uncited":   "Ohne Beleg",
+	"shared.work":      "Werk {n}",
+	"shared.work_page": "Werk {n}, S. {page}",
+
+	"verdict.quoted":       "zitiert",
+	"verdict.supported":    "belegt",
+	"verdict.cited":        "mit Beleg, nicht geprüft",
+	"verdict.contradicted": "widersprochen",
+	"verdict.unsupported":  "nicht belegt",
+	"verdict.uncited":      "ohne Beleg",
+	"verdict.memory":       "aus einer Erinnerung",
 }

@@ -58,8 +58,7 @@ var englishTexts = texts{
 	"signin.as":      "You are signed in as <b>{email}</b>. Sign in again to continue, or use another account.",
 	"signin.failed":  "Wrong e-mail address or password.",
 	"signin.passkey": "Sign in with a passkey",
-	"signin.forgot": `Forgot your password? Ask your administrator for a reset code, ` +
-		`then <a href="{reset}">choose a new password</a>.`,
+	"signin.forgot":  `<a href="{forgot}">Forgot your password?</a>`,
 
 	"code.title":   "Enter your code",
 	"code.text":    "Open your authenticator app to get the code.",
@@ -89,6 +88,23 @@ var englishTexts = texts{
 	"reset.button":     "Change password",
 	"reset.done":       "Password changed",
 	"reset.done_text":  "You have been signed out everywhere. Sign in with your new password.",
+
+	"forgot.title":     "Forgot your password?",
+	"forgot.text":      "Carrel sends no e-mail. An administrator gives you a link to choose a new password.",
+	"forgot.ask":       "Ask your administrator for a reset link.",
+	"forgot.open":      "Open it and choose a new password. It works once, for one day.",
+	"forgot.sign_in":   "Sign in with the new password. All other sessions have ended.",
+	"forgot.have_code": "I have a reset code",
+	"forgot.operator":  "You run this server, or no administrator can sign in? Create a code on the machine:",
+	"forgot.command":   "carrel admin user reset --user you@example.org",
+
+	"join.title":       "Create your account",
+	"join.text":        "You were invited to Carrel. The link works once.",
+	"join.code":        "Invitation code",
+	"join.wrong_code":  "Unknown, expired, revoked or used invitation. Ask your administrator for a new one.",
+	"join.email_taken": "This address already has an account. Sign in instead, or use another address.",
+	"join.other_email": "This invitation is for another address. Enter the one to which it was sent.",
+	"join.foot":        `Already have an account? <a href="{signin}">Sign in</a>`,
 
 	"stepup.title": "Confirm it’s you",
 	"stepup.text": "You are signed in as <b>{email}</b>. " +
@@ -170,6 +186,8 @@ var englishTexts = texts{
 	"fail.detail":                "Details:",
 	"fail.cross_origin":          "Request blocked",
 	"fail.cross_origin_text":     "The form was sent from another site. Open the page on this site and try again.",
+	"fail.not_found":             "Page not found",
+	"fail.not_found_text":        "There is nothing at this address. Check it for typing errors.",
 	"fail.malformed_form":        "The form could not be read",
 	"fail.malformed_form_text":   "Go back and try again.",
 	"fail.unavailable":           "Carrel is temporarily unavailable",
@@ -223,4 +241,23 @@ var englishTexts = texts{
 	"field.email":    "{detail}",
 	"field.name":     "{detail}",
 	"field.password": "{detail}",
+
+	"shared.answer":       "Answer",
+	"shared.bibliography": "Bibliography",
+	"shared.foot":         "Answers are written by an AI agent and can contain mistakes. Check them against the cited works.",
+	"shared.lead":         "A chat that was shared on {date}. It shows the messages of that time.",
+	"shared.question":     "Question",
+	"shared.quotes":       "Quotes",
+	"shared.refuted":      "Not supported by the cited quotes",
+	"shared.uncited":      "Without a citation",
+	"shared.work":         "Work {n}",
+	"shared.work_page":    "Work {n}, p. {page}",
+
+	"verdict.quoted":       "quoted",
+	"verdict.supported":    "supported",
+	"verdict.cited":        "cited, not judged",
+	"verdict.contradicted": "contradicted",
+	"verdict.unsupported":  "not supported",
+	"verdict.uncited":      "without a citation",
+	"verdict.memory":       "from a memory",
 }

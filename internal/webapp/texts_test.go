@@ -276,8 +276,10 @@ func TestLanguageComesFromTheCookieThenTheBrowser(t *testing.T) {
 		{"", "de-CH, en;q=0.8", german},
 		{"", "en-GB,de;q=0.9", english},
 		{"", "en;q=0.5, de;q=0.7", german},
-		{"", "fr-FR, fr;q=0.9, de;q=0.8, en;q=0.7", german},
-		{"", "fr", english},
+		{"", "nl-NL, nl;q=0.9, de;q=0.8, en;q=0.7", german},
+		{"", "fr-CA, en;q=0.7", french},
+		{"", "es-419", spanish},
+		{"", "nl", english},
 		{"", "*", english},
 		{"", "de;q=0", english},
 		{"", "de;q=x, en", english},
@@ -286,7 +288,8 @@ func TestLanguageComesFromTheCookieThenTheBrowser(t *testing.T) {
 		{"", "den", english},
 		{"de", "en", german},
 		{"en", "de", english},
-		{"fr", "de", german},
+		{"fr", "de", french},
+		{"nl", "de", german},
 		{"../de", "", english},
 	} {
 		r := &http.Request{Header: http.Header{}}

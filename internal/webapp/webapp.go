@@ -1,6 +1,7 @@
-// Package webapp serves the pages outside the single-page app (set-up, sign-in, OAuth consent, sign-in settings and
-// errors) and the files of the app itself. The pages are plain HTML in English and German. They have no scripts, so
-// their Content-Security-Policy forbids all of them; only the passkey page needs one.
+// Package webapp serves the pages outside the single-page app (set-up, sign-in, OAuth consent, sign-in settings, shared
+// threads and errors) and the files of the app itself. The pages are plain HTML in English, German, Spanish and French.
+// Their Content-Security-Policy forbids scripts, except on the passkey page, which needs one, and on the pages that read
+// a code from their link.
 package webapp
 
 import (
@@ -19,9 +20,11 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/sharelink"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/signin/upstream"
+	"carrel/internal/transcript"
 )
 
 // Paths of the pages.
@@ -29,9 +32,12 @@ const (
 	SignInPath   = "/sign-in"
 	SignOutPath  = "/sign-out"
 	SetupPath    = "/setup"
-	ResetPath    = "/reset"
+	ResetPath    = signin.ResetPath
+	JoinPath     = signin.JoinPath
+	ForgotPath   = "/forgot"
 	StepUpPath   = "/step-up"
 	SecurityPath = "/security"
+	SharedPath   = sharelink.Path
 )
 
 // Services are the dependencies of the pages.
@@ -42,9 +48,16 @@ type Services struct {
 	Passkeys *passkey.Service
 	// Upstream is nil if no OpenID provider is configured.
 	Upstream *upstream.Service
-	Audit    *audit.Log
-	Clock    core.Clock
-	Log      *slog.Logger
+	// Links opens the threads that are shared with links.
+	Links SharedThreads
+	Audit *audit.Log
+	Clock core.Clock
+	Log   *slog.Logger
+}
+
+// SharedThreads opens the threads that are shared with links. An unknown, revoked or expired token is not_found.
+type SharedThreads interface {
+	Open(ctx context.Context, token string) (sharelink.Link, transcript.Transcript, error)
 }
 
 // require panics if a required service is missing.
@@ -54,6 +67,7 @@ func (s Services) require() {
 		"Sessions": s.Sessions == nil,
 		"Auth":     s.Auth == nil,
 		"Passkeys": s.Passkeys == nil,
+		"Links":    s.Links == nil,
 		"Audit":    s.Audit == nil,
 		"Clock":    s.Clock == nil,
 		"Log":      s.Log == nil,
@@ -70,6 +84,8 @@ type Options struct {
 	BaseURL string
 	// Home is the path that signed-in users are redirected to from "/"; empty shows a small page instead.
 	Home string
+	// NoBin makes the app say that deletions are final.
+	NoBin bool
 	// SetupCode authorizes the creation of the first account.
 	SetupCode string
 	// Address returns the client address of a request context.
@@ -131,6 +147,8 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"GET " + SetupPath:    a.showSetup,
 		"POST " + SetupPath:   a.setUp,
 
+		"GET " + SharedPath + "{token}": a.showShared,
+
 		"GET " + codePath:                           a.showCode,
 		"POST " + codePath:                          a.enterCode,
 		"POST " + SignInPath + "/passkey":           a.beginPasskey,
@@ -142,6 +160,9 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"POST " + StepUpPath + "/upstream":          a.requireSession(a.beginStepUpUpstream),
 		"GET " + ResetPath:                          a.showReset,
 		"POST " + ResetPath:                         a.reset,
+		"GET " + ForgotPath:                         a.showForgot,
+		"GET " + JoinPath:                           a.showJoin,
+		"POST " + JoinPath:                          a.join,
 		"GET " + StepUpPath:                         a.requireSession(a.showStepUp),
 		"POST " + StepUpPath:                        a.requireSession(a.stepUp),
 		"POST " + StepUpPath + "/passkey":           a.requireSession(a.beginStepUpPasskey),

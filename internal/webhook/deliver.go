@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,7 +58,7 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 // deliver replays the attempts in the journal and makes a new one if it is due.
 func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (task.Outcome, error) {
 	t := r.Task()
-	w, err := s.store.Webhook(ctx, t.UserID, in.WebhookID)
+	w, err := s.store.Webhook(ctx, Owner{UserID: t.UserID}, in.WebhookID)
 	if core.IsKind(err, core.KindNotFound) || err == nil && w.DisabledAt != nil {
 		return task.Outcome{State: task.StateCancelled}, nil // deleted or disabled
 	}
@@ -69,7 +70,7 @@ func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (t
 		d := Delivery{At: s.clock.Now(), Error: detailUnreadable}
 		return failed(codeUnreadable, d.Error), s.store.RecordDelivery(ctx, w.ID, d, false)
 	}
-	msg := message{id: t.ID, url: w.URL, secret: secret, body: in.Body}
+	msg := message{id: cmp.Or(in.MessageID, t.ID), url: w.URL, secret: secret, body: in.Body}
 	for n := 1; ; n++ {
 		last, err := s.attempt(ctx, r, msg, n)
 		if err != nil {
@@ -86,6 +87,8 @@ func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (t
 // attempt is a delivery attempt in the journal.
 type attempt struct {
 	Delivery
+	// Took is the duration of the attempt.
+	Took time.Duration `json:",omitempty"`
 	// Next is the time of the next attempt; nil means none.
 	Next *time.Time `json:",omitempty"`
 }
@@ -93,12 +96,13 @@ type attempt struct {
 // attempt makes the n-th attempt, or returns its result from the journal.
 func (s *Service) attempt(ctx context.Context, r *task.Run, msg message, n int) (attempt, error) {
 	out, err := r.Step(ctx, "try", fmt.Sprintf("Try %d", n), func(ctx context.Context, _ *task.Step) ([]byte, error) {
+		began := time.Now()
 		d, pause, err := s.post(ctx, msg, attemptTimeout)
 		if err != nil {
 			return nil, err // interrupted; another run repeats this attempt
 		}
 		s.attempted(d.Delivered())
-		a := attempt{Delivery: d}
+		a := attempt{Delivery: d, Took: time.Since(began)}
 		if next, again := nextAttempt(n, d.At, pause); again && !d.Delivered() && !d.Gone() {
 			a.Next = &next
 		}

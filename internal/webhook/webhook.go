@@ -1,5 +1,5 @@
-// Package webhook notifies servers of a user when a turn has ended, signed according to Standard Webhooks. A delivery
-// is a task: it is stored with the end of the turn, retried for days, and survives crashes.
+// Package webhook notifies servers of a user of events such as the end of a turn, signed according to Standard Webhooks.
+// A delivery is a task: it is stored with the change that it reports, retried for days, and survives crashes.
 package webhook
 
 import (
@@ -7,47 +7,73 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"carrel/internal/core"
 	"carrel/internal/outbound"
 )
 
-// Event is the type of a webhook event.
-type Event string
-
-// The events a webhook can subscribe to, in display order. A cancelled turn is no event, because the user cancelled it.
+// MaxPerUser is the maximum number of webhooks of an account, MaxPerCredential of a connected program.
 const (
-	EventTurnCompleted Event = "turn.completed"
-	EventTurnFailed    Event = "turn.failed"
+	MaxPerUser       = 20
+	MaxPerCredential = 5
 )
-
-var events = []Event{EventTurnCompleted, EventTurnFailed}
-
-// eventTest is sent by Service.Test. Webhooks cannot subscribe to it.
-const eventTest Event = "webhook.test"
-
-// MaxPerUser is the maximum number of webhooks per user.
-const MaxPerUser = 20
 
 // Webhook is a URL that receives events of a user.
 type Webhook struct {
 	ID     string
 	UserID string
-	URL    string
-	Events []Event
+	// CredentialID is the credential of the connected program that created the webhook. The webhook receives only the
+	// events of turns that were started with it. It is empty for a webhook of the account.
+	CredentialID string
+	URL          string
+	Events       []Event
 	// Sealed is the encrypted signing secret.
 	Sealed    []byte
 	CreatedAt time.Time
-	// DisabledAt is the time at which the receiver replied 410 Gone, or nil.
+	// DisabledAt is the time at which the user disabled the webhook or the receiver replied 410 Gone, or nil.
 	DisabledAt *time.Time
 	// Last is the latest delivery attempt.
 	Last *Delivery
 }
 
-// Wants reports whether the webhook is enabled and subscribed to an event.
-func (w Webhook) Wants(e Event) bool { return w.DisabledAt == nil && slices.Contains(w.Events, e) }
+// Wants reports whether the webhook is enabled, subscribed to the event of a message, and may receive it.
+func (w Webhook) Wants(m Message) bool {
+	return w.DisabledAt == nil && slices.Contains(w.Events, m.Event) &&
+		(w.CredentialID == "" || w.CredentialID == m.CredentialID)
+}
+
+// Owner selects the webhooks that a caller may manage: those of a credential, or all of the user's if CredentialID is
+// empty.
+type Owner struct{ UserID, CredentialID string }
+
+// owner returns which webhooks the actor may manage. A credential for the account manages all of them. Any other one,
+// such as that of a connected program, manages the webhooks that it created.
+func owner(actor core.Actor, op core.Operation) (Owner, error) {
+	if err := actor.Allow(op); err != nil {
+		return Owner{}, err
+	}
+	o := Owner{UserID: actor.UserID}
+	if actor.Allow(core.OpAccount) != nil {
+		if actor.CredentialID == "" {
+			return Owner{}, core.Forbidden("forbidden", "This is not allowed.")
+		}
+		o.CredentialID = actor.CredentialID
+	}
+	return o, nil
+}
+
+// find returns a webhook that the actor may manage.
+func (s *Service) find(ctx context.Context, actor core.Actor, op core.Operation, webhookID string) (Webhook, error) {
+	o, err := owner(actor, op)
+	if err != nil {
+		return Webhook{}, err
+	}
+	if !core.IsID(core.PrefixWebhook, webhookID) {
+		return Webhook{}, core.NotFound("webhook")
+	}
+	return s.store.Webhook(ctx, o, webhookID)
+}
 
 // Delivery is one delivery attempt.
 type Delivery struct {
@@ -64,19 +90,22 @@ func (d Delivery) Delivered() bool { return d.Error == "" }
 // Gone reports whether the receiver replied that it is permanently gone.
 func (d Delivery) Gone() bool { return d.Status == http.StatusGone }
 
-// Store persists webhooks, scoped to a user; anything else is not_found.
+// Store persists webhooks, scoped to an owner; anything else is not_found.
 type Store interface {
 	// InsertWebhook stores a webhook and returns it, or returns the existing one with the same id. Exceeding the limit
-	// per user is a conflict.
+	// per account or credential is a conflict.
 	InsertWebhook(ctx context.Context, w Webhook, limit int) (Webhook, error)
-	// Webhooks returns a user's webhooks, newest first.
-	Webhooks(ctx context.Context, userID string) ([]Webhook, error)
+	// Webhooks returns the webhooks of an owner, newest first.
+	Webhooks(ctx context.Context, o Owner) ([]Webhook, error)
 	// Webhook returns a webhook unless its user is disabled.
-	Webhook(ctx context.Context, userID, webhookID string) (Webhook, error)
-	DeleteWebhook(ctx context.Context, userID, webhookID string) error
+	Webhook(ctx context.Context, o Owner, webhookID string) (Webhook, error)
+	// ChangeWebhook sets the given fields of a webhook.
+	ChangeWebhook(ctx context.Context, o Owner, webhookID string, c Change, now time.Time) (Webhook, error)
+	DeleteWebhook(ctx context.Context, o Owner, webhookID string) error
 	// RecordDelivery stores an attempt unless a later one is stored. A receiver that is gone disables the webhook,
 	// enable enables it again. A deleted webhook is ignored.
 	RecordDelivery(ctx context.Context, webhookID string, d Delivery, enable bool) error
+	LogStore
 }
 
 // Sealer encrypts secrets at rest. A sealed secret can be opened only for the same place.
@@ -128,33 +157,30 @@ func NewService(d Deps, o Options) *Service {
 	}
 }
 
-// Create adds a webhook and returns its secret, which is not shown again. Without events it subscribes to all.
+// Create adds a webhook and returns its secret, which is not shown again. Without events it subscribes to the ends of
+// turns.
 func (s *Service) Create(ctx context.Context, actor core.Actor, url string, wanted []Event) (Webhook, string, error) {
-	if err := actor.Allow(core.OpAccount); err != nil {
+	o, err := owner(actor, core.OpCreateWebhook)
+	if err != nil {
 		return Webhook{}, "", err
 	}
 	if wanted == nil {
-		wanted = events
+		wanted = turnEvents
 	}
-	var wrong []core.FieldError
-	url = strings.TrimSpace(url)
-	if detail := outbound.CheckURL(url, s.private); detail != "" {
-		wrong = append(wrong, core.FieldError{Pointer: "/url", Detail: detail})
-	}
-	chosen := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !slices.Contains(wanted, e) })
-	if len(chosen) == 0 || slices.ContainsFunc(wanted, func(e Event) bool { return !slices.Contains(events, e) }) {
-		wrong = append(wrong,
-			core.FieldError{Pointer: "/events", Detail: "Must name at least one of turn.completed and turn.failed."})
-	}
-	if len(wrong) > 0 {
-		return Webhook{}, "", core.Invalid(wrong...)
+	c := Change{URL: &url, Events: &wanted}
+	if err := c.clean(s.private, o.events()); err != nil {
+		return Webhook{}, "", err
 	}
 	w := Webhook{
-		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: actor.UserID, URL: url, Events: chosen,
-		CreatedAt: s.clock.Now(),
+		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: o.UserID, CredentialID: o.CredentialID, URL: *c.URL,
+		Events: *c.Events, CreatedAt: s.clock.Now(),
 	}
 	w.Sealed = s.sealer.Seal(newSecret(), w.ID)
-	w, err := s.store.InsertWebhook(ctx, w, MaxPerUser)
+	limit := MaxPerUser
+	if o.CredentialID != "" {
+		limit = MaxPerCredential
+	}
+	w, err = s.store.InsertWebhook(ctx, w, limit)
 	if err != nil {
 		return Webhook{}, "", err
 	}
@@ -166,23 +192,25 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, url string, want
 	return w, showSecret(secret), nil
 }
 
-// List returns the actor's webhooks, newest first.
+// List returns the webhooks that the actor may manage, newest first.
 func (s *Service) List(ctx context.Context, actor core.Actor) ([]Webhook, error) {
-	if err := actor.Allow(core.OpAccount); err != nil {
+	o, err := owner(actor, core.OpListWebhooks)
+	if err != nil {
 		return nil, err
 	}
-	return s.store.Webhooks(ctx, actor.UserID)
+	return s.store.Webhooks(ctx, o)
 }
 
 // Delete deletes a webhook and drops its pending deliveries.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, webhookID string) error {
-	if err := actor.Allow(core.OpAccount); err != nil {
+	o, err := owner(actor, core.OpDeleteWebhook)
+	if err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixWebhook, webhookID) {
 		return core.NotFound("webhook")
 	}
-	return s.store.DeleteWebhook(ctx, actor.UserID, webhookID)
+	return s.store.DeleteWebhook(ctx, o, webhookID)
 }
 
 // testTimeout is short because a user waits for the result.
@@ -190,13 +218,7 @@ const testTimeout = 10 * time.Second
 
 // Test delivers a test event now and returns the result. A successful test enables a disabled webhook again.
 func (s *Service) Test(ctx context.Context, actor core.Actor, webhookID string) (Delivery, error) {
-	if err := actor.Allow(core.OpAccount); err != nil {
-		return Delivery{}, err
-	}
-	if !core.IsID(core.PrefixWebhook, webhookID) {
-		return Delivery{}, core.NotFound("webhook")
-	}
-	w, err := s.store.Webhook(ctx, actor.UserID, webhookID)
+	w, err := s.find(ctx, actor, core.OpTestWebhook, webhookID)
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -205,7 +227,7 @@ func (s *Service) Test(ctx context.Context, actor core.Actor, webhookID string) 
 		return Delivery{Error: detailUnreadable}, nil //nolint:nilerr // the result of the test
 	}
 	at := s.clock.Now()
-	body := encode(eventTest, at, testData{WebhookID: w.ID})
+	body := Message{Event: eventTest, At: at, Data: testData{WebhookID: w.ID}}.encode()
 	d, _, err := s.post(ctx, message{id: core.NewID(core.PrefixDelivery), url: w.URL, secret: secret, body: body},
 		testTimeout)
 	if err != nil {

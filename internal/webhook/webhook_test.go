@@ -132,7 +132,7 @@ func (w *testService) ask(text string) thread.Message {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	waiting, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	waiting, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
 	defer cancel()
 	turn, err := w.threads.Send(w.t.Context(), w.actor, w.agent, th.ID, thread.NewMessage{Text: text}, waiting)
 	if err != nil && text != "fail" {
@@ -169,7 +169,7 @@ func (w *testService) read(id string) webhook.Webhook {
 // eventually polls a condition.
 func (w *testService) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("timed out waiting for: %s", what)
 		}
@@ -330,13 +330,19 @@ func TestWebhooksNeedTheScope(t *testing.T) {
 	w := newTestService(t)
 	hook, _ := w.create("https://example.org")
 	someone := core.Actor{
-		UserID: w.actor.UserID, Plan: core.PlanOpen, Credential: core.CredentialKey,
-		Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+		UserID: w.actor.UserID, Plan: core.PlanOpen, Credential: core.CredentialKey, CredentialID: "crd_1",
+		Scopes: []core.Scope{core.ScopeManage},
 	}
 	_, _, err1 := w.webhooks.Create(t.Context(), someone, "https://example.org", nil)
 	_, err2 := w.webhooks.List(t.Context(), someone)
 	_, err3 := w.webhooks.Test(t.Context(), someone, hook.ID)
-	for _, err := range []error{err1, err2, err3, w.webhooks.Delete(t.Context(), someone, hook.ID)} {
+	_, err4 := w.webhooks.Get(t.Context(), someone, hook.ID)
+	_, err5 := w.webhooks.Change(t.Context(), someone, hook.ID, webhook.Change{})
+	_, _, err6 := w.webhooks.Deliveries(t.Context(), someone, hook.ID, core.Page{})
+	_, err7 := w.webhooks.Redeliver(t.Context(), someone, hook.ID, core.NewID(core.PrefixDelivery))
+	for _, err := range []error{
+		err1, err2, err3, err4, err5, err6, err7, w.webhooks.Delete(t.Context(), someone, hook.ID),
+	} {
 		if core.AsError(err).Code != "insufficient_scope" {
 			t.Errorf("got %v", err)
 		}
@@ -362,6 +368,7 @@ func TestWebhookSubscribesToChosenEvents(t *testing.T) {
 			[]webhook.Event{"turn.completed", "turn.failed"},
 		},
 		{[]webhook.Event{"turn.failed"}, []webhook.Event{"turn.failed"}},
+		{[]webhook.Event{"spend.near", "import.failed"}, []webhook.Event{"import.failed", "spend.near"}},
 		{[]webhook.Event{}, nil},
 		{[]webhook.Event{"webhook.test"}, nil},
 		{[]webhook.Event{"turn.failed", "other"}, nil},

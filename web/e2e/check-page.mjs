@@ -15,10 +15,14 @@ export const variants = {
   'dark, 390 px': { width: 390, height: 844, dark: true },
 };
 
-export async function checkPage(page, name) {
-  // Not networkidle: a page that follows an import keeps a connection open.
+/** Waits until a page has loaded. Not networkidle: a page that follows an import keeps a connection open. */
+export async function settled(page) {
   await page.locator('h1').first().waitFor({ state: 'attached' });
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+}
+
+export async function checkPage(page, name) {
+  await settled(page);
   await eventually(async () =>
     assert.ok(
       await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),

@@ -140,8 +140,8 @@ test('selected documents are deleted, unless it is undone', async (open) => {
   await page.getByRole('checkbox', { name: 'Select: A war' }).check();
   const deleted = page.waitForResponse((r) => r.url().endsWith('/documents/delete'));
   await toolbar.getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('1 document deleted.').waitFor();
-  assert.deepEqual(await (await deleted).json(), { deleted: 1 });
+  await page.getByText('1 document moved to the bin.').waitFor();
+  assert.equal((await (await deleted).json()).deleted, 1);
   assert.equal((await api(page, 'GET', `${path}/documents`)).documents.length, 3);
 });
 

@@ -183,7 +183,7 @@ test('selected favourites are tagged, collected, cited, exported and removed', (
 
     await page.getByRole('checkbox', { name: 'Select all shown favourites' }).check();
     await bar.getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('2 favourites removed.').waitFor();
+    await page.getByText('2 favourites moved to the bin.').waitFor();
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await eventually(async () => assert.equal(await rows(page).count(), 2));
     const deleted = page.waitForResponse((r) => r.request().method() === 'DELETE' && r.url().includes('/favourites/'));

@@ -5,13 +5,15 @@ import { after, test as nodeTest } from 'node:test';
 import { chromium } from 'playwright-core';
 
 const requireEnv = (name) => {
-  if (!process.env[name]) throw new Error(`${name} is not set: run these tests with go test ./e2e -run TestWebApp`);
+  if (!process.env[name]) throw new Error(`${name} is not set: run these tests with go test ./e2e/web`);
   return process.env[name];
 };
 
 /** The server with the demo library, and one whose turns follow instructions in the message. */
 export const demo = { url: requireEnv('CARREL_WEB_URL'), password: requireEnv('CARREL_WEB_PASSWORD') };
 export const slow = { url: requireEnv('CARREL_WEB_SLOW_URL'), password: requireEnv('CARREL_WEB_SLOW_PASSWORD') };
+/** A server without accounts, and its set-up code. */
+export const fresh = { url: requireEnv('CARREL_WEB_NEW_URL'), code: requireEnv('CARREL_WEB_NEW_CODE') };
 /** A member of the demo server who is not an administrator. */
 export const member = { ...demo, email: 'grace@example.org', password: requireEnv('CARREL_WEB_MEMBER_PASSWORD') };
 /** Two members who answer invitations; declining one blocks further invitations of the same owner. */
@@ -69,11 +71,14 @@ export async function open(
   { width = 1280, height = 800, dark = false, locale = 'en-GB', touch = false, expectErrors = false, ...rest } = {},
 ) {
   const context = await browser.newContext({
-    storageState: await session(server),
+    // A server without a password has no account to sign in to.
+    storageState: server.password ? await session(server) : undefined,
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     locale,
     hasTouch: touch,
+    // A service worker would hide the requests for files from a test that replaces their replies.
+    serviceWorkers: 'block',
     permissions: ['clipboard-read', 'clipboard-write'],
     ...rest,
   });
@@ -94,10 +99,10 @@ export async function open(
       console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
     ),
   );
-  // A toast lasts six seconds, which may pass before a busy machine has looked for it.
+  // A toast lasts ten seconds, which may pass before a busy machine has looked for it.
   await page.addInitScript(() => {
     const real = window.setTimeout;
-    window.setTimeout = (f, ms, ...rest) => real(f, ms === 6000 ? 15_000 : ms, ...rest);
+    window.setTimeout = (f, ms, ...rest) => real(f, ms === 10_000 ? 20_000 : ms, ...rest);
   });
   page.consoleErrors = consoleErrors;
   if (path) await page.goto(server.url + path);

@@ -2,33 +2,7 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
-
-const paths = [
-  '/chat',
-  '/search',
-  '/search?q=computer+machine',
-  '/check',
-  '/favourites',
-  '/memories',
-  '/agents',
-  '/agents/new',
-  '/sources',
-  '/settings/profile',
-  '/settings/keys',
-  '/settings/connect',
-  '/settings/connections',
-  '/settings/invitations',
-  '/settings/usage',
-  '/settings/security',
-  '/settings/audit',
-  '/settings/webhooks',
-  '/settings/subscription',
-  '/settings/data',
-  '/admin/users',
-  '/admin/plans',
-  '/admin/audit',
-  '/admin/system',
-];
+import { paths } from './paths.mjs';
 
 for (const [variant, options] of Object.entries(variants)) {
   test(`every page is accessible and fits, ${variant}`, async (open) => {
@@ -73,7 +47,7 @@ test('the app can be installed', async (open) => {
   assert.equal(new URL(manifest.start_url, address).pathname, '/chat');
 });
 
-test('the first load has at most 90 kB of script', async (open) => {
+test('the first load has at most 70 kB of script', async (open) => {
   const page = await open(demo);
   const sizes = [];
   page.on('response', async (r) => {
@@ -83,7 +57,7 @@ test('the first load has at most 90 kB of script', async (open) => {
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
   await page.waitForLoadState('networkidle');
   const total = (await Promise.all(sizes)).reduce((a, b) => a + b, 0);
-  assert.ok(total > 10_000 && total <= 90 * 1024, `${total} bytes`);
+  assert.ok(total > 10_000 && total <= 70 * 1024, `${total} bytes`);
 });
 
 test('the app calls only documented API operations', async (open) => {

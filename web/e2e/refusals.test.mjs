@@ -43,6 +43,21 @@ test('without a plan, content is readable, and chat and search link to the plan 
   await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
+test('people whose plan has no agents of their own are told so before they fill in the form', async (open) => {
+  const admin = await open(demo, '/settings/profile');
+  const page = await open(member, '/agents');
+  const german = await open(member, '/agents', { locale: 'de-DE' });
+  await withPlan(admin, 'none', async () => {
+    await page.getByRole('link', { name: 'New agent' }).click();
+    await page.getByText('Your plan doesn’t include agents of your own').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Create agent' }).count(), 0);
+    await page.getByRole('link', { name: 'View your plan' }).click();
+    await page.waitForURL('**/settings/subscription');
+    await german.goto(`${demo.url}/agents/new`);
+    await german.getByText('Ihr Tarif enthält keine eigenen Agenten').waitFor();
+  });
+});
+
 test('a message refused by the spend cap or the rate limit shows the reason and keeps the text', async (open) => {
   const page = await open(demo, '/chat', { expectErrors: true });
   const agent = await agentOf(page);

@@ -1,4 +1,4 @@
-// Takes screenshots of every page, light and dark, for the documentation: make screenshots.
+// Takes screenshots of every page, light, dark and on a phone, for the documentation: make screenshots.
 import { mkdirSync } from 'node:fs';
 import { agentOf, api, ask, demo, open } from './harness.mjs';
 
@@ -24,6 +24,11 @@ async function createContent() {
     'My thesis is about the history of databases.',
   ])
     await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text });
+  const { memory } = await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'I read Latin.' });
+  await api(page, 'DELETE', `/api/agents/${agent.id}/memories/${memory.id}`);
+  const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'Punched cards before 1900' });
+  await api(page, 'DELETE', `/api/agents/${agent.id}/threads/${thread.id}`);
+  await api(page, 'DELETE', `/api/agents/${agent.id}/favourites/${found.results[2].cardId}`);
   const code = await api(page, 'POST', '/api/account/connect-codes');
   await api(page, 'POST', '/api/connect/exchange', { code: code.code, client: 'my-editor' });
   const grace = (await api(page, 'GET', '/api/admin/users?q=grace')).users[0];
@@ -48,21 +53,32 @@ async function createContent() {
   const chat = page.url().slice(demo.url.length);
   // After the answers, so that no delivery is attempted.
   await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
+  const [shareable] = /thr_\w+/.exec(chat);
+  const { url: shared } = await api(page, 'POST', `/api/agents/${agent.id}/threads/${shareable}/links`);
   await page.context().close();
-  return { chat, agent, grace };
+  return { chat, agent, grace, shared };
 }
 
-const { chat, agent, grace } = await createContent();
+const { chat, agent, grace, shared } = await createContent();
+const variants = {
+  light: {},
+  dark: { dark: true },
+  phone: { width: 390, height: 844, touch: true },
+};
 const pages = {
   chat,
+  start: '/start?new',
   'new-chat': '/chat',
   search: '/search?q=computer+machine&from=1945&to=1990',
   check: '/check',
   favourites: '/favourites',
   memories: '/memories',
+  bin: '/bin',
   agents: '/agents',
+  'new-agent': '/agents/new',
   agent: `/agents/${agent.id}`,
   sources: '/sources',
+  settings: '/settings',
   profile: '/settings/profile',
   connect: '/settings/connect?client=cursor',
   connections: '/settings/connections',
@@ -72,12 +88,16 @@ const pages = {
   audit: '/settings/audit',
   subscription: '/settings/subscription',
   webhooks: '/settings/webhooks',
+  links: '/settings/links',
+  invitations: '/settings/invitations',
   data: '/settings/data',
   'admin-users': '/admin/users',
   'admin-user': `/admin/users/${grace.id}`,
   'admin-plans': '/admin/plans',
+  'admin-models': '/admin/models',
   'admin-audit': '/admin/audit',
   'admin-system': '/admin/system?state=complete',
+  'not-found': '/nowhere',
 };
 /** Registers an OAuth client and returns the path of its consent page. */
 async function consentPath() {
@@ -117,27 +137,26 @@ const signedOut = { storageState: { cookies: [], origins: [] } };
 const serverPages = {
   setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, signedOut],
   'sign-in': [`${demo.url}/sign-in`, signedOut],
+  join: [`${demo.url}/join`, signedOut],
+  forgot: [`${demo.url}/forgot`, signedOut],
+  shared: [shared, signedOut],
+  docs: [`${demo.url}/docs`, {}],
   consent: [demo.url + (await consentPath()), {}],
 };
 for (const [name, [url, options]] of Object.entries(serverPages)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const theme of ['light', 'dark']) {
-    const page = await open(demo, '', { dark: theme === 'dark', ...options });
+  for (const [variant, look] of Object.entries(variants)) {
+    const page = await open(demo, '', { ...look, ...options });
     await page.goto(url);
-    await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
-    if (page.consoleErrors.length) console.log(name, theme, page.consoleErrors);
+    await page.screenshot({ path: `${folder}/${name}-${variant}.png` });
+    if (page.consoleErrors.length) console.log(name, variant, page.consoleErrors);
     await page.context().close();
   }
 }
 
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;
-  for (const [variant, options] of Object.entries({
-    light: {},
-    dark: { dark: true },
-    phone: { width: 390, height: 844, touch: true },
-  })) {
-    if (variant === 'phone' && !['chat', 'search', 'check'].includes(name)) continue;
+  for (const [variant, options] of Object.entries(variants)) {
     const page = await open(demo, path, options);
     if (name === 'check') await checkDraft(page);
     await page.waitForLoadState('networkidle');

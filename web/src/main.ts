@@ -9,3 +9,8 @@ startTheme();
 startRouter();
 await setLanguage(preferred());
 mount(App, { target: document.getElementById('app')! });
+
+// After the first page, which does not need it.
+addEventListener('load', () => {
+  void import('./lib/serviceWorker').then((m) => m.registerServiceWorker()).catch(() => {}); // the app works without it
+});

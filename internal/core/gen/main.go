@@ -10,8 +10,10 @@ import (
 	"go/format"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -51,17 +53,22 @@ type tool struct {
 
 // operation is an operation of the contract, as far as the table needs it.
 type operation struct {
-	ID          string    `yaml:"operationId"`
-	Carrel      yaml.Node `yaml:"x-carrel"`
-	Security    *[]any    `yaml:"security"`
+	ID          string                 `yaml:"operationId"`
+	Carrel      yaml.Node              `yaml:"x-carrel"`
+	Deprecated  bool                   `yaml:"deprecated"`
+	Since       string                 `yaml:"x-deprecated-since"`
+	Sunset      string                 `yaml:"x-sunset"`
+	Security    *[]map[string][]string `yaml:"security"`
 	RequestBody *struct {
 		Required bool `yaml:"required"`
 	} `yaml:"requestBody"`
 	Parameters []struct {
 		Ref string `yaml:"$ref"`
 	} `yaml:"parameters"`
-	traits       traits
-	method, path string
+	// since and sunset are the dates of the deprecation in Unix seconds, or 0.
+	since, sunset int64
+	traits        traits
+	method, path  string
 }
 
 // levels are the access levels, with the default area and plan capability of their operations.
@@ -80,13 +87,14 @@ var levels = map[string]struct{ name, area, plan string }{
 var agentLevels = []string{"read", "use", "manage", "own"}
 
 var areas = []string{
-	"agents", "search", "chat", "memories", "favourites", "manage", "keys", "billing", "account", "admin",
+	"agents", "search", "chat", "memories", "favourites", "webhooks", "manage", "keys", "billing", "account", "admin",
 }
 
-var plans = []string{"search", "chat", "research", "memories", "favourites", "manage"}
+var plans = []string{"search", "chat", "research", "memories", "favourites", "manage", "share"}
 
 // noToolReasons are the reasons why an operation is not an MCP tool.
 var noToolReasons = map[string]string{ //nolint:gosec // texts, not credentials
+	"bin":    "Deleted items are restored, and deleted for good, by users and their own programs.",
 	"binary": "The reply is a file of any format. Read the text of the document instead.",
 	"account": "Connected programs work with agents. The account is managed by its owner, in a browser " +
 		"or with a key.",
@@ -187,7 +195,7 @@ func (op *operation) readTraits() error {
 	if err := decoder.Decode(&op.traits); err != nil {
 		return err
 	}
-	return errors.Join(op.checkAccess(), op.checkCreates(), op.checkTool())
+	return errors.Join(op.checkAccess(), op.checkSecurity(), op.checkCreates(), op.checkTool(), op.checkDeprecation())
 }
 
 func (op *operation) checkAccess() error {
@@ -202,7 +210,7 @@ func (op *operation) checkAccess() error {
 	if t.Plan == "" {
 		t.Plan = level.plan
 	}
-	public := op.Security != nil && len(*op.Security) == 0
+	public := op.public()
 	personal := t.Access == "account" || t.Access == "admin"
 	switch {
 	case t.Area != "" && !slices.Contains(areas, t.Area):
@@ -210,7 +218,7 @@ func (op *operation) checkAccess() error {
 	case t.Plan != "" && !slices.Contains(plans, t.Plan):
 		return fmt.Errorf("x-carrel: there is no capability %s", t.Plan)
 	case public != (t.Access == "public"):
-		return errors.New(`x-carrel: access must be "public" exactly where security is empty`)
+		return errors.New(`x-carrel: access must be "public" exactly where security is empty or has an empty alternative`)
 	case op.onAgent() && !slices.Contains(agentLevels, t.Access):
 		return errors.New("x-carrel: an operation on an agent needs one of the levels " + strings.Join(agentLevels, ", "))
 	case (t.Proof || t.Session) && !personal:
@@ -259,6 +267,64 @@ func (op *operation) checkTool() error {
 	t.ReadOnly = t.ReadOnly || op.method == "GET"
 	t.Destructive = t.Destructive || replaces
 	t.Idempotent = t.Idempotent || t.ReadOnly || replaces
+	return nil
+}
+
+// public reports whether the operation can be called without a credential: security is empty, or has an empty
+// alternative.
+func (op *operation) public() bool {
+	if op.Security == nil {
+		return false
+	}
+	return len(*op.Security) == 0 ||
+		slices.ContainsFunc(*op.Security, func(alternative map[string][]string) bool { return len(alternative) == 0 })
+}
+
+// areaScopes are the scopes that credentials need for an area.
+var areaScopes = map[string]string{
+	"agents": "agents", "search": "agents", "chat": "agents", "memories": "agents", "favourites": "agents",
+	"webhooks": "agents",
+	"manage":   "manage", "keys": "account", "billing": "account", "account": "account", "admin": "admin",
+}
+
+// checkSecurity compares the declared credentials with the traits: bearer tokens need the scope of the area, OAuth
+// tokens have only the scopes agents and manage, webhooks are open to the scope account too, and some operations need a
+// session.
+func (op *operation) checkSecurity() error {
+	scope := areaScopes[op.traits.Area]
+	if scope == "" {
+		return nil // public, or an operation of OpenID Connect with a scope of its own
+	}
+	want := []map[string][]string{{"sessionCookie": {}}}
+	if !op.traits.Session {
+		want = slices.Insert(want, 0, map[string][]string{"bearer": {scope}})
+		if scope == "agents" || scope == "manage" {
+			want = slices.Insert(want, 1, map[string][]string{"oauth2": {scope}})
+		}
+		if op.traits.Area == "webhooks" {
+			want = slices.Insert(want, 1, map[string][]string{"bearer": {"account"}})
+		}
+	}
+	if op.Security == nil || !reflect.DeepEqual(*op.Security, want) {
+		return fmt.Errorf("security must be %v, by its area", want)
+	}
+	return nil
+}
+
+// checkDeprecation checks the dates of an operation that is deprecated, or whose reply has deprecated fields.
+func (op *operation) checkDeprecation() error {
+	if op.Since == "" && op.Sunset == "" {
+		if op.Deprecated {
+			return errors.New("a deprecated operation needs x-deprecated-since and x-sunset")
+		}
+		return nil
+	}
+	since, err1 := time.Parse(time.DateOnly, op.Since)
+	sunset, err2 := time.Parse(time.DateOnly, op.Sunset)
+	if err1 != nil || err2 != nil || !sunset.After(since) {
+		return errors.New("x-deprecated-since and x-sunset must be dates, in this order")
+	}
+	op.since, op.sunset = since.Unix(), sunset.Unix()
 	return nil
 }
 
@@ -320,6 +386,9 @@ func (op *operation) writeRow(b *bytes.Buffer) {
 	}
 	row.flag("Secret", t.Secret)
 	row.flag("Plain", t.Plain)
+	if op.since != 0 {
+		row.add("Deprecated", fmt.Sprintf("Deprecation{Since: %d, Sunset: %d}", op.since, op.sunset))
+	}
 	if len(row) > 0 {
 		b.WriteString(strings.Join(row, ", ") + ",\n")
 	}

@@ -16,6 +16,12 @@ func document(path, operation string) []byte {
 		"\n")
 }
 
+// The security of operations that need the scopes agents and manage.
+const (
+	agentsSecurity = "security: [{ bearer: [agents] }, { oauth2: [agents] }, { sessionCookie: [] }]\n"
+	manageSecurity = "security: [{ bearer: [manage] }, { oauth2: [manage] }, { sessionCookie: [] }]\n"
+)
+
 func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 	t.Parallel()
 	const agentPath = "/api/agents/{agentId}/x"
@@ -48,6 +54,28 @@ func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 			"parameters: [{ $ref: \"#/components/parameters/idempotencyKey\" }]\n" + trait("access: read, noTool: account"),
 			"Idempotency-Key",
 		},
+		"deprecated without dates": {
+			"/api/x", "deprecated: true\n" + agentsSecurity + trait("access: read, noTool: account"), "needs x-deprecated-since",
+		},
+		"deprecated without an end": {
+			"/api/x", "x-deprecated-since: \"2026-11-17\"\n" + agentsSecurity + trait("access: read, noTool: account"),
+			"must be dates",
+		},
+		"deprecated after its end": {
+			"/api/x", "deprecated: true\nx-deprecated-since: \"2026-11-17\"\nx-sunset: \"2026-11-16\"\n" + agentsSecurity +
+				trait("access: read, noTool: account"), "must be dates",
+		},
+		"no scope": {"/api/x", trait("access: read, noTool: account"), "security must be"},
+		"a bearer token for an operation of sessions": {
+			"/api/x",
+			"security: [{ bearer: [account] }, { sessionCookie: [] }]\n" +
+				trait("access: account, session: true, noTool: account"),
+			"security must be",
+		},
+		"OAuth for the account": {
+			"/api/x", "security: [{ bearer: [account] }, { oauth2: [account] }, { sessionCookie: [] }]\n" +
+				trait("access: account, noTool: account"), "security must be",
+		},
 		"secret of nothing": {"/api/x", trait("access: read, secret: true, noTool: account"), "secret is for"},
 	} {
 		if _, err := read(document(c.path, c.operation)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -59,7 +87,7 @@ func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 func TestTraitsAreCompletedFromTheContract(t *testing.T) {
 	t.Parallel()
 	found, err := read(document("/api/agents/{agentId}/x",
-		"operationId: readX\nx-carrel: { access: own, tool: { order: 7 } }"))
+		"operationId: readX\n"+manageSecurity+"x-carrel: { access: own, tool: { order: 7 } }"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +99,12 @@ func TestTraitsAreCompletedFromTheContract(t *testing.T) {
 		t.Errorf("the tool of a GET is %+v, want %+v", *op.traits.Tool, want)
 	}
 	found, err = read(document("/api/x",
-		"operationId: x\nrequestBody: { required: true }\nx-carrel: { access: read, noTool: account }"))
+		"operationId: x\n"+agentsSecurity+"requestBody: { required: true }\nx-carrel: { access: read, noTool: account }"))
 	if err != nil || found[0].body() != "BodyRequired" {
 		t.Errorf("a required body is %q, %v", found[0].body(), err)
 	}
-	found, err = read(document("/api/x", "operationId: x\nrequestBody: {}\nx-carrel: { access: read, noTool: account }"))
+	found, err = read(document("/api/x",
+		"operationId: x\n"+agentsSecurity+"requestBody: {}\nx-carrel: { access: read, noTool: account }"))
 	if err != nil || found[0].body() != "BodyOptional" {
 		t.Errorf("an optional body is %q, %v", found[0].body(), err)
 	}

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"runtime"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -25,5 +26,14 @@ func (p *Pool) acquire(ctx context.Context, n int64) (release func(), err error)
 	if err := p.free.Acquire(ctx, n); err != nil {
 		return nil, err
 	}
-	return func() { p.free.Release(n) }, nil
+	return func() {
+		if n >= collectFrom {
+			runtime.GC()
+		}
+		p.free.Release(n)
+	}, nil
 }
+
+// collectFrom is the reservation from which the memory of a document is collected before the next one may use it. The
+// heap would otherwise grow by the second before the collector has freed the first.
+const collectFrom = 64 << 20

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 )
@@ -21,7 +20,10 @@ func (d *document) page() (*page, error) {
 	for _, code := range schemas.object("Problem").object("properties").object("code").list("enum") {
 		d.codes[fmt.Sprint(code)] = true
 	}
-	p := &page{Title: info.text("title"), Version: info.text("version"), Summary: info.text("summary"), BaseURL: d.baseURL}
+	p := &page{
+		Title: info.text("title"), Version: info.text("version"), Summary: info.text("summary"), BaseURL: d.baseURL,
+		Languages: languages, Steps: d.firstSteps(),
+	}
 	var err error
 	if p.Intro, err = d.markdown(info.text("description")); err != nil {
 		return nil, err
@@ -29,11 +31,20 @@ func (d *document) page() (*page, error) {
 	if p.Codes, err = d.problemCodes(); err != nil {
 		return nil, err
 	}
+	if p.Statuses, err = d.statuses(); err != nil {
+		return nil, err
+	}
+	if p.Headers, err = d.headers(); err != nil {
+		return nil, err
+	}
 	curl := map[string]string{}
 	if p.Tags, err = d.tags(curl); err != nil {
 		return nil, err
 	}
-	p.Steps = highlight(shellToken, d.firstSteps(curl))
+	if p.Webhooks, err = d.webhooks(); err != nil {
+		return nil, err
+	}
+	p.MoreIDs = highlight(shellToken, moreIDs(curl))
 	for _, name := range schemas.names() {
 		s, err := d.schema(name, schemas.object(name))
 		if err != nil {
@@ -79,28 +90,53 @@ func (d *document) tags(curl map[string]string) ([]tag, error) {
 
 func (d *document) operation(method, path string, item *object, curl map[string]string) (operation, error) {
 	op := item.object(strings.ToLower(method))
-	security := op.get("security")
+	security := op.list("security")
 	out := operation{
 		ID: op.text("operationId"), Method: method, Path: path, Summary: op.text("summary"),
-		Public: security != nil && len(op.list("security")) == 0,
+		Public: op.has("security") && (len(security) == 0 || slices.ContainsFunc(security, isEmpty)),
+		Scopes: scopes(security),
 	}
-	var err error
-	if out.Description, err = d.markdown(op.text("description")); err != nil {
+	if err := d.describeOperation(item, op, &out); err != nil {
 		return out, err
+	}
+	if err := d.replies(op.object("responses"), &out); err != nil {
+		return out, err
+	}
+	c := d.call(method, path, op, out.Public)
+	curl[out.ID] = c.curl(d.baseURL)
+	out.Requests = c.requests(d.baseURL)
+	return out, nil
+}
+
+// describeOperation adds the description, the parameters and the fields of the request.
+func (d *document) describeOperation(item, op *object, out *operation) error {
+	var err error
+	if out.Description, err = d.markdown(withoutEvents(op)); err != nil {
+		return err
 	}
 	if out.Params, err = d.params(append(slices.Clone(item.list("parameters")), op.list("parameters")...)); err != nil {
-		return out, err
+		return err
 	}
-	if out.Body, err = d.body(op.object("requestBody")); err != nil {
-		return out, err
+	out.Body, err = d.body(op.object("requestBody"))
+	return err
+}
+
+// scopes returns the scopes of keys of which an operation needs one.
+func scopes(security []any) []string {
+	var out []string
+	for _, alternative := range security {
+		o, _ := alternative.(*object)
+		for _, scope := range o.list("bearer") {
+			out = append(out, fmt.Sprint(scope))
+		}
 	}
-	if err = d.replies(op.object("responses"), &out); err != nil {
-		return out, err
-	}
-	command, err := d.curl(method, path, op, out.Public)
-	curl[out.ID] = command
-	out.Curl = highlight(shellToken, command)
-	return out, err
+	return out
+}
+
+// isEmpty reports whether an alternative of security needs no credential.
+func isEmpty(alternative any) bool {
+	o, _ := alternative.(*object)
+	return len(o.names()) == 0
 }
 
 func (d *document) params(list []any) ([]param, error) {
@@ -120,69 +156,19 @@ func (d *document) params(list []any) ([]param, error) {
 }
 
 func (d *document) body(o *object) (*body, error) {
-	s := o.object("content").object("application/json").object("schema")
+	content := o.object("content")
+	s := content.object("application/json").object("schema")
+	if s == nil {
+		s = content.object(formType).object("schema")
+	}
 	if s == nil {
 		return nil, nil //nolint:nilnil // most operations have no body
 	}
-	fields, err := d.fields(s, true, true)
+	fields, err := d.fields(s, maxDepth, true)
 	if err != nil {
 		return nil, err
 	}
 	return &body{Required: o.text("required") == "true", Fields: fields}, nil
-}
-
-// replies splits the replies of an operation into successes and errors.
-func (d *document) replies(responses *object, op *operation) error {
-	for _, status := range responses.names() {
-		o, _ := d.resolve(responses.object(status))
-		r, err := d.reply(status, o)
-		if err != nil {
-			return err
-		}
-		if status >= "400" {
-			op.Errors = append(op.Errors, r)
-			continue
-		}
-		op.Replies = append(op.Replies, r)
-		s := o.object("content").object("application/json").object("schema")
-		if s != nil && op.Sample == "" {
-			op.SampleStatus = status
-			if op.Sample, err = jsonSample(d.sample(s, false)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (d *document) reply(status string, o *object) (reply, error) {
-	out := reply{Status: status}
-	var err error
-	if out.Description, err = d.inline(o.text("description")); err != nil || status >= "400" {
-		return out, err
-	}
-	headers := o.object("headers")
-	for _, name := range headers.names() {
-		h, _ := d.resolve(headers.object(name))
-		description, err := d.inline(h.text("description"))
-		if err != nil {
-			return out, err
-		}
-		out.Headers = append(out.Headers, param{Name: name, Description: description, Example: h.text("example")})
-	}
-	content := o.object("content")
-	for _, media := range content.names() {
-		out.Media = append(out.Media, media)
-		s := content.object(media).object("schema")
-		if !s.has("$ref") {
-			continue
-		}
-		out.Schema = d.typeOf(s)
-		if out.Fields, err = d.fields(s, true, false); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }
 
 func (d *document) schema(name string, s *object) (schema, error) {
@@ -190,13 +176,9 @@ func (d *document) schema(name string, s *object) (schema, error) {
 	if err != nil {
 		return schema{}, err
 	}
-	fields, err := d.fields(s, false, false)
+	fields, err := d.fields(s, 0, false)
 	if err != nil {
 		return schema{}, err
 	}
-	var sample template.HTML
-	if s.has("example") || len(fields) > 0 {
-		sample, err = jsonSample(d.sample(s, false))
-	}
-	return schema{Name: name, Description: description, Fields: fields, Sample: sample}, err
+	return schema{Name: name, Description: description, Fields: fields}, nil
 }

@@ -1,9 +1,10 @@
-// Package docs renders the OpenAPI document as an HTML page without scripts, and as JSON.
+// Package docs renders the OpenAPI document as an HTML page, and as JSON. The page can be read without scripts; its
+// small script adds search, copying, and a choice of the language that is kept.
 package docs
 
 import (
 	"bytes"
-	_ "embed" // for the page's template and style
+	_ "embed" // for the page's template, style and script
 	"fmt"
 	"html/template"
 )
@@ -15,6 +16,11 @@ var pageTemplate string
 //
 //go:embed style.css
 var Style []byte
+
+// Script is the script that the page loads as /docs/script.js.
+//
+//go:embed script.js
+var Script []byte
 
 // JSON converts the document from YAML to JSON and keeps the order of keys.
 func JSON(source []byte) ([]byte, error) {
@@ -61,10 +67,16 @@ type document struct {
 type page struct {
 	Title, Version, Summary, BaseURL string
 	Intro                            template.HTML
-	Steps                            template.HTML
-	Tags                             []tag
-	Codes                            []problemCode
-	Schemas                          []schema
+	Languages                        []language
+	// Steps are a first conversation in each language, and MoreIDs the commands that set the ids of all other examples.
+	Steps    []request
+	MoreIDs  template.HTML
+	Tags     []tag
+	Webhooks []operation
+	Codes    []problemCode
+	Statuses []status
+	Headers  []param
+	Schemas  []schema
 }
 
 type tag struct {
@@ -73,19 +85,35 @@ type tag struct {
 	Operations  []operation
 }
 
+// operation is a request to the server, or a message of the server to a webhook.
 type operation struct {
 	ID, Method, Path, Summary string
 	Description               template.HTML
-	// Public operations need no credential.
-	Public  bool
-	Params  []param
-	Body    *body
+	// Public operations need no credential. Other ones need a key with one of the scopes.
+	Public bool
+	Scopes []string
+	Params []param
+	Body   *body
+	// Replies are the replies below 400. The errors are links to the statuses.
 	Replies []reply
-	Errors  []reply
-	Curl    template.HTML
-	Sample  template.HTML
-	// SampleStatus is the status of the reply in Sample.
-	SampleStatus string
+	Errors  []string
+	// Requests are the request in each language.
+	Requests []request
+	Sample   template.HTML
+	// SampleTitle is the status of the reply in Sample, or another title.
+	SampleTitle string
+}
+
+// request is an example in one or several languages. Classes are the ids of the languages.
+type request struct {
+	Title, Classes string
+	Code           template.HTML
+}
+
+// status is an error status, with the reasons that several operations share.
+type status struct {
+	ID, Status  string
+	Description template.HTML
 }
 
 type param struct {
@@ -106,8 +134,17 @@ type reply struct {
 	Description template.HTML
 	Media       []string
 	Schema      template.HTML
-	Headers     []param
-	Fields      []field
+	// Headers are the names of the headers, without those that every reply has.
+	Headers []string
+	Fields  []field
+	Events  []event
+}
+
+// event is a kind of event of a stream.
+type event struct {
+	Name        string
+	Data        template.HTML
+	Description template.HTML
 }
 
 // field is a row of a table of fields. Path is the path to the field from the top.
@@ -129,5 +166,4 @@ type schema struct {
 	Name        string
 	Description template.HTML
 	Fields      []field
-	Sample      template.HTML
 }

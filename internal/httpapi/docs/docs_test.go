@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"html"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -62,7 +64,7 @@ func render(t *testing.T) string {
 func TestMarkupInTheDocumentStaysText(t *testing.T) {
 	t.Parallel()
 	got := render(t)
-	for _, bad := range []string{"<script", "<b>it</b>", "<thing>"} {
+	for _, bad := range []string{"<script>", "<b>it</b>", "<thing>"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%s is on the page as markup", bad)
 		}
@@ -90,14 +92,12 @@ func TestACommandQuotesWhatTheShellWouldRead(t *testing.T) {
 	}
 	d := &document{root: root, baseURL: "https://example.org"}
 	item := root.object("paths").object("/things/{thingId}")
-	got, err := d.curl("PUT", "/things/{thingId}", item.object("put"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := d.call("PUT", "/things/{thingId}", item.object("put"), false)
+	got := c.curl(d.baseURL)
 	want := `curl -sS -X PUT "https://example.org/things/$THING_ID" \
   -H "Authorization: Bearer $CARREL_KEY" \
   -H 'Content-Type: application/json' \
-  -d '{"name":"Ada'\''s <thing>"}'`
+  -d '{"name": "Ada'\''s <thing>"}'`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -153,5 +153,128 @@ func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
 		if _, err := JSON([]byte(bad)); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
+	}
+}
+
+func TestFormsAreSentWithTheirExample(t *testing.T) {
+	t.Parallel()
+	root, err := parse([]byte(`
+paths:
+  /token:
+    post:
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: { type: object, properties: { name: { type: string } } }
+            examples: { default: { $ref: "#/components/examples/Form" } }
+components:
+  examples:
+    Form: { value: { name: "Ada's", list: [x] } }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{root: root, baseURL: "https://example.org"}
+	op := root.object("paths").object("/token").object("post")
+	c := d.call("POST", "/token", op, true)
+	want := "curl -sS \"https://example.org/token\" \\\n  --data-urlencode 'name=Ada'\\''s'"
+	if got := c.curl(d.baseURL); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if b, err := d.body(op.object("requestBody")); err != nil || len(b.Fields) != 1 {
+		t.Errorf("the fields of the form: %+v (%v)", b, err)
+	}
+}
+
+func TestValuesAreWrittenInTheNotationOfALanguage(t *testing.T) {
+	t.Parallel()
+	root, err := parse([]byte("{name: Ada's, 'a-b': [1, 2.5], none: null, yes: true, inner: {x: []}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, n := range map[string]notation{
+		`{"name": "Ada's", "a-b": [1, 2.5], "none": null, "yes": true, "inner": {"x": []}}`: jsonNotation,
+		`{"name": "Ada's", "a-b": [1, 2.5], "none": None, "yes": True, "inner": {"x": []}}`: pythonNotation,
+		`{ name: "Ada's", "a-b": [1, 2.5], none: null, yes: true, inner: { x: [] } }`:       scriptNotation,
+	} {
+		if got := n.line(root); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	want := `{
+  name: "Ada's",
+  "a-b": [1, 2.5],
+  none: null,
+  yes: true,
+  inner: { x: [] }
+}`
+	if got := scriptNotation.write(root, 0, 0); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestRequestsAreWrittenInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	c := call{
+		id: "addMemory", method: "POST", path: "/api/agents/{agentId}/memories", inClients: true,
+		query: []pair{{"dryRun", "yes"}}, body: "x",
+	}
+	got := map[string]string{}
+	for _, r := range c.requests("https://example.org") {
+		got[r.Classes] = html.UnescapeString(tags.ReplaceAllString(string(r.Code), ""))
+	}
+	for classes, want := range map[string]string{
+		"cli":        `carrel memories add --agent "$AGENT_ID" "I prefer primary sources."`,
+		"typescript": `const reply = await carrel.addMemory(agentId, "x", { dryRun: "yes" });`,
+		"python":     `reply = carrel.add_memory(agent_id, "x", dry_run="yes")`,
+	} {
+		if got[classes] != want {
+			t.Errorf("%s: got %s, want %s", classes, got[classes], want)
+		}
+	}
+	c = call{id: "issueToken", method: "POST", path: "/api/auth/mcp/token"}
+	if all := c.requests("https://example.org"); len(all) != 1 || all[0].Classes != "curl cli typescript python" {
+		t.Errorf("an operation without methods has %+v", all)
+	}
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+func TestStreamsAndWebhookMessagesAreOnThePage(t *testing.T) {
+	t.Parallel()
+	b, err := Page([]byte(small+`
+    Note: { type: object, description: A note., properties: { text: { type: string, example: Hello } } }
+webhooks:
+  thing.made:
+    post:
+      operationId: thingMade
+      summary: A thing was made
+      parameters: [{ name: webhook-id, in: header, schema: { type: string }, example: dlv_1 }]
+      requestBody: { content: { application/json: { schema: { $ref: "#/components/schemas/Note" } } } }
+      responses: { "2XX": { description: Received. } }
+`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := html.UnescapeString(tags.ReplaceAllString(string(b), ""))
+	for _, want := range []string{"thing.made", "webhook-id: dlv_1", `{"text": "Hello"}`, "Received."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	root, err := parse([]byte(small + `
+    Note: { type: object, description: A note., properties: { text: { type: string, example: Hello } } }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	media, err := parse([]byte(`x-events: { note: { $ref: "#/components/schemas/Note" } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{root: root}
+	stream := html.UnescapeString(tags.ReplaceAllString(string(d.streamSample(media)), ""))
+	if want := "id: 1.0\nevent: note\ndata: {\"text\": \"Hello\"}"; stream != want {
+		t.Errorf("got %q, want %q", stream, want)
 	}
 }

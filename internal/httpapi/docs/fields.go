@@ -7,8 +7,12 @@ import (
 	"strings"
 )
 
-// maxDepth limits the depth of a table of fields. Deeper fields are in the linked table of their type.
-const maxDepth = 3
+// Depths of tables of fields. Deeper fields are in the linked table of their type. The fields of a reply are also in
+// its example.
+const (
+	maxDepth   = 3
+	replyDepth = 1
+)
 
 // typeOf describes the type of a schema, with links to named types.
 func (d *document) typeOf(s *object) template.HTML {
@@ -82,11 +86,11 @@ func (d *document) describe(description string, s *object) (template.HTML, error
 	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(description, target)))
 }
 
-// fields lists the fields of a schema, with deep also the fields of nested objects. In requests it marks required
-// fields, elsewhere optional ones.
-func (d *document) fields(s *object, deep, request bool) ([]field, error) {
+// fields lists the fields of a schema, and those of nested objects up to a depth. In requests it marks required fields,
+// elsewhere optional ones.
+func (d *document) fields(s *object, depth int, request bool) ([]field, error) {
 	var out []field
-	err := d.walk(s, "", 0, deep, &out)
+	err := d.walk(s, "", depth, &out)
 	for i := range out {
 		switch {
 		case request && out[i].required:
@@ -98,7 +102,7 @@ func (d *document) fields(s *object, deep, request bool) ([]field, error) {
 	return out, err
 }
 
-func (d *document) walk(s *object, path string, depth int, deep bool, out *[]field) error {
+func (d *document) walk(s *object, path string, depth int, out *[]field) error {
 	s, _ = d.resolve(s)
 	required := s.list("required")
 	for _, name := range s.object("properties").names() {
@@ -116,14 +120,14 @@ func (d *document) walk(s *object, path string, depth int, deep bool, out *[]fie
 			Path: path, Name: name, Type: d.typeOf(prop), required: slices.Contains(required, any(name)),
 			Description: description, Example: exampleText(target),
 		})
-		if !deep || depth >= maxDepth {
+		if depth == 0 {
 			continue
 		}
 		inside, mark := target, "."
 		if target.text("type") == "array" {
 			inside, mark = target.object("items"), "[]."
 		}
-		if err := d.walk(inside, path+name+mark, depth+1, deep, out); err != nil {
+		if err := d.walk(inside, path+name+mark, depth-1, out); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (d *document) sample(s *object, request bool) any {
 	case "object", "":
 		return d.sampleObject(s, request)
 	case "array":
-		if items := s.object("items"); items.has("enum") {
+		if items, _ := d.resolve(s.object("items")); items.has("enum") {
 			return items.list("enum")
 		}
 		return []any{d.sample(s.object("items"), request)}
@@ -82,19 +82,24 @@ func (d *document) idExample(name string) string {
 	return ""
 }
 
-// jsonSample renders a value as highlighted JSON.
-func jsonSample(v any) (template.HTML, error) {
-	b, err := indented(v)
-	if err != nil {
-		return "", err
+// mediaSample returns the first example of a body, or one that is made of the examples of its fields.
+func (d *document) mediaSample(media *object, request bool) any {
+	for _, name := range media.object("examples").names() {
+		example, _ := d.resolve(media.object("examples").object(name))
+		return example.get("value")
 	}
-	return highlight(jsonToken, string(b)), nil
+	return d.sample(media.object("schema"), request)
 }
+
+// jsonSample renders a value as highlighted JSON.
+func jsonSample(v any) template.HTML { return highlight(jsonToken, jsonNotation.write(v, 0, 0)) }
 
 // Tokens that are highlighted. The name of the matching group is the CSS class.
 var (
-	jsonToken  = regexp.MustCompile(`(?P<key>"(?:[^"\\]|\\.)*")(?:\s*:)|(?P<str>"(?:[^"\\]|\\.)*")|(?P<lit>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)`)
-	shellToken = regexp.MustCompile(`(?P<cmd>\bcurl\b|\bexport\b)|(?P<str>'[^']*'|"[^"]*")|(?P<rem>(?:^|\s)#.*)`)
+	jsonToken = regexp.MustCompile(
+		`(?P<key>"(?:[^"\\]|\\.)*")(?:\s*:)|(?P<str>"(?:[^"\\]|\\.)*")|(?P<lit>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)`,
+	)
+	streamToken = regexp.MustCompile(`(?m)^(?P<key>[A-Za-z-]+):|(?P<str>"(?:[^"\\]|\\.)*")`)
 )
 
 // highlight wraps the tokens of a text in spans.

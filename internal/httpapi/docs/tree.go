@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -46,6 +47,17 @@ func (o *object) names() []string {
 		return nil
 	}
 	return o.keys
+}
+
+// all iterates over the mappings in a mapping, in order.
+func (o *object) all() iter.Seq2[string, *object] {
+	return func(yield func(string, *object) bool) {
+		for _, name := range o.names() {
+			if !yield(name, o.object(name)) {
+				return
+			}
+		}
+	}
 }
 
 func (o *object) object(key string) *object {

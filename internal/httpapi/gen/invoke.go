@@ -27,6 +27,7 @@ type invoker struct {
 	request    string
 	paramsType string
 	params     []parameter
+	bodySchema schema
 	// body are the members of the body; required are the arguments that must be given.
 	body, required []string
 }
@@ -47,6 +48,7 @@ type schema struct {
 	MaxLength  int               `yaml:"maxLength"`
 	Required   []string          `yaml:"required"`
 	Properties map[string]schema `yaml:"properties"`
+	Items      *schema           `yaml:"items"`
 }
 
 // source is the contract as the table needs it.
@@ -139,10 +141,8 @@ func (d *source) invoker(op core.Operation) (invoker, error) {
 			i.required = append(i.required, p.Name)
 		}
 	}
-	body := from.RequestBody.Content["application/json"].Schema
-	if body.Ref != "" {
-		body = d.Components.Schemas[body.Ref[strings.LastIndexByte(body.Ref, '/')+1:]]
-	}
+	body := d.resolve(from.RequestBody.Content["application/json"].Schema)
+	i.bodySchema = body
 	i.body = slices.Sorted(maps.Keys(body.Properties))
 	i.required = append(i.required, body.Required...)
 	for _, p := range i.params {
@@ -202,6 +202,9 @@ func (p parameter) decode() string {
 	set := "p." + p.goName + ".SetTo"
 	if p.schema.Type == "integer" {
 		return fmt.Sprintf("queryInt(in, %q, %d, %d, %s)", p.name, *p.schema.Minimum, *p.schema.Maximum, set)
+	}
+	if p.schema.Type == "boolean" {
+		return fmt.Sprintf("queryBool(in, %q, %s)", p.name, set)
 	}
 	minLength := 0
 	if p.schema.MaxLength == 0 { // services check the lengths of texts; see loosen

@@ -1,10 +1,13 @@
-// Command gen writes the REST server's types and router, and the table by which other protocols invoke operations.
+// Command gen writes the REST server's types and router, the table by which other protocols invoke operations, and the
+// compressed contract.
 //
 // The contract documents every status and header. ogen gets a reduced copy of it: problem replies become one default
 // reply, and the parts that our own middleware answers (304, ETag, request ids) are dropped.
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"os"
@@ -20,7 +23,7 @@ import (
 )
 
 // ownParameters are the headers that middleware reads.
-var ownParameters = []string{"ifNoneMatch", "idempotencyKey", "prefer"}
+var ownParameters = []string{"ifMatch", "ifNoneMatch", "idempotencyKey", "prefer"}
 
 func main() {
 	if err := run(); err != nil {
@@ -55,7 +58,32 @@ func run() error {
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	return writeInvokers()
+	if err := writeInvokers(); err != nil {
+		return err
+	}
+	if err := tighten("oas"); err != nil {
+		return err
+	}
+	if err := writeFields(); err != nil {
+		return err
+	}
+	return writeContract()
+}
+
+// writeContract writes the contract in the compressed form that the server contains.
+func writeContract() error {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(api.Document); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile("openapi.yaml.gz", b.Bytes(), 0o600)
 }
 
 // The document is edited as YAML nodes, not as maps, to keep the order of fields, which is also their order in replies.
@@ -90,7 +118,7 @@ func dropKeys(n *yaml.Node, keys ...string) {
 func isTrue(n *yaml.Node) bool { return n != nil && n.Value == "true" }
 
 func reduce(doc *yaml.Node) {
-	dropKeys(doc, "security")
+	dropKeys(doc, "security", "webhooks")
 	paths, components := get(doc, "paths"), get(doc, "components")
 	drop(paths, func(_ string, item *yaml.Node) bool {
 		operations := 0
@@ -107,7 +135,7 @@ func reduce(doc *yaml.Node) {
 		})
 		return operations == 0
 	})
-	dropKeys(components, "securitySchemes", "headers")
+	dropKeys(components, "securitySchemes", "headers", "examples")
 	dropKeys(get(components, "parameters"), ownParameters...)
 	responses := get(components, "responses")
 	drop(responses, func(_ string, reply *yaml.Node) bool {
@@ -115,13 +143,16 @@ func reduce(doc *yaml.Node) {
 	})
 	for i := 1; i < len(responses.Content); i += 2 {
 		dropOwnHeaders(responses.Content[i])
+		dropExamples(responses.Content[i])
 	}
 	// These are stored and returned unchanged, as raw JSON: a map would lose the order of members.
 	for _, raw := range []string{"AnyCard", "AuditDetail"} {
 		dropKeys(get(get(components, "schemas"), raw), "type", "additionalProperties", "example")
 	}
-	loosen(components)
-	loosen(paths)
+	for _, n := range []*yaml.Node{components, paths} {
+		inlineText(n, "#/components/schemas/DocumentLanguage")
+		loosen(n)
+	}
 }
 
 func reduceOperation(op *yaml.Node) {
@@ -132,10 +163,14 @@ func reduceOperation(op *yaml.Node) {
 			return ref != nil && slices.Contains(ownParameters, path.Base(ref.Value))
 		})
 	}
+	dropExamples(op)
 	replies := get(op, "responses")
 	drop(replies, func(status string, _ *yaml.Node) bool { return !strings.HasPrefix(status, "2") })
 	for i := 1; i < len(replies.Content); i += 2 {
 		dropOwnHeaders(replies.Content[i])
+		if content := get(replies.Content[i], "content"); get(content, "application/json") != nil {
+			dropKeys(content, "text/event-stream") // see streamturn.go
+		}
 	}
 	var problem yaml.Node
 	_ = yaml.Unmarshal([]byte(`default: {description: A problem., content: {application/problem+json: {schema: {$ref: "#/components/schemas/Problem"}}}}`),
@@ -143,23 +178,51 @@ func reduceOperation(op *yaml.Node) {
 	replies.Content = append(replies.Content, problem.Content[0].Content...)
 }
 
+// dropExamples removes the examples of bodies, which are documentation.
+func dropExamples(n *yaml.Node) {
+	if get(n, "schema") != nil {
+		dropKeys(n, "example", "examples")
+	}
+	for _, c := range n.Content {
+		dropExamples(c)
+	}
+}
+
 // dropOwnHeaders removes the headers that middleware sets.
 func dropOwnHeaders(reply *yaml.Node) {
 	headers := get(reply, "headers")
-	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control", "WWW-Authenticate")
+	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control", "WWW-Authenticate", "RateLimit", "RateLimit-Policy",
+		"Deprecation", "Sunset", "Link", "Preference-Applied")
 	if headers != nil && len(headers.Content) == 0 {
 		dropKeys(reply, "headers")
 	}
 }
 
-// loosen removes the length limits of texts, which the services check with better error details. A minLength without a
-// maxLength belongs to an id and stays, because services treat an empty id as absent. Times become plain strings,
-// because the generated encoder omits the milliseconds.
+// inlineText replaces the references to an enum by a plain string. Its values are checked by a service, which knows the
+// configured ones.
+func inlineText(n *yaml.Node, ref string) {
+	if at := get(n, "$ref"); n.Kind == yaml.MappingNode && at != nil && at.Value == ref {
+		_ = n.Encode(map[string]string{"type": "string"}) // a map of strings always encodes
+		return
+	}
+	for _, c := range n.Content {
+		inlineText(c, ref)
+	}
+}
+
+// keptFormats are the formats that the generated types follow. All other formats would become types that services do
+// not use: times lose their milliseconds, and URLs and dates are checked by the services.
+var keptFormats = []string{"int64", "binary"}
+
+// loosen removes the rules of texts, which the services check with better error details. A minLength without a
+// maxLength belongs to an id and stays, because services treat an empty id as absent.
 func loosen(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		isText := get(n, "maxLength") != nil
 		drop(n, func(key string, value *yaml.Node) bool {
-			return isText && (key == "minLength" || key == "maxLength") || key == "format" && value.Value == "date-time"
+			return isText && (key == "minLength" || key == "maxLength") ||
+				key == "format" && value.Kind == yaml.ScalarNode && !slices.Contains(keptFormats, value.Value) ||
+				key == "pattern" && value.Kind == yaml.ScalarNode || key == "not"
 		})
 	}
 	for _, c := range n.Content {

@@ -5,24 +5,17 @@ package oas
 import (
 	"net/http"
 	"strings"
-
-	"github.com/ogen-go/ogen/middleware"
-	"github.com/ogen-go/ogen/ogenerrors"
 )
 
 type (
 	optionFunc[C any] func(*C)
 )
 
-// ErrorHandler is error handler.
-type ErrorHandler = ogenerrors.ErrorHandler
-
 type serverConfig struct {
 	NotFound           http.HandlerFunc
 	MethodNotAllowed   func(w http.ResponseWriter, r *http.Request, allowed string)
 	ErrorHandler       ErrorHandler
 	Prefix             string
-	Middleware         Middleware
 	MaxMultipartMemory int64
 }
 
@@ -41,8 +34,7 @@ func newServerConfig(opts ...ServerOption) serverConfig {
 	cfg := serverConfig{
 		NotFound:           http.NotFound,
 		MethodNotAllowed:   nil,
-		ErrorHandler:       ogenerrors.DefaultErrorHandler,
-		Middleware:         nil,
+		ErrorHandler:       defaultErrorHandler,
 		MaxMultipartMemory: 32 << 20, // 32 MB
 	}
 	for _, opt := range opts {
@@ -140,20 +132,6 @@ func WithErrorHandler(h ErrorHandler) ServerOption {
 func WithPathPrefix(prefix string) ServerOption {
 	return optionFunc[serverConfig](func(cfg *serverConfig) {
 		cfg.Prefix = prefix
-	})
-}
-
-// WithMiddleware specifies middlewares to use.
-func WithMiddleware(m ...Middleware) ServerOption {
-	return optionFunc[serverConfig](func(cfg *serverConfig) {
-		switch len(m) {
-		case 0:
-			cfg.Middleware = nil
-		case 1:
-			cfg.Middleware = m[0]
-		default:
-			cfg.Middleware = middleware.ChainMiddlewares(m...)
-		}
 	})
 }
 

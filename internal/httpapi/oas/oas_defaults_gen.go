@@ -3,6 +3,22 @@
 package oas
 
 // setDefaults set default value of fields.
+func (s *AccountInvitationCreate) setDefaults() {
+	{
+		val := int(7)
+		s.Days.SetTo(val)
+	}
+}
+
+// setDefaults set default value of fields.
+func (s *ResetCreate) setDefaults() {
+	{
+		val := bool(false)
+		s.ClearFactors.SetTo(val)
+	}
+}
+
+// setDefaults set default value of fields.
 func (s *SubscriptionChange) setDefaults() {
 	{
 		val := bool(false)

@@ -3,13 +3,10 @@
 package oas
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/go-faster/errors"
 	ht "github.com/ogen-go/ogen/http"
-	"github.com/ogen-go/ogen/middleware"
-	"github.com/ogen-go/ogen/ogenerrors"
 )
 
 type codeRecorder struct {
@@ -42,14 +39,14 @@ func (s *Server) handleAcceptInvitationRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: AcceptInvitationOperation,
 			ID:   "acceptInvitation",
 		}
 	)
 	params, err := decodeAcceptInvitationParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -58,47 +55,8 @@ func (s *Server) handleAcceptInvitationRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-
 	var response *AgentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    AcceptInvitationOperation,
-			OperationSummary: "Accept an invitation",
-			OperationID:      "acceptInvitation",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = AcceptInvitationParams
-			Response = *AgentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackAcceptInvitationParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.AcceptInvitation(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.AcceptInvitation(ctx, params)
-	}
+	response, err = s.h.AcceptInvitation(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -138,14 +96,14 @@ func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: AddMemoryOperation,
 			ID:   "addMemory",
 		}
 	)
 	params, err := decodeAddMemoryParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -154,10 +112,9 @@ func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeAddMemoryRequest(r)
+	request, _, close, err := s.decodeAddMemoryRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -172,44 +129,7 @@ func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http
 	}()
 
 	var response *MemoryReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    AddMemoryOperation,
-			OperationSummary: "Remember a fact",
-			OperationID:      "addMemory",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *MemoryText
-			Params   = AddMemoryParams
-			Response = *MemoryReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackAddMemoryParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.AddMemory(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.AddMemory(ctx, request, params)
-	}
+	response, err = s.h.AddMemory(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -251,16 +171,15 @@ func (s *Server) handleAddPasskeyRequest(args [0]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: AddPasskeyOperation,
 			ID:   "addPasskey",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeAddPasskeyRequest(r)
+	request, _, close, err := s.decodeAddPasskeyRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -275,39 +194,7 @@ func (s *Server) handleAddPasskeyRequest(args [0]string, argsEscaped bool, w htt
 	}()
 
 	var response *PasskeyReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    AddPasskeyOperation,
-			OperationSummary: "Add a passkey",
-			OperationID:      "addPasskey",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *PasskeyCreate
-			Params   = struct{}
-			Response = *PasskeyReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.AddPasskey(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.AddPasskey(ctx, request)
-	}
+	response, err = s.h.AddPasskey(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -351,42 +238,8 @@ func (s *Server) handleBeginPasskeyRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *CeremonyReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    BeginPasskeyOperation,
-			OperationSummary: "Begin adding a passkey",
-			OperationID:      "beginPasskey",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *CeremonyReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.BeginPasskey(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.BeginPasskey(ctx)
-	}
+	response, err = s.h.BeginPasskey(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -428,42 +281,8 @@ func (s *Server) handleBeginStepUpRequest(args [0]string, argsEscaped bool, w ht
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *CeremonyReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    BeginStepUpOperation,
-			OperationSummary: "Begin a step-up with a passkey",
-			OperationID:      "beginStepUp",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *CeremonyReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.BeginStepUp(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.BeginStepUp(ctx)
-	}
+	response, err = s.h.BeginStepUp(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -507,42 +326,8 @@ func (s *Server) handleBeginTotpRequest(args [0]string, argsEscaped bool, w http
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *TotpSecret
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    BeginTotpOperation,
-			OperationSummary: "Begin setting up an authenticator app",
-			OperationID:      "beginTotp",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *TotpSecret
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.BeginTotp(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.BeginTotp(ctx)
-	}
+	response, err = s.h.BeginTotp(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -582,14 +367,14 @@ func (s *Server) handleCancelConnectCodeRequest(args [1]string, argsEscaped bool
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CancelConnectCodeOperation,
 			ID:   "cancelConnectCode",
 		}
 	)
 	params, err := decodeCancelConnectCodeParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -598,47 +383,8 @@ func (s *Server) handleCancelConnectCodeRequest(args [1]string, argsEscaped bool
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CancelConnectCodeOperation,
-			OperationSummary: "Cancel a connect code",
-			OperationID:      "cancelConnectCode",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "codeId",
-					In:   "path",
-				}: params.CodeId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = CancelConnectCodeParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCancelConnectCodeParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CancelConnectCode(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CancelConnectCode(ctx, params)
-	}
+	response, err = s.h.CancelConnectCode(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -678,14 +424,14 @@ func (s *Server) handleCancelSubscriptionRequest(args [1]string, argsEscaped boo
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CancelSubscriptionOperation,
 			ID:   "cancelSubscription",
 		}
 	)
 	params, err := decodeCancelSubscriptionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -694,51 +440,8 @@ func (s *Server) handleCancelSubscriptionRequest(args [1]string, argsEscaped boo
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UserReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CancelSubscriptionOperation,
-			OperationSummary: "Cancel a subscription",
-			OperationID:      "cancelSubscription",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "now",
-					In:   "query",
-				}: params.Now,
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = CancelSubscriptionParams
-			Response = *UserReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCancelSubscriptionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CancelSubscription(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CancelSubscription(ctx, params)
-	}
+	response, err = s.h.CancelSubscription(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -777,14 +480,14 @@ func (s *Server) handleCancelTaskRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CancelTaskOperation,
 			ID:   "cancelTask",
 		}
 	)
 	params, err := decodeCancelTaskParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -793,47 +496,8 @@ func (s *Server) handleCancelTaskRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *CancelReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CancelTaskOperation,
-			OperationSummary: "Cancel a task",
-			OperationID:      "cancelTask",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "taskId",
-					In:   "path",
-				}: params.TaskId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = CancelTaskParams
-			Response = *CancelReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCancelTaskParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CancelTask(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CancelTask(ctx, params)
-	}
+	response, err = s.h.CancelTask(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -873,14 +537,14 @@ func (s *Server) handleCancelTurnRequest(args [2]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CancelTurnOperation,
 			ID:   "cancelTurn",
 		}
 	)
 	params, err := decodeCancelTurnParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -889,51 +553,8 @@ func (s *Server) handleCancelTurnRequest(args [2]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *CancelReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CancelTurnOperation,
-			OperationSummary: "Cancel the turn that is running",
-			OperationID:      "cancelTurn",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = CancelTurnParams
-			Response = *CancelReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCancelTurnParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CancelTurn(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CancelTurn(ctx, params)
-	}
+	response, err = s.h.CancelTurn(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -977,16 +598,15 @@ func (s *Server) handleChangeAccountRequest(args [0]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeAccountOperation,
 			ID:   "changeAccount",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeAccountRequest(r)
+	request, _, close, err := s.decodeChangeAccountRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1001,39 +621,7 @@ func (s *Server) handleChangeAccountRequest(args [0]string, argsEscaped bool, w 
 	}()
 
 	var response *AccountReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeAccountOperation,
-			OperationSummary: "Change the name or the e-mail address",
-			OperationID:      "changeAccount",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *AccountChange
-			Params   = struct{}
-			Response = *AccountReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeAccount(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeAccount(ctx, request)
-	}
+	response, err = s.h.ChangeAccount(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1072,14 +660,14 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeAgentOperation,
 			ID:   "changeAgent",
 		}
 	)
 	params, err := decodeChangeAgentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1088,10 +676,9 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeAgentRequest(r)
+	request, _, close, err := s.decodeChangeAgentRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1106,44 +693,7 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 	}()
 
 	var response *AgentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeAgentOperation,
-			OperationSummary: "Change an agent",
-			OperationID:      "changeAgent",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *AgentChange
-			Params   = ChangeAgentParams
-			Response = *AgentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeAgentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeAgent(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeAgent(ctx, request, params)
-	}
+	response, err = s.h.ChangeAgent(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1182,14 +732,14 @@ func (s *Server) handleChangeCollectionRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeCollectionOperation,
 			ID:   "changeCollection",
 		}
 	)
 	params, err := decodeChangeCollectionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1198,10 +748,9 @@ func (s *Server) handleChangeCollectionRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeCollectionRequest(r)
+	request, _, close, err := s.decodeChangeCollectionRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1216,44 +765,7 @@ func (s *Server) handleChangeCollectionRequest(args [1]string, argsEscaped bool,
 	}()
 
 	var response *CollectionReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeCollectionOperation,
-			OperationSummary: "Rename a collection",
-			OperationID:      "changeCollection",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "collectionId",
-					In:   "path",
-				}: params.CollectionId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *CollectionName
-			Params   = ChangeCollectionParams
-			Response = *CollectionReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeCollectionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeCollection(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeCollection(ctx, request, params)
-	}
+	response, err = s.h.ChangeCollection(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1294,14 +806,14 @@ func (s *Server) handleChangeDocumentRequest(args [2]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeDocumentOperation,
 			ID:   "changeDocument",
 		}
 	)
 	params, err := decodeChangeDocumentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1310,10 +822,9 @@ func (s *Server) handleChangeDocumentRequest(args [2]string, argsEscaped bool, w
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeDocumentRequest(r)
+	request, _, close, err := s.decodeChangeDocumentRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1328,48 +839,7 @@ func (s *Server) handleChangeDocumentRequest(args [2]string, argsEscaped bool, w
 	}()
 
 	var response *DocumentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeDocumentOperation,
-			OperationSummary: "Change a document",
-			OperationID:      "changeDocument",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "documentId",
-					In:   "path",
-				}: params.DocumentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *DocumentChange
-			Params   = ChangeDocumentParams
-			Response = *DocumentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeDocumentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeDocument(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeDocument(ctx, request, params)
-	}
+	response, err = s.h.ChangeDocument(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1409,14 +879,14 @@ func (s *Server) handleChangeFavouriteRequest(args [2]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeFavouriteOperation,
 			ID:   "changeFavourite",
 		}
 	)
 	params, err := decodeChangeFavouriteParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1425,10 +895,9 @@ func (s *Server) handleChangeFavouriteRequest(args [2]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeFavouriteRequest(r)
+	request, _, close, err := s.decodeChangeFavouriteRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1443,48 +912,7 @@ func (s *Server) handleChangeFavouriteRequest(args [2]string, argsEscaped bool, 
 	}()
 
 	var response *FavouriteReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeFavouriteOperation,
-			OperationSummary: "Set the tags, note or collections of a favourite",
-			OperationID:      "changeFavourite",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "cardId",
-					In:   "path",
-				}: params.CardId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FavouriteChange
-			Params   = ChangeFavouriteParams
-			Response = *FavouriteReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeFavouriteParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeFavourite(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeFavourite(ctx, request, params)
-	}
+	response, err = s.h.ChangeFavourite(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1524,14 +952,14 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeMemoryOperation,
 			ID:   "changeMemory",
 		}
 	)
 	params, err := decodeChangeMemoryParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1540,10 +968,9 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeMemoryRequest(r)
+	request, _, close, err := s.decodeChangeMemoryRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1558,48 +985,7 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 	}()
 
 	var response *MemoryReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeMemoryOperation,
-			OperationSummary: "Reword or pin a memory",
-			OperationID:      "changeMemory",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "memoryId",
-					In:   "path",
-				}: params.MemoryId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *MemoryChange
-			Params   = ChangeMemoryParams
-			Response = *MemoryReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeMemoryParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeMemory(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeMemory(ctx, request, params)
-	}
+	response, err = s.h.ChangeMemory(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1640,16 +1026,15 @@ func (s *Server) handleChangePasswordRequest(args [0]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangePasswordOperation,
 			ID:   "changePassword",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangePasswordRequest(r)
+	request, _, close, err := s.decodeChangePasswordRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1664,39 +1049,7 @@ func (s *Server) handleChangePasswordRequest(args [0]string, argsEscaped bool, w
 	}()
 
 	var response *Changed
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangePasswordOperation,
-			OperationSummary: "Change the password",
-			OperationID:      "changePassword",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *PasswordChange
-			Params   = struct{}
-			Response = *Changed
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangePassword(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangePassword(ctx, request)
-	}
+	response, err = s.h.ChangePassword(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1723,6 +1076,78 @@ func (s *Server) handleChangePasswordRequest(args [0]string, argsEscaped bool, w
 	}
 }
 
+// handleChangeSavedSearchRequest handles changeSavedSearch operation.
+//
+// Renames a saved search or replaces its request. Fields that are not given stay unchanged.
+//
+// PATCH /api/agents/{agentId}/saved-searches/{savedSearchId}
+func (s *Server) handleChangeSavedSearchRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ChangeSavedSearchOperation,
+			ID:   "changeSavedSearch",
+		}
+	)
+	params, err := decodeChangeSavedSearchParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeChangeSavedSearchRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *SavedSearchReply
+	response, err = s.h.ChangeSavedSearch(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeChangeSavedSearchResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleChangeSourceRequest handles changeSource operation.
 //
 // Sets the given fields and leaves the others unchanged. `settings` are replaced as a whole.
@@ -1735,14 +1160,14 @@ func (s *Server) handleChangeSourceRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeSourceOperation,
 			ID:   "changeSource",
 		}
 	)
 	params, err := decodeChangeSourceParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1751,10 +1176,9 @@ func (s *Server) handleChangeSourceRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeSourceRequest(r)
+	request, _, close, err := s.decodeChangeSourceRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1769,48 +1193,7 @@ func (s *Server) handleChangeSourceRequest(args [2]string, argsEscaped bool, w h
 	}()
 
 	var response *SourceReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeSourceOperation,
-			OperationSummary: "Change a source",
-			OperationID:      "changeSource",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *SourceChange
-			Params   = ChangeSourceParams
-			Response = *SourceReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeSourceParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeSource(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeSource(ctx, request, params)
-	}
+	response, err = s.h.ChangeSource(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1855,14 +1238,14 @@ func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ChangeUserOperation,
 			ID:   "changeUser",
 		}
 	)
 	params, err := decodeChangeUserParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1871,10 +1254,9 @@ func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeChangeUserRequest(r)
+	request, _, close, err := s.decodeChangeUserRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -1889,44 +1271,7 @@ func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w htt
 	}()
 
 	var response *UserReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ChangeUserOperation,
-			OperationSummary: "Change an account",
-			OperationID:      "changeUser",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *UserChange
-			Params   = ChangeUserParams
-			Response = *UserReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackChangeUserParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ChangeUser(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ChangeUser(ctx, request, params)
-	}
+	response, err = s.h.ChangeUser(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -1953,6 +1298,81 @@ func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w htt
 	}
 }
 
+// handleChangeWebhookRequest handles changeWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sets the given
+// fields and leaves the others unchanged. With `active` false no events are delivered; true enables
+// the webhook again, also after a receiver replied with 410. The secret stays the same. Pending
+// deliveries are sent to the new URL.
+//
+// PATCH /api/account/webhooks/{webhookId}
+func (s *Server) handleChangeWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ChangeWebhookOperation,
+			ID:   "changeWebhook",
+		}
+	)
+	params, err := decodeChangeWebhookParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeChangeWebhookRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *WebhookReply
+	response, err = s.h.ChangeWebhook(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeChangeWebhookResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleCheckSpendRequest handles checkSpend operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -1969,42 +1389,8 @@ func (s *Server) handleCheckSpendRequest(args [0]string, argsEscaped bool, w htt
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *SpendCheck
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CheckSpendOperation,
-			OperationSummary: "Check the spend sums",
-			OperationID:      "checkSpend",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *SpendCheck
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CheckSpend(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CheckSpend(ctx)
-	}
+	response, err = s.h.CheckSpend(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2062,14 +1448,14 @@ func (s *Server) handleCheckTextRequest(args [1]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CheckTextOperation,
 			ID:   "checkText",
 		}
 	)
 	params, err := decodeCheckTextParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2078,10 +1464,9 @@ func (s *Server) handleCheckTextRequest(args [1]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCheckTextRequest(r)
+	request, _, close, err := s.decodeCheckTextRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2096,44 +1481,7 @@ func (s *Server) handleCheckTextRequest(args [1]string, argsEscaped bool, w http
 	}()
 
 	var response *CheckTextReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CheckTextOperation,
-			OperationSummary: "Check a text against an agent's sources",
-			OperationID:      "checkText",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *CheckTextRequest
-			Params   = CheckTextParams
-			Response = *CheckTextReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCheckTextParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CheckText(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CheckText(ctx, request, params)
-	}
+	response, err = s.h.CheckText(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2172,14 +1520,14 @@ func (s *Server) handleConfirmMemoryRequest(args [2]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ConfirmMemoryOperation,
 			ID:   "confirmMemory",
 		}
 	)
 	params, err := decodeConfirmMemoryParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2188,51 +1536,8 @@ func (s *Server) handleConfirmMemoryRequest(args [2]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *MemoryReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ConfirmMemoryOperation,
-			OperationSummary: "Confirm a proposed memory",
-			OperationID:      "confirmMemory",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "memoryId",
-					In:   "path",
-				}: params.MemoryId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ConfirmMemoryParams
-			Response = *MemoryReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackConfirmMemoryParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ConfirmMemory(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ConfirmMemory(ctx, params)
-	}
+	response, err = s.h.ConfirmMemory(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2273,16 +1578,15 @@ func (s *Server) handleConfirmTotpRequest(args [0]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ConfirmTotpOperation,
 			ID:   "confirmTotp",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeConfirmTotpRequest(r)
+	request, _, close, err := s.decodeConfirmTotpRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2297,39 +1601,7 @@ func (s *Server) handleConfirmTotpRequest(args [0]string, argsEscaped bool, w ht
 	}()
 
 	var response *RecoveryCodes
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ConfirmTotpOperation,
-			OperationSummary: "Confirm the authenticator app",
-			OperationID:      "confirmTotp",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *TotpConfirm
-			Params   = struct{}
-			Response = *RecoveryCodes
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ConfirmTotp(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ConfirmTotp(ctx, request)
-	}
+	response, err = s.h.ConfirmTotp(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2356,6 +1628,71 @@ func (s *Server) handleConfirmTotpRequest(args [0]string, argsEscaped bool, w ht
 	}
 }
 
+// handleCreateAccountInvitationRequest handles createAccountInvitation operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The link works once. The person
+// chooses a name and a password, and an address unless `email` names one. Only the owner can invite
+// admins. At most 200 invitations can be open.
+//
+// POST /api/admin/invitations
+func (s *Server) handleCreateAccountInvitationRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: CreateAccountInvitationOperation,
+			ID:   "createAccountInvitation",
+		}
+	)
+
+	request, _, close, err := s.decodeCreateAccountInvitationRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *AccountInvitationCreated
+	response, err = s.h.CreateAccountInvitation(ctx, request)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeCreateAccountInvitationResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleCreateAgentRequest handles createAgent operation.
 //
 // The new agent gets an empty source "Library" as its default, so an agent always has a source.
@@ -2368,16 +1705,15 @@ func (s *Server) handleCreateAgentRequest(args [0]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateAgentOperation,
 			ID:   "createAgent",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateAgentRequest(r)
+	request, _, close, err := s.decodeCreateAgentRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2392,39 +1728,7 @@ func (s *Server) handleCreateAgentRequest(args [0]string, argsEscaped bool, w ht
 	}()
 
 	var response *AgentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateAgentOperation,
-			OperationSummary: "Create an agent",
-			OperationID:      "createAgent",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *AgentCreate
-			Params   = struct{}
-			Response = *AgentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateAgent(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateAgent(ctx, request)
-	}
+	response, err = s.h.CreateAgent(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2464,16 +1768,15 @@ func (s *Server) handleCreateCollectionRequest(args [0]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateCollectionOperation,
 			ID:   "createCollection",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateCollectionRequest(r)
+	request, _, close, err := s.decodeCreateCollectionRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2488,39 +1791,7 @@ func (s *Server) handleCreateCollectionRequest(args [0]string, argsEscaped bool,
 	}()
 
 	var response *CollectionReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateCollectionOperation,
-			OperationSummary: "Create a collection",
-			OperationID:      "createCollection",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *CollectionName
-			Params   = struct{}
-			Response = *CollectionReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateCollection(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateCollection(ctx, request)
-	}
+	response, err = s.h.CreateCollection(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2564,42 +1835,8 @@ func (s *Server) handleCreateConnectCodeRequest(args [0]string, argsEscaped bool
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *ConnectCodeCreated
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateConnectCodeOperation,
-			OperationSummary: "Create a connect code",
-			OperationID:      "createConnectCode",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *ConnectCodeCreated
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateConnectCode(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateConnectCode(ctx)
-	}
+	response, err = s.h.CreateConnectCode(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2646,42 +1883,8 @@ func (s *Server) handleCreateExportRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *ExportReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateExportOperation,
-			OperationSummary: "Export the account",
-			OperationID:      "createExport",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *ExportReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateExport(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateExport(ctx)
-	}
+	response, err = s.h.CreateExport(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2723,16 +1926,15 @@ func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateKeyOperation,
 			ID:   "createKey",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateKeyRequest(r)
+	request, _, close, err := s.decodeCreateKeyRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2747,39 +1949,7 @@ func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http
 	}()
 
 	var response *KeyCreated
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateKeyOperation,
-			OperationSummary: "Create an API key",
-			OperationID:      "createKey",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *KeyCreate
-			Params   = struct{}
-			Response = *KeyCreated
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateKey(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateKey(ctx, request)
-	}
+	response, err = s.h.CreateKey(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2820,14 +1990,14 @@ func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateSourceOperation,
 			ID:   "createSource",
 		}
 	)
 	params, err := decodeCreateSourceParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2836,10 +2006,9 @@ func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateSourceRequest(r)
+	request, _, close, err := s.decodeCreateSourceRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2854,44 +2023,7 @@ func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w h
 	}()
 
 	var response *SourceReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateSourceOperation,
-			OperationSummary: "Create a source",
-			OperationID:      "createSource",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *SourceCreate
-			Params   = CreateSourceParams
-			Response = *SourceReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCreateSourceParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateSource(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateSource(ctx, request, params)
-	}
+	response, err = s.h.CreateSource(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -2931,14 +2063,14 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateThreadOperation,
 			ID:   "createThread",
 		}
 	)
 	params, err := decodeCreateThreadParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2947,10 +2079,9 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateThreadRequest(r)
+	request, _, close, err := s.decodeCreateThreadRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -2965,44 +2096,7 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 	}()
 
 	var response *ThreadReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateThreadOperation,
-			OperationSummary: "Start a thread",
-			OperationID:      "createThread",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = OptThreadCreate
-			Params   = CreateThreadParams
-			Response = *ThreadReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackCreateThreadParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateThread(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateThread(ctx, request, params)
-	}
+	response, err = s.h.CreateThread(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3029,16 +2123,159 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 	}
 }
 
+// handleCreateThreadLinkRequest handles createThreadLink operation.
+//
+// Everybody who has the address can read the messages that the thread has now, with their quotes,
+// verdicts and bibliography, without an account. Later messages are not shown, and deleted ones
+// disappear. The page works until the link expires or is deleted, and while the account may use the
+// agent and its plan includes `share`. The address is only part of this reply, because only its hash
+// is stored. A thread can have 20 links; one more, and a thread without messages, get 409 `conflict`.
+// Needs a session, or a key with the scopes `agents` and `account`.
+//
+// POST /api/agents/{agentId}/threads/{threadId}/links
+func (s *Server) handleCreateThreadLinkRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: CreateThreadLinkOperation,
+			ID:   "createThreadLink",
+		}
+	)
+	params, err := decodeCreateThreadLinkParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeCreateThreadLinkRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *ThreadLinkCreated
+	response, err = s.h.CreateThreadLink(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeCreateThreadLinkResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleCreateUserRequest handles createUser operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The account has no password: its
+// user chooses one with the code of the reply, which is valid once and for one day. Only the owner can
+// create admins.
+//
+// POST /api/admin/users
+func (s *Server) handleCreateUserRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: CreateUserOperation,
+			ID:   "createUser",
+		}
+	)
+
+	request, _, close, err := s.decodeCreateUserRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *UserCreated
+	response, err = s.h.CreateUser(ctx, request)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeCreateUserResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleCreateWebhookRequest handles createWebhook operation.
 //
-// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
-// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
-// message is
-// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, sentences?, error?: {code}}}`.
-// `sentences` counts the sentences of the reply by verdict, for example
-// `{"supported": 3, "uncited": 1}`; see `Verdict`. Any 2xx is a success. Other responses are retried
-// for three days with the same `webhook-id`; 410 disables the webhook. The secret for checking
-// signatures is only part of this reply. A user can have 20 webhooks; one more gets 409 `conflict`.
+// A session or a key with the scope `account` creates a webhook of the account. Any other credential,
+// such as that of a connected program, needs the scope `agents`: its webhook receives only events of
+// turns that were started with the same credential, and is deleted when that is revoked. The URL
+// receives a POST for every subscribed event, signed according to Standard Webhooks, with the headers
+// `webhook-id`, `webhook-timestamp` and `webhook-signature`. A message is `{type, timestamp, data}`;
+// see `webhooks` in this document. It contains ids, states and counts, never content. Any 2xx is a
+// success. Other responses are retried for three days with the same `webhook-id`; 410 disables the
+// webhook. The secret for checking signatures is only part of this reply. An account can have 20
+// webhooks and each connected program 5; one more gets 409 `conflict`.
 //
 // POST /api/account/webhooks
 func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3048,16 +2285,15 @@ func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: CreateWebhookOperation,
 			ID:   "createWebhook",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeCreateWebhookRequest(r)
+	request, _, close, err := s.decodeCreateWebhookRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3072,39 +2308,7 @@ func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w 
 	}()
 
 	var response *WebhookCreated
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    CreateWebhookOperation,
-			OperationSummary: "Add a webhook",
-			OperationID:      "createWebhook",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *WebhookCreate
-			Params   = struct{}
-			Response = *WebhookCreated
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.CreateWebhook(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.CreateWebhook(ctx, request)
-	}
+	response, err = s.h.CreateWebhook(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3145,14 +2349,14 @@ func (s *Server) handleDeclineInvitationRequest(args [1]string, argsEscaped bool
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeclineInvitationOperation,
 			ID:   "declineInvitation",
 		}
 	)
 	params, err := decodeDeclineInvitationParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3161,47 +2365,8 @@ func (s *Server) handleDeclineInvitationRequest(args [1]string, argsEscaped bool
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeclineInvitationOperation,
-			OperationSummary: "Decline an invitation, or leave a shared agent",
-			OperationID:      "declineInvitation",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeclineInvitationParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeclineInvitationParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeclineInvitation(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeclineInvitation(ctx, params)
-	}
+	response, err = s.h.DeclineInvitation(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3245,16 +2410,15 @@ func (s *Server) handleDeleteAccountRequest(args [0]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteAccountOperation,
 			ID:   "deleteAccount",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeDeleteAccountRequest(r)
+	request, _, close, err := s.decodeDeleteAccountRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3269,39 +2433,7 @@ func (s *Server) handleDeleteAccountRequest(args [0]string, argsEscaped bool, w 
 	}()
 
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteAccountOperation,
-			OperationSummary: "Delete the account",
-			OperationID:      "deleteAccount",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *AccountDeletion
-			Params   = struct{}
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteAccount(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteAccount(ctx, request)
-	}
+	response, err = s.h.DeleteAccount(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3340,14 +2472,14 @@ func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteAgentOperation,
 			ID:   "deleteAgent",
 		}
 	)
 	params, err := decodeDeleteAgentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3356,47 +2488,8 @@ func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteAgentOperation,
-			OperationSummary: "Delete an agent",
-			OperationID:      "deleteAgent",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteAgentParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteAgentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteAgent(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteAgent(ctx, params)
-	}
+	response, err = s.h.DeleteAgent(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3423,6 +2516,62 @@ func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w ht
 	}
 }
 
+// handleDeleteBinItemRequest handles deleteBinItem operation.
+//
+// Needs the same permission as deleting the item did.
+//
+// DELETE /api/agents/{agentId}/bin/{binItemId}
+func (s *Server) handleDeleteBinItemRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteBinItemOperation,
+			ID:   "deleteBinItem",
+		}
+	)
+	params, err := decodeDeleteBinItemParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.DeleteBinItem(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteBinItemResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteCollectionRequest handles deleteCollection operation.
 //
 // Its favourites stay.
@@ -3435,14 +2584,14 @@ func (s *Server) handleDeleteCollectionRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteCollectionOperation,
 			ID:   "deleteCollection",
 		}
 	)
 	params, err := decodeDeleteCollectionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3451,47 +2600,8 @@ func (s *Server) handleDeleteCollectionRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteCollectionOperation,
-			OperationSummary: "Delete a collection",
-			OperationID:      "deleteCollection",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "collectionId",
-					In:   "path",
-				}: params.CollectionId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteCollectionParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteCollectionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteCollection(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteCollection(ctx, params)
-	}
+	response, err = s.h.DeleteCollection(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3520,8 +2630,9 @@ func (s *Server) handleDeleteCollectionRequest(args [1]string, argsEscaped bool,
 
 // handleDeleteDocumentRequest handles deleteDocument operation.
 //
-// Also deletes its original file, unless another document was read from the same content. The document
-// returns when its file changes in the folder, site or bucket of the source, or is uploaded again.
+// The document is kept in the bin for `bin-days` days. After that its original file is deleted, unless
+// another document was read from the same content. The document returns when its file changes in the
+// folder, site or bucket of the source, or is uploaded again.
 //
 // DELETE /api/agents/{agentId}/documents/{documentId}
 func (s *Server) handleDeleteDocumentRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3531,14 +2642,14 @@ func (s *Server) handleDeleteDocumentRequest(args [2]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteDocumentOperation,
 			ID:   "deleteDocument",
 		}
 	)
 	params, err := decodeDeleteDocumentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3547,51 +2658,8 @@ func (s *Server) handleDeleteDocumentRequest(args [2]string, argsEscaped bool, w
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteDocumentOperation,
-			OperationSummary: "Delete a document",
-			OperationID:      "deleteDocument",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "documentId",
-					In:   "path",
-				}: params.DocumentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteDocumentParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteDocumentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteDocument(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteDocument(ctx, params)
-	}
+	response, err = s.h.DeleteDocument(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3620,7 +2688,8 @@ func (s *Server) handleDeleteDocumentRequest(args [2]string, argsEscaped bool, w
 
 // handleDeleteDocumentsRequest handles deleteDocuments operation.
 //
-// Deletes up to 500 documents of the source, like `deleteDocument`. Unknown ids are ignored.
+// Deletes up to 500 documents of the source, like `deleteDocument`: they are kept in the bin. The
+// reply tells which ids were deleted and which were not found.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/documents/delete
 func (s *Server) handleDeleteDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3630,14 +2699,14 @@ func (s *Server) handleDeleteDocumentsRequest(args [2]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteDocumentsOperation,
 			ID:   "deleteDocuments",
 		}
 	)
 	params, err := decodeDeleteDocumentsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3646,10 +2715,9 @@ func (s *Server) handleDeleteDocumentsRequest(args [2]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeDeleteDocumentsRequest(r)
+	request, _, close, err := s.decodeDeleteDocumentsRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3663,49 +2731,8 @@ func (s *Server) handleDeleteDocumentsRequest(args [2]string, argsEscaped bool, 
 		}
 	}()
 
-	var response *DeletedDocuments
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteDocumentsOperation,
-			OperationSummary: "Delete documents",
-			OperationID:      "deleteDocuments",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *DocumentIds
-			Params   = DeleteDocumentsParams
-			Response = *DeletedDocuments
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteDocumentsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteDocuments(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteDocuments(ctx, request, params)
-	}
+	var response *DeletedItems
+	response, err = s.h.DeleteDocuments(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3746,42 +2773,8 @@ func (s *Server) handleDeleteExportRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteExportOperation,
-			OperationSummary: "Delete the export",
-			OperationID:      "deleteExport",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteExport(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteExport(ctx)
-	}
+	response, err = s.h.DeleteExport(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3810,7 +2803,8 @@ func (s *Server) handleDeleteExportRequest(args [0]string, argsEscaped bool, w h
 
 // handleDeleteFavouriteRequest handles deleteFavourite operation.
 //
-// Remove a favourite.
+// Removes the card from the favourites of the agent. It is kept in the bin for `bin-days` days. The
+// document stays in its source.
 //
 // DELETE /api/agents/{agentId}/favourites/{cardId}
 func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3820,14 +2814,14 @@ func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteFavouriteOperation,
 			ID:   "deleteFavourite",
 		}
 	)
 	params, err := decodeDeleteFavouriteParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3836,51 +2830,8 @@ func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteFavouriteOperation,
-			OperationSummary: "Remove a favourite",
-			OperationID:      "deleteFavourite",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "cardId",
-					In:   "path",
-				}: params.CardId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteFavouriteParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteFavouriteParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteFavourite(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteFavourite(ctx, params)
-	}
+	response, err = s.h.DeleteFavourite(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -3907,6 +2858,79 @@ func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, 
 	}
 }
 
+// handleDeleteFavouritesRequest handles deleteFavourites operation.
+//
+// Deletes up to 500 favourites in one request. `ids` are ids of cards. The reply tells which were
+// deleted and which were not found. They are kept in the bin for `bin-days` days.
+//
+// POST /api/agents/{agentId}/favourites/delete
+func (s *Server) handleDeleteFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteFavouritesOperation,
+			ID:   "deleteFavourites",
+		}
+	)
+	params, err := decodeDeleteFavouritesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeDeleteFavouritesRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *DeletedItems
+	response, err = s.h.DeleteFavourites(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteFavouritesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteFileRequest handles deleteFile operation.
 //
 // Also deletes its documents. The next sync imports the file again if it still exists in the folder,
@@ -3920,14 +2944,14 @@ func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteFileOperation,
 			ID:   "deleteFile",
 		}
 	)
 	params, err := decodeDeleteFileParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -3936,55 +2960,8 @@ func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteFileOperation,
-			OperationSummary: "Remove a file",
-			OperationID:      "deleteFile",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-				{
-					Name: "fileId",
-					In:   "path",
-				}: params.FileId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteFileParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteFileParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteFile(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteFile(ctx, params)
-	}
+	response, err = s.h.DeleteFile(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4025,14 +3002,14 @@ func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteGrantOperation,
 			ID:   "deleteGrant",
 		}
 	)
 	params, err := decodeDeleteGrantParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4041,51 +3018,8 @@ func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteGrantOperation,
-			OperationSummary: "Stop sharing an agent",
-			OperationID:      "deleteGrant",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteGrantParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteGrantParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteGrant(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteGrant(ctx, params)
-	}
+	response, err = s.h.DeleteGrant(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4125,14 +3059,14 @@ func (s *Server) handleDeleteKeyRequest(args [1]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteKeyOperation,
 			ID:   "deleteKey",
 		}
 	)
 	params, err := decodeDeleteKeyParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4141,47 +3075,8 @@ func (s *Server) handleDeleteKeyRequest(args [1]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteKeyOperation,
-			OperationSummary: "Revoke an API key",
-			OperationID:      "deleteKey",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "keyId",
-					In:   "path",
-				}: params.KeyId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteKeyParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteKeyParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteKey(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteKey(ctx, params)
-	}
+	response, err = s.h.DeleteKey(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4208,9 +3103,141 @@ func (s *Server) handleDeleteKeyRequest(args [1]string, argsEscaped bool, w http
 	}
 }
 
+// handleDeleteLinkRequest handles deleteLink operation.
+//
+// The page stops working at once. This can't be undone. Needs a session, or a key with the scope
+// `account`.
+//
+// DELETE /api/account/links/{linkId}
+func (s *Server) handleDeleteLinkRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteLinkOperation,
+			ID:   "deleteLink",
+		}
+	)
+	params, err := decodeDeleteLinkParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.DeleteLink(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteLinkResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleDeleteMemoriesRequest handles deleteMemories operation.
+//
+// Deletes up to 500 memories in one request. The reply tells which ids were deleted and which were not
+// found. Memories are kept in the bin for `bin-days` days, and hashes of their texts for good, as by
+// `deleteMemory`.
+//
+// POST /api/agents/{agentId}/memories/delete
+func (s *Server) handleDeleteMemoriesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteMemoriesOperation,
+			ID:   "deleteMemories",
+		}
+	)
+	params, err := decodeDeleteMemoriesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeDeleteMemoriesRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *DeletedItems
+	response, err = s.h.DeleteMemories(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteMemoriesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteMemoryRequest handles deleteMemory operation.
 //
-// Only a hash of its text is kept, so that the agent does not propose it again.
+// The memory is kept in the bin for `bin-days` days. After that only a hash of its text is kept, so
+// that the agent does not propose it again.
 //
 // DELETE /api/agents/{agentId}/memories/{memoryId}
 func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4220,14 +3247,14 @@ func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteMemoryOperation,
 			ID:   "deleteMemory",
 		}
 	)
 	params, err := decodeDeleteMemoryParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4236,51 +3263,8 @@ func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteMemoryOperation,
-			OperationSummary: "Forget a memory",
-			OperationID:      "deleteMemory",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "memoryId",
-					In:   "path",
-				}: params.MemoryId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteMemoryParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteMemoryParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteMemory(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteMemory(ctx, params)
-	}
+	response, err = s.h.DeleteMemory(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4307,6 +3291,64 @@ func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w h
 	}
 }
 
+// handleDeleteMessageRequest handles deleteMessage operation.
+//
+// Deletes the question and the reply that the message belongs to. Other versions of them and the
+// messages after them are kept. If they were the last ones of the thread and have other versions, one
+// of these is selected. While their turn is running it gets 409 `turn_working`.
+//
+// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+func (s *Server) handleDeleteMessageRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteMessageOperation,
+			ID:   "deleteMessage",
+		}
+	)
+	params, err := decodeDeleteMessageParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.DeleteMessage(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteMessageResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeletePlanRequest handles deletePlan operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`. A
@@ -4321,14 +3363,14 @@ func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeletePlanOperation,
 			ID:   "deletePlan",
 		}
 	)
 	params, err := decodeDeletePlanParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4337,47 +3379,8 @@ func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeletePlanOperation,
-			OperationSummary: "Delete a plan",
-			OperationID:      "deletePlan",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "planName",
-					In:   "path",
-				}: params.PlanName,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeletePlanParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeletePlanParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeletePlan(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeletePlan(ctx, params)
-	}
+	response, err = s.h.DeletePlan(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4404,6 +3407,62 @@ func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w htt
 	}
 }
 
+// handleDeleteSavedSearchRequest handles deleteSavedSearch operation.
+//
+// Deletes the saved search. Documents and favourites stay.
+//
+// DELETE /api/agents/{agentId}/saved-searches/{savedSearchId}
+func (s *Server) handleDeleteSavedSearchRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteSavedSearchOperation,
+			ID:   "deleteSavedSearch",
+		}
+	)
+	params, err := decodeDeleteSavedSearchParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.DeleteSavedSearch(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteSavedSearchResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteSourceRequest handles deleteSource operation.
 //
 // Also deletes its documents. To delete the default source, name the new default in `successor`.
@@ -4416,14 +3475,14 @@ func (s *Server) handleDeleteSourceRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteSourceOperation,
 			ID:   "deleteSource",
 		}
 	)
 	params, err := decodeDeleteSourceParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4432,55 +3491,8 @@ func (s *Server) handleDeleteSourceRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteSourceOperation,
-			OperationSummary: "Delete a source",
-			OperationID:      "deleteSource",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "successor",
-					In:   "query",
-				}: params.Successor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteSourceParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteSourceParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteSource(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteSource(ctx, params)
-	}
+	response, err = s.h.DeleteSource(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4509,7 +3521,8 @@ func (s *Server) handleDeleteSourceRequest(args [2]string, argsEscaped bool, w h
 
 // handleDeleteThreadRequest handles deleteThread operation.
 //
-// Also deletes its messages. Favourites saved from the thread stay.
+// Also deletes its messages. The thread is kept in the bin for `bin-days` days. Favourites saved from
+// the thread stay.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}
 func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4519,14 +3532,14 @@ func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteThreadOperation,
 			ID:   "deleteThread",
 		}
 	)
 	params, err := decodeDeleteThreadParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4535,51 +3548,8 @@ func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteThreadOperation,
-			OperationSummary: "Delete a thread",
-			OperationID:      "deleteThread",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteThreadParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteThreadParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteThread(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteThread(ctx, params)
-	}
+	response, err = s.h.DeleteThread(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4606,6 +3576,80 @@ func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w h
 	}
 }
 
+// handleDeleteThreadsRequest handles deleteThreads operation.
+//
+// Deletes up to 500 threads in one request. The reply tells which ids were deleted and which were not
+// found. Threads are kept in the bin for `bin-days` days. Running turns are cancelled. After an error
+// some threads may have been deleted; send the request again.
+//
+// POST /api/agents/{agentId}/threads/delete
+func (s *Server) handleDeleteThreadsRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: DeleteThreadsOperation,
+			ID:   "deleteThreads",
+		}
+	)
+	params, err := decodeDeleteThreadsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeDeleteThreadsRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *DeletedItems
+	response, err = s.h.DeleteThreads(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeleteThreadsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteUserRequest handles deleteUser operation.
 //
 // For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -4621,14 +3665,14 @@ func (s *Server) handleDeleteUserRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteUserOperation,
 			ID:   "deleteUser",
 		}
 	)
 	params, err := decodeDeleteUserParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4637,47 +3681,8 @@ func (s *Server) handleDeleteUserRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteUserOperation,
-			OperationSummary: "Delete an account",
-			OperationID:      "deleteUser",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteUserParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteUserParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteUser(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteUser(ctx, params)
-	}
+	response, err = s.h.DeleteUser(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4706,7 +3711,8 @@ func (s *Server) handleDeleteUserRequest(args [1]string, argsEscaped bool, w htt
 
 // handleDeleteWebhookRequest handles deleteWebhook operation.
 //
-// Needs the scope `account`. Pending deliveries are dropped.
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Pending
+// deliveries are dropped.
 //
 // DELETE /api/account/webhooks/{webhookId}
 func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4716,14 +3722,14 @@ func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DeleteWebhookOperation,
 			ID:   "deleteWebhook",
 		}
 	)
 	params, err := decodeDeleteWebhookParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4732,47 +3738,8 @@ func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DeleteWebhookOperation,
-			OperationSummary: "Remove a webhook",
-			OperationID:      "deleteWebhook",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "webhookId",
-					In:   "path",
-				}: params.WebhookId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DeleteWebhookParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDeleteWebhookParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DeleteWebhook(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DeleteWebhook(ctx, params)
-	}
+	response, err = s.h.DeleteWebhook(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4812,14 +3779,14 @@ func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: DismissMemoryOperation,
 			ID:   "dismissMemory",
 		}
 	)
 	params, err := decodeDismissMemoryParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -4828,51 +3795,8 @@ func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *MemoryDismissed
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    DismissMemoryOperation,
-			OperationSummary: "Dismiss a proposed memory",
-			OperationID:      "dismissMemory",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "memoryId",
-					In:   "path",
-				}: params.MemoryId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = DismissMemoryParams
-			Response = *MemoryDismissed
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackDismissMemoryParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.DismissMemory(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.DismissMemory(ctx, params)
-	}
+	response, err = s.h.DismissMemory(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4899,6 +3823,63 @@ func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w 
 	}
 }
 
+// handleEmptyBinRequest handles emptyBin operation.
+//
+// Deletes the items of the user's bin for good. Items of a kind that the caller may not delete stay,
+// such as documents if the credential lacks the scope `manage`.
+//
+// DELETE /api/agents/{agentId}/bin
+func (s *Server) handleEmptyBinRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: EmptyBinOperation,
+			ID:   "emptyBin",
+		}
+	)
+	params, err := decodeEmptyBinParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.EmptyBin(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeEmptyBinResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleEndOtherSessionsRequest handles endOtherSessions operation.
 //
 // Needs a session, or a key with the scope `account`. Ends all sessions except the current one; with a
@@ -4914,42 +3895,8 @@ func (s *Server) handleEndOtherSessionsRequest(args [0]string, argsEscaped bool,
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    EndOtherSessionsOperation,
-			OperationSummary: "End all other sessions",
-			OperationID:      "endOtherSessions",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.EndOtherSessions(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.EndOtherSessions(ctx)
-	}
+	response, err = s.h.EndOtherSessions(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -4989,14 +3936,14 @@ func (s *Server) handleEndSessionRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: EndSessionOperation,
 			ID:   "endSession",
 		}
 	)
 	params, err := decodeEndSessionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5005,47 +3952,8 @@ func (s *Server) handleEndSessionRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    EndSessionOperation,
-			OperationSummary: "End a session",
-			OperationID:      "endSession",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "sessionId",
-					In:   "path",
-				}: params.SessionId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = EndSessionParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackEndSessionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.EndSession(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.EndSession(ctx, params)
-	}
+	response, err = s.h.EndSession(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5085,16 +3993,15 @@ func (s *Server) handleExchangeConnectCodeRequest(args [0]string, argsEscaped bo
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ExchangeConnectCodeOperation,
 			ID:   "exchangeConnectCode",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeExchangeConnectCodeRequest(r)
+	request, _, close, err := s.decodeExchangeConnectCodeRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5109,39 +4016,7 @@ func (s *Server) handleExchangeConnectCodeRequest(args [0]string, argsEscaped bo
 	}()
 
 	var response *ConnectReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ExchangeConnectCodeOperation,
-			OperationSummary: "Exchange a connect code for a key",
-			OperationID:      "exchangeConnectCode",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *ConnectExchange
-			Params   = struct{}
-			Response = *ConnectReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ExchangeConnectCode(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ExchangeConnectCode(ctx, request)
-	}
+	response, err = s.h.ExchangeConnectCode(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5181,16 +4056,15 @@ func (s *Server) handleExportSelectedFavouritesRequest(args [0]string, argsEscap
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ExportSelectedFavouritesOperation,
 			ID:   "exportSelectedFavourites",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeExportSelectedFavouritesRequest(r)
+	request, _, close, err := s.decodeExportSelectedFavouritesRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5205,39 +4079,7 @@ func (s *Server) handleExportSelectedFavouritesRequest(args [0]string, argsEscap
 	}()
 
 	var response *FavouriteFile
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ExportSelectedFavouritesOperation,
-			OperationSummary: "Export chosen favourites as a bibliography",
-			OperationID:      "exportSelectedFavourites",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *FavouriteSelection
-			Params   = struct{}
-			Response = *FavouriteFile
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ExportSelectedFavourites(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ExportSelectedFavourites(ctx, request)
-	}
+	response, err = s.h.ExportSelectedFavourites(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5278,42 +4120,8 @@ func (s *Server) handleGetAccountRequest(args [0]string, argsEscaped bool, w htt
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *AccountReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetAccountOperation,
-			OperationSummary: "Read the account",
-			OperationID:      "getAccount",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *AccountReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetAccount(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetAccount(ctx)
-	}
+	response, err = s.h.GetAccount(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5342,7 +4150,7 @@ func (s *Server) handleGetAccountRequest(args [0]string, argsEscaped bool, w htt
 
 // handleGetAgentRequest handles getAgent operation.
 //
-// Read an agent.
+// Includes the sources of the agent and what the caller may do with it.
 //
 // GET /api/agents/{agentId}
 func (s *Server) handleGetAgentRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5352,14 +4160,14 @@ func (s *Server) handleGetAgentRequest(args [1]string, argsEscaped bool, w http.
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetAgentOperation,
 			ID:   "getAgent",
 		}
 	)
 	params, err := decodeGetAgentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5368,47 +4176,8 @@ func (s *Server) handleGetAgentRequest(args [1]string, argsEscaped bool, w http.
 		return
 	}
 
-	var rawBody []byte
-
 	var response *AgentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetAgentOperation,
-			OperationSummary: "Read an agent",
-			OperationID:      "getAgent",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetAgentParams
-			Response = *AgentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetAgentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetAgent(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetAgent(ctx, params)
-	}
+	response, err = s.h.GetAgent(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5447,14 +4216,14 @@ func (s *Server) handleGetAllUsageRequest(args [0]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetAllUsageOperation,
 			ID:   "getAllUsage",
 		}
 	)
 	params, err := decodeGetAllUsageParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5463,59 +4232,8 @@ func (s *Server) handleGetAllUsageRequest(args [0]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UsageReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetAllUsageOperation,
-			OperationSummary: "Read the usage of all accounts",
-			OperationID:      "getAllUsage",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "query",
-				}: params.UserId,
-				{
-					Name: "from",
-					In:   "query",
-				}: params.From,
-				{
-					Name: "to",
-					In:   "query",
-				}: params.To,
-				{
-					Name: "by",
-					In:   "query",
-				}: params.By,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetAllUsageParams
-			Response = *UsageReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetAllUsageParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetAllUsage(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetAllUsage(ctx, params)
-	}
+	response, err = s.h.GetAllUsage(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5554,14 +4272,14 @@ func (s *Server) handleGetConnectCodeRequest(args [1]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetConnectCodeOperation,
 			ID:   "getConnectCode",
 		}
 	)
 	params, err := decodeGetConnectCodeParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5570,47 +4288,8 @@ func (s *Server) handleGetConnectCodeRequest(args [1]string, argsEscaped bool, w
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ConnectCodeReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetConnectCodeOperation,
-			OperationSummary: "Read a connect code",
-			OperationID:      "getConnectCode",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "codeId",
-					In:   "path",
-				}: params.CodeId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetConnectCodeParams
-			Response = *ConnectCodeReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetConnectCodeParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetConnectCode(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetConnectCode(ctx, params)
-	}
+	response, err = s.h.GetConnectCode(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5650,14 +4329,14 @@ func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetDocumentOperation,
 			ID:   "getDocument",
 		}
 	)
 	params, err := decodeGetDocumentParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5666,51 +4345,8 @@ func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *DocumentReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetDocumentOperation,
-			OperationSummary: "Read a document",
-			OperationID:      "getDocument",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "documentId",
-					In:   "path",
-				}: params.DocumentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetDocumentParams
-			Response = *DocumentReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetDocumentParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetDocument(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetDocument(ctx, params)
-	}
+	response, err = s.h.GetDocument(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5739,7 +4375,7 @@ func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w ht
 
 // handleGetExportRequest handles getExport operation.
 //
-// Needs a session, or a key with the scope `account`. Without an export it returns 404.
+// Needs a session, or a key with the scope `account`. Without an export, the reply has no `export`.
 //
 // GET /api/account/export
 func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5751,42 +4387,8 @@ func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http
 		err error
 	)
 
-	var rawBody []byte
-
-	var response *ExportReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetExportOperation,
-			OperationSummary: "Read the progress of the export",
-			OperationID:      "getExport",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *ExportReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetExport(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetExport(ctx)
-	}
+	var response *LatestExportReply
+	response, err = s.h.GetExport(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5813,6 +4415,277 @@ func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http
 	}
 }
 
+// handleGetFavouriteRequest handles getFavourite operation.
+//
+// A card whose id is `export` can only be read through the list, because that path exports the
+// favourites.
+//
+// GET /api/agents/{agentId}/favourites/{cardId}
+func (s *Server) handleGetFavouriteRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: GetFavouriteOperation,
+			ID:   "getFavourite",
+		}
+	)
+	params, err := decodeGetFavouriteParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *FavouriteReply
+	response, err = s.h.GetFavourite(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetFavouriteResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleGetKeyRequest handles getKey operation.
+//
+// Needs a session, or a key with the scope `account`. Revoked keys and keys minted from connect codes
+// get 404. The token is not part of the reply.
+//
+// GET /api/account/keys/{keyId}
+func (s *Server) handleGetKeyRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: GetKeyOperation,
+			ID:   "getKey",
+		}
+	)
+	params, err := decodeGetKeyParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *KeyReply
+	response, err = s.h.GetKey(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetKeyResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleGetMemoryRequest handles getMemory operation.
+//
+// A dismissed or deleted memory gets 404.
+//
+// GET /api/agents/{agentId}/memories/{memoryId}
+func (s *Server) handleGetMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: GetMemoryOperation,
+			ID:   "getMemory",
+		}
+	)
+	params, err := decodeGetMemoryParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *MemoryReply
+	response, err = s.h.GetMemory(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetMemoryResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleGetMessageRequest handles getMessage operation.
+//
+// A question of the user, or a final reply, also of a version that is not selected. A reply that is
+// still being written has no id yet.
+//
+// GET /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+func (s *Server) handleGetMessageRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: GetMessageOperation,
+			ID:   "getMessage",
+		}
+	)
+	params, err := decodeGetMessageParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *MessageReply
+	response, err = s.h.GetMessage(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetMessageResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleGetModelsRequest handles getModels operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The models are settings of the server, such as `CARREL_MODEL_NAME`; the key is never part of a
+// reply.
+//
+// GET /api/admin/models
+func (s *Server) handleGetModelsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var response *ModelSettings
+	response, err = s.h.GetModels(ctx)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetModelsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleGetSourceRequest handles getSource operation.
 //
 // Includes the progress of its latest import.
@@ -5825,14 +4698,14 @@ func (s *Server) handleGetSourceRequest(args [2]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetSourceOperation,
 			ID:   "getSource",
 		}
 	)
 	params, err := decodeGetSourceParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -5841,51 +4714,8 @@ func (s *Server) handleGetSourceRequest(args [2]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *SourceReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetSourceOperation,
-			OperationSummary: "Read a source",
-			OperationID:      "getSource",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetSourceParams
-			Response = *SourceReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetSourceParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetSource(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetSource(ctx, params)
-	}
+	response, err = s.h.GetSource(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -5927,42 +4757,8 @@ func (s *Server) handleGetSubscriptionRequest(args [0]string, argsEscaped bool, 
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *SubscriptionReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetSubscriptionOperation,
-			OperationSummary: "Read the plan and the subscription",
-			OperationID:      "getSubscription",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *SubscriptionReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetSubscription(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetSubscription(ctx)
-	}
+	response, err = s.h.GetSubscription(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6004,42 +4800,8 @@ func (s *Server) handleGetSystemRequest(args [0]string, argsEscaped bool, w http
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *SystemReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetSystemOperation,
-			OperationSummary: "Read the state of the installation",
-			OperationID:      "getSystem",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *SystemReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetSystem(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetSystem(ctx)
-	}
+	response, err = s.h.GetSystem(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6068,7 +4830,7 @@ func (s *Server) handleGetSystemRequest(args [0]string, argsEscaped bool, w http
 
 // handleGetThreadRequest handles getThread operation.
 //
-// Read a thread.
+// Includes whether a turn of the thread is running.
 //
 // GET /api/agents/{agentId}/threads/{threadId}
 func (s *Server) handleGetThreadRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6078,14 +4840,14 @@ func (s *Server) handleGetThreadRequest(args [2]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetThreadOperation,
 			ID:   "getThread",
 		}
 	)
 	params, err := decodeGetThreadParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6094,51 +4856,8 @@ func (s *Server) handleGetThreadRequest(args [2]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ThreadReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetThreadOperation,
-			OperationSummary: "Read a thread",
-			OperationID:      "getThread",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetThreadParams
-			Response = *ThreadReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetThreadParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetThread(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetThread(ctx, params)
-	}
+	response, err = s.h.GetThread(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6179,42 +4898,8 @@ func (s *Server) handleGetTotpRequest(args [0]string, argsEscaped bool, w http.R
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *TotpReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetTotpOperation,
-			OperationSummary: "Read the state of the authenticator app",
-			OperationID:      "getTotp",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *TotpReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetTotp(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetTotp(ctx)
-	}
+	response, err = s.h.GetTotp(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6254,14 +4939,14 @@ func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetUsageOperation,
 			ID:   "getUsage",
 		}
 	)
 	params, err := decodeGetUsageParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6270,55 +4955,8 @@ func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UsageReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetUsageOperation,
-			OperationSummary: "Read the usage",
-			OperationID:      "getUsage",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "from",
-					In:   "query",
-				}: params.From,
-				{
-					Name: "to",
-					In:   "query",
-				}: params.To,
-				{
-					Name: "by",
-					In:   "query",
-				}: params.By,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetUsageParams
-			Response = *UsageReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetUsageParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetUsage(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetUsage(ctx, params)
-	}
+	response, err = s.h.GetUsage(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6358,14 +4996,14 @@ func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.R
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GetUserOperation,
 			ID:   "getUser",
 		}
 	)
 	params, err := decodeGetUserParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6374,47 +5012,8 @@ func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.R
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UserReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GetUserOperation,
-			OperationSummary: "Read an account",
-			OperationID:      "getUser",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = GetUserParams
-			Response = *UserReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGetUserParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GetUser(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GetUser(ctx, params)
-	}
+	response, err = s.h.GetUser(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6441,6 +5040,63 @@ func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.R
 	}
 }
 
+// handleGetWebhookRequest handles getWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. The secret is
+// not part of the reply.
+//
+// GET /api/account/webhooks/{webhookId}
+func (s *Server) handleGetWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: GetWebhookOperation,
+			ID:   "getWebhook",
+		}
+	)
+	params, err := decodeGetWebhookParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *WebhookReply
+	response, err = s.h.GetWebhook(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetWebhookResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleGiveFeedbackRequest handles giveFeedback operation.
 //
 // Replaces earlier feedback. Only replies take feedback; for a message of the user it returns 404.
@@ -6453,14 +5109,14 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: GiveFeedbackOperation,
 			ID:   "giveFeedback",
 		}
 	)
 	params, err := decodeGiveFeedbackParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6469,10 +5125,9 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeGiveFeedbackRequest(r)
+	request, _, close, err := s.decodeGiveFeedbackRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6487,52 +5142,7 @@ func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w h
 	}()
 
 	var response *FeedbackReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    GiveFeedbackOperation,
-			OperationSummary: "Rate a reply",
-			OperationID:      "giveFeedback",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-				{
-					Name: "messageId",
-					In:   "path",
-				}: params.MessageId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FeedbackGive
-			Params   = GiveFeedbackParams
-			Response = *FeedbackReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackGiveFeedbackParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.GiveFeedback(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.GiveFeedback(ctx, request, params)
-	}
+	response, err = s.h.GiveFeedback(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6577,14 +5187,14 @@ func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ImportFavouritesOperation,
 			ID:   "importFavourites",
 		}
 	)
 	params, err := decodeImportFavouritesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6593,10 +5203,9 @@ func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeImportFavouritesRequest(r)
+	request, _, close, err := s.decodeImportFavouritesRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6611,44 +5220,7 @@ func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool,
 	}()
 
 	var response *FavouriteImportReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ImportFavouritesOperation,
-			OperationSummary: "Import a BibTeX or RIS file as favourites",
-			OperationID:      "importFavourites",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FavouriteImport
-			Params   = ImportFavouritesParams
-			Response = *FavouriteImportReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackImportFavouritesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ImportFavourites(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ImportFavourites(ctx, request, params)
-	}
+	response, err = s.h.ImportFavourites(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6675,9 +5247,53 @@ func (s *Server) handleImportFavouritesRequest(args [1]string, argsEscaped bool,
 	}
 }
 
+// handleListAccountInvitationsRequest handles listAccountInvitations operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Invitations that were used, revoked or have expired are not listed. The list is not paged.
+//
+// GET /api/admin/invitations
+func (s *Server) handleListAccountInvitationsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var response *AccountInvitationList
+	response, err = s.h.ListAccountInvitations(ctx)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListAccountInvitationsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListAgentsRequest handles listAgents operation.
 //
-// List the agents available to the account.
+// The own agents of the account, and the agents that other accounts share with it. A key that is
+// limited to certain agents gets only those.
 //
 // GET /api/agents
 func (s *Server) handleListAgentsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6687,14 +5303,14 @@ func (s *Server) handleListAgentsRequest(args [0]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListAgentsOperation,
 			ID:   "listAgents",
 		}
 	)
 	params, err := decodeListAgentsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6703,51 +5319,8 @@ func (s *Server) handleListAgentsRequest(args [0]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *AgentList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListAgentsOperation,
-			OperationSummary: "List the agents available to the account",
-			OperationID:      "listAgents",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListAgentsParams
-			Response = *AgentList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListAgentsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListAgents(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListAgents(ctx, params)
-	}
+	response, err = s.h.ListAgents(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6786,14 +5359,14 @@ func (s *Server) handleListAllAuditRequest(args [0]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListAllAuditOperation,
 			ID:   "listAllAudit",
 		}
 	)
 	params, err := decodeListAllAuditParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6802,55 +5375,8 @@ func (s *Server) handleListAllAuditRequest(args [0]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *AllAuditList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListAllAuditOperation,
-			OperationSummary: "List the audit log of all accounts",
-			OperationID:      "listAllAudit",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "query",
-				}: params.UserId,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListAllAuditParams
-			Response = *AllAuditList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListAllAuditParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListAllAudit(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListAllAudit(ctx, params)
-	}
+	response, err = s.h.ListAllAudit(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6890,14 +5416,14 @@ func (s *Server) handleListAllFavouritesRequest(args [0]string, argsEscaped bool
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListAllFavouritesOperation,
 			ID:   "listAllFavourites",
 		}
 	)
 	params, err := decodeListAllFavouritesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -6906,63 +5432,8 @@ func (s *Server) handleListAllFavouritesRequest(args [0]string, argsEscaped bool
 		return
 	}
 
-	var rawBody []byte
-
 	var response *FavouriteList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListAllFavouritesOperation,
-			OperationSummary: "List or search the favourites of all agents",
-			OperationID:      "listAllFavourites",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "q",
-					In:   "query",
-				}: params.Q,
-				{
-					Name: "tag",
-					In:   "query",
-				}: params.Tag,
-				{
-					Name: "collection",
-					In:   "query",
-				}: params.Collection,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListAllFavouritesParams
-			Response = *FavouriteList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListAllFavouritesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListAllFavourites(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListAllFavourites(ctx, params)
-	}
+	response, err = s.h.ListAllFavourites(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -6989,6 +5460,64 @@ func (s *Server) handleListAllFavouritesRequest(args [0]string, argsEscaped bool
 	}
 }
 
+// handleListAllThreadsRequest handles listAllThreads operation.
+//
+// The threads of the caller with every agent that the credential may read, latest activity first; all,
+// or those whose title and messages contain words. With `q`, each thread has the latest message that
+// contains one of the words in `match`.
+//
+// GET /api/threads
+func (s *Server) handleListAllThreadsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListAllThreadsOperation,
+			ID:   "listAllThreads",
+		}
+	)
+	params, err := decodeListAllThreadsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *ThreadList
+	response, err = s.h.ListAllThreads(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListAllThreadsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListAuditRequest handles listAudit operation.
 //
 // Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
@@ -7002,14 +5531,14 @@ func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListAuditOperation,
 			ID:   "listAudit",
 		}
 	)
 	params, err := decodeListAuditParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7018,51 +5547,8 @@ func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *AuditList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListAuditOperation,
-			OperationSummary: "List the audit log of the account",
-			OperationID:      "listAudit",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListAuditParams
-			Response = *AuditList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListAuditParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListAudit(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListAudit(ctx, params)
-	}
+	response, err = s.h.ListAudit(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7089,6 +5575,64 @@ func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http
 	}
 }
 
+// handleListBinRequest handles listBin operation.
+//
+// The threads, memories, favourites and documents that the user has deleted with the agent. They are
+// kept for the days that the setting `bin-days` says, 30 unless it is changed. Other users do not see
+// them. Documents in the bin count towards the storage of the plan.
+//
+// GET /api/agents/{agentId}/bin
+func (s *Server) handleListBinRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListBinOperation,
+			ID:   "listBin",
+		}
+	)
+	params, err := decodeListBinParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *BinItemList
+	response, err = s.h.ListBin(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListBinResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListCollectionsRequest handles listCollections operation.
 //
 // All collections of the user, in alphabetical order. A collection holds favourites of any agents. A
@@ -7104,42 +5648,8 @@ func (s *Server) handleListCollectionsRequest(args [0]string, argsEscaped bool, 
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *CollectionList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListCollectionsOperation,
-			OperationSummary: "List collections of favourites",
-			OperationID:      "listCollections",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *CollectionList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListCollections(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListCollections(ctx)
-	}
+	response, err = s.h.ListCollections(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7179,14 +5689,14 @@ func (s *Server) handleListConnectCodesRequest(args [0]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListConnectCodesOperation,
 			ID:   "listConnectCodes",
 		}
 	)
 	params, err := decodeListConnectCodesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7195,51 +5705,8 @@ func (s *Server) handleListConnectCodesRequest(args [0]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ConnectCodeList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListConnectCodesOperation,
-			OperationSummary: "List connect codes",
-			OperationID:      "listConnectCodes",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListConnectCodesParams
-			Response = *ConnectCodeList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListConnectCodesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListConnectCodes(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListConnectCodes(ctx, params)
-	}
+	response, err = s.h.ListConnectCodes(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7281,42 +5748,8 @@ func (s *Server) handleListConnectionAttemptsRequest(args [0]string, argsEscaped
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *AttemptList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListConnectionAttemptsOperation,
-			OperationSummary: "List failed connection attempts",
-			OperationID:      "listConnectionAttempts",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *AttemptList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListConnectionAttempts(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListConnectionAttempts(ctx)
-	}
+	response, err = s.h.ListConnectionAttempts(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7356,14 +5789,14 @@ func (s *Server) handleListConnectionsRequest(args [0]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListConnectionsOperation,
 			ID:   "listConnections",
 		}
 	)
 	params, err := decodeListConnectionsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7372,51 +5805,8 @@ func (s *Server) handleListConnectionsRequest(args [0]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ConnectionList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListConnectionsOperation,
-			OperationSummary: "List connected programs",
-			OperationID:      "listConnections",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListConnectionsParams
-			Response = *ConnectionList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListConnectionsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListConnections(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListConnections(ctx, params)
-	}
+	response, err = s.h.ListConnections(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7458,42 +5848,8 @@ func (s *Server) handleListCredentialCapsRequest(args [0]string, argsEscaped boo
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *CapList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListCredentialCapsOperation,
-			OperationSummary: "List the caps of credentials",
-			OperationID:      "listCredentialCaps",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *CapList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListCredentialCaps(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListCredentialCaps(ctx)
-	}
+	response, err = s.h.ListCredentialCaps(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7533,14 +5889,14 @@ func (s *Server) handleListDocumentsRequest(args [2]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListDocumentsOperation,
 			ID:   "listDocuments",
 		}
 	)
 	params, err := decodeListDocumentsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7549,83 +5905,8 @@ func (s *Server) handleListDocumentsRequest(args [2]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *DocumentList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListDocumentsOperation,
-			OperationSummary: "List the documents of a source",
-			OperationID:      "listDocuments",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "q",
-					In:   "query",
-				}: params.Q,
-				{
-					Name: "year",
-					In:   "query",
-				}: params.Year,
-				{
-					Name: "type",
-					In:   "query",
-				}: params.Type,
-				{
-					Name: "language",
-					In:   "query",
-				}: params.Language,
-				{
-					Name: "file",
-					In:   "query",
-				}: params.File,
-				{
-					Name: "status",
-					In:   "query",
-				}: params.Status,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListDocumentsParams
-			Response = *DocumentList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListDocumentsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListDocuments(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListDocuments(ctx, params)
-	}
+	response, err = s.h.ListDocuments(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7666,42 +5947,8 @@ func (s *Server) handleListFavouriteTagsRequest(args [0]string, argsEscaped bool
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *FavouriteTagList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListFavouriteTagsOperation,
-			OperationSummary: "List the tags of favourites",
-			OperationID:      "listFavouriteTags",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *FavouriteTagList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListFavouriteTags(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListFavouriteTags(ctx)
-	}
+	response, err = s.h.ListFavouriteTags(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7730,7 +5977,8 @@ func (s *Server) handleListFavouriteTagsRequest(args [0]string, argsEscaped bool
 
 // handleListFavouritesRequest handles listFavourites operation.
 //
-// List or search favourites.
+// With `q`, the favourites that contain all of its words, best first; otherwise all of them, newest
+// first.
 //
 // GET /api/agents/{agentId}/favourites
 func (s *Server) handleListFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7740,14 +5988,14 @@ func (s *Server) handleListFavouritesRequest(args [1]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListFavouritesOperation,
 			ID:   "listFavourites",
 		}
 	)
 	params, err := decodeListFavouritesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7756,67 +6004,8 @@ func (s *Server) handleListFavouritesRequest(args [1]string, argsEscaped bool, w
 		return
 	}
 
-	var rawBody []byte
-
 	var response *FavouriteList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListFavouritesOperation,
-			OperationSummary: "List or search favourites",
-			OperationID:      "listFavourites",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "q",
-					In:   "query",
-				}: params.Q,
-				{
-					Name: "tag",
-					In:   "query",
-				}: params.Tag,
-				{
-					Name: "collection",
-					In:   "query",
-				}: params.Collection,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListFavouritesParams
-			Response = *FavouriteList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListFavouritesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListFavourites(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListFavourites(ctx, params)
-	}
+	response, err = s.h.ListFavourites(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7855,14 +6044,14 @@ func (s *Server) handleListFilesRequest(args [2]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListFilesOperation,
 			ID:   "listFiles",
 		}
 	)
 	params, err := decodeListFilesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7871,59 +6060,8 @@ func (s *Server) handleListFilesRequest(args [2]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *FileList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListFilesOperation,
-			OperationSummary: "List the files of a source",
-			OperationID:      "listFiles",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListFilesParams
-			Response = *FileList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListFilesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListFiles(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListFiles(ctx, params)
-	}
+	response, err = s.h.ListFiles(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -7964,14 +6102,14 @@ func (s *Server) handleListGrantsRequest(args [1]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListGrantsOperation,
 			ID:   "listGrants",
 		}
 	)
 	params, err := decodeListGrantsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -7980,47 +6118,8 @@ func (s *Server) handleListGrantsRequest(args [1]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *GrantList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListGrantsOperation,
-			OperationSummary: "List the grants and open invitations of an agent",
-			OperationID:      "listGrants",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListGrantsParams
-			Response = *GrantList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListGrantsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListGrants(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListGrants(ctx, params)
-	}
+	response, err = s.h.ListGrants(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8059,14 +6158,14 @@ func (s *Server) handleListImportsRequest(args [2]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListImportsOperation,
 			ID:   "listImports",
 		}
 	)
 	params, err := decodeListImportsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8075,51 +6174,8 @@ func (s *Server) handleListImportsRequest(args [2]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ImportList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListImportsOperation,
-			OperationSummary: "List the latest imports",
-			OperationID:      "listImports",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListImportsParams
-			Response = *ImportList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListImportsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListImports(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListImports(ctx, params)
-	}
+	response, err = s.h.ListImports(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8162,42 +6218,8 @@ func (s *Server) handleListInvitationsRequest(args [0]string, argsEscaped bool, 
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *InvitationList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListInvitationsOperation,
-			OperationSummary: "List open invitations to agents of others",
-			OperationID:      "listInvitations",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *InvitationList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListInvitations(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListInvitations(ctx)
-	}
+	response, err = s.h.ListInvitations(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8237,14 +6259,14 @@ func (s *Server) handleListKeysRequest(args [0]string, argsEscaped bool, w http.
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListKeysOperation,
 			ID:   "listKeys",
 		}
 	)
 	params, err := decodeListKeysParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8253,51 +6275,8 @@ func (s *Server) handleListKeysRequest(args [0]string, argsEscaped bool, w http.
 		return
 	}
 
-	var rawBody []byte
-
 	var response *KeyList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListKeysOperation,
-			OperationSummary: "List API keys",
-			OperationID:      "listKeys",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListKeysParams
-			Response = *KeyList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListKeysParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListKeys(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListKeys(ctx, params)
-	}
+	response, err = s.h.ListKeys(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8324,6 +6303,63 @@ func (s *Server) handleListKeysRequest(args [0]string, argsEscaped bool, w http.
 	}
 }
 
+// handleListLinksRequest handles listLinks operation.
+//
+// All links that `createThreadLink` made, newest first, with expired ones. Needs a session, or a key
+// with the scope `account`.
+//
+// GET /api/account/links
+func (s *Server) handleListLinksRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListLinksOperation,
+			ID:   "listLinks",
+		}
+	)
+	params, err := decodeListLinksParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *LinkList
+	response, err = s.h.ListLinks(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListLinksResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListMemoriesRequest handles listMemories operation.
 //
 // The active memories, or with `status=proposed` the memories that the agent suggests, until the user
@@ -8337,14 +6373,14 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListMemoriesOperation,
 			ID:   "listMemories",
 		}
 	)
 	params, err := decodeListMemoriesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8353,59 +6389,8 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *MemoryList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListMemoriesOperation,
-			OperationSummary: "List remembered facts",
-			OperationID:      "listMemories",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "status",
-					In:   "query",
-				}: params.Status,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListMemoriesParams
-			Response = *MemoryList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListMemoriesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListMemories(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListMemories(ctx, params)
-	}
+	response, err = s.h.ListMemories(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8434,11 +6419,12 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 
 // handleListMessagesRequest handles listMessages operation.
 //
-// Messages of a page are in chronological order. The first page has the newest messages, so a simple
-// poll always shows the reply; `nextCursor` leads to older ones. A reply is listed only when it is
-// final, so it is safe to poll until an assistant message follows yours. While a turn is running,
-// `turn` has its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request
-// waits up to N seconds (60 at most) for a change before it returns 304.
+// Messages of a page are in chronological order. Of a question with several versions only the selected
+// one is listed, with the messages after it; `versions` leads to the others. The first page has the
+// newest messages, so a simple poll always shows the reply; `nextCursor` leads to older ones. A reply
+// is listed only when it is final, so it is safe to poll until an assistant message follows yours.
+// While a turn is running, `turn` has its steps and the text so far. With `If-None-Match` and
+// `Prefer: wait=N` the request waits up to N seconds (60 at most) for a change before it returns 304.
 //
 // GET /api/agents/{agentId}/threads/{threadId}/messages
 func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8448,14 +6434,14 @@ func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListMessagesOperation,
 			ID:   "listMessages",
 		}
 	)
 	params, err := decodeListMessagesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8464,59 +6450,8 @@ func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-
 	var response *MessageList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListMessagesOperation,
-			OperationSummary: "Read a thread's messages",
-			OperationID:      "listMessages",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListMessagesParams
-			Response = *MessageList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListMessagesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListMessages(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListMessages(ctx, params)
-	}
+	response, err = s.h.ListMessages(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8557,42 +6492,8 @@ func (s *Server) handleListPasskeysRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *PasskeyList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListPasskeysOperation,
-			OperationSummary: "List the passkeys",
-			OperationID:      "listPasskeys",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *PasskeyList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListPasskeys(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListPasskeys(ctx)
-	}
+	response, err = s.h.ListPasskeys(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8634,42 +6535,8 @@ func (s *Server) handleListPlansRequest(args [0]string, argsEscaped bool, w http
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *PlanList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListPlansOperation,
-			OperationSummary: "List plans",
-			OperationID:      "listPlans",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *PlanList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListPlans(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListPlans(ctx)
-	}
+	response, err = s.h.ListPlans(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8696,6 +6563,62 @@ func (s *Server) handleListPlansRequest(args [0]string, argsEscaped bool, w http
 	}
 }
 
+// handleListSavedSearchesRequest handles listSavedSearches operation.
+//
+// The searches that the user has saved with the agent, oldest first.
+//
+// GET /api/agents/{agentId}/saved-searches
+func (s *Server) handleListSavedSearchesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListSavedSearchesOperation,
+			ID:   "listSavedSearches",
+		}
+	)
+	params, err := decodeListSavedSearchesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *SavedSearchList
+	response, err = s.h.ListSavedSearches(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListSavedSearchesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListSessionsRequest handles listSessions operation.
 //
 // Needs a session, or a key with the scope `account`. The list is not paged.
@@ -8710,42 +6633,8 @@ func (s *Server) handleListSessionsRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *SessionList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListSessionsOperation,
-			OperationSummary: "List sessions",
-			OperationID:      "listSessions",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *SessionList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListSessions(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListSessions(ctx)
-	}
+	response, err = s.h.ListSessions(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8772,6 +6661,64 @@ func (s *Server) handleListSessionsRequest(args [0]string, argsEscaped bool, w h
 	}
 }
 
+// handleListSimilarDocumentsRequest handles listSimilarDocuments operation.
+//
+// Searches the stored documents of all sources of the agent for the title and the beginning of the
+// document, by words and by meaning. The document itself is left out, and live sources are not asked.
+// It counts as one search.
+//
+// GET /api/agents/{agentId}/documents/{documentId}/similar
+func (s *Server) handleListSimilarDocumentsRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListSimilarDocumentsOperation,
+			ID:   "listSimilarDocuments",
+		}
+	)
+	params, err := decodeListSimilarDocumentsParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *SimilarDocuments
+	response, err = s.h.ListSimilarDocuments(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListSimilarDocumentsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListSourcesRequest handles listSources operation.
 //
 // All of them, oldest first, each with its latest import. Exactly one is the default.
@@ -8784,14 +6731,14 @@ func (s *Server) handleListSourcesRequest(args [1]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListSourcesOperation,
 			ID:   "listSources",
 		}
 	)
 	params, err := decodeListSourcesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8800,47 +6747,8 @@ func (s *Server) handleListSourcesRequest(args [1]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *SourceList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListSourcesOperation,
-			OperationSummary: "List an agent's sources",
-			OperationID:      "listSources",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListSourcesParams
-			Response = *SourceList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListSourcesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListSources(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListSources(ctx, params)
-	}
+	response, err = s.h.ListSources(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8880,14 +6788,14 @@ func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListTasksOperation,
 			ID:   "listTasks",
 		}
 	)
 	params, err := decodeListTasksParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8896,55 +6804,8 @@ func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *TaskList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListTasksOperation,
-			OperationSummary: "List tasks",
-			OperationID:      "listTasks",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "state",
-					In:   "query",
-				}: params.State,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListTasksParams
-			Response = *TaskList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListTasksParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListTasks(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListTasks(ctx, params)
-	}
+	response, err = s.h.ListTasks(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -8971,9 +6832,111 @@ func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http
 	}
 }
 
+// handleListThreadLinksRequest handles listThreadLinks operation.
+//
+// The links that make this thread readable for others, newest first, with expired ones. Their
+// addresses are not stored. The list is not paged. Needs a session, or a key with the scopes `agents`
+// and `account`.
+//
+// GET /api/agents/{agentId}/threads/{threadId}/links
+func (s *Server) handleListThreadLinksRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListThreadLinksOperation,
+			ID:   "listThreadLinks",
+		}
+	)
+	params, err := decodeListThreadLinksParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *ThreadLinkList
+	response, err = s.h.ListThreadLinks(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListThreadLinksResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleListThreadTagsRequest handles listThreadTags operation.
+//
+// The tags of the caller's threads with every agent that the credential may read, in alphabetical
+// order.
+//
+// GET /api/threads/tags
+func (s *Server) handleListThreadTagsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var response *ThreadTagList
+	response, err = s.h.ListThreadTags(ctx)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListThreadTagsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListThreadsRequest handles listThreads operation.
 //
-// List chat threads.
+// The threads of the caller with the agent, latest activity first; all, or those that contain words.
+// With `q`, each thread has the latest message that contains one of the words in `match`.
 //
 // GET /api/agents/{agentId}/threads
 func (s *Server) handleListThreadsRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8983,14 +6946,14 @@ func (s *Server) handleListThreadsRequest(args [1]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListThreadsOperation,
 			ID:   "listThreads",
 		}
 	)
 	params, err := decodeListThreadsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -8999,55 +6962,8 @@ func (s *Server) handleListThreadsRequest(args [1]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ThreadList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListThreadsOperation,
-			OperationSummary: "List chat threads",
-			OperationID:      "listThreads",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListThreadsParams
-			Response = *ThreadList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListThreadsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListThreads(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListThreads(ctx, params)
-	}
+	response, err = s.h.ListThreads(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9087,14 +7003,14 @@ func (s *Server) handleListUploadsRequest(args [2]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListUploadsOperation,
 			ID:   "listUploads",
 		}
 	)
 	params, err := decodeListUploadsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9103,55 +7019,8 @@ func (s *Server) handleListUploadsRequest(args [2]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UploadResults
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListUploadsOperation,
-			OperationSummary: "Get the results of uploads",
-			OperationID:      "listUploads",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "ids",
-					In:   "query",
-				}: params.Ids,
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListUploadsParams
-			Response = *UploadResults
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListUploadsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListUploads(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListUploads(ctx, params)
-	}
+	response, err = s.h.ListUploads(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9190,14 +7059,14 @@ func (s *Server) handleListUsersRequest(args [0]string, argsEscaped bool, w http
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: ListUsersOperation,
 			ID:   "listUsers",
 		}
 	)
 	params, err := decodeListUsersParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9206,55 +7075,8 @@ func (s *Server) handleListUsersRequest(args [0]string, argsEscaped bool, w http
 		return
 	}
 
-	var rawBody []byte
-
 	var response *UserList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListUsersOperation,
-			OperationSummary: "List accounts",
-			OperationID:      "listUsers",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "q",
-					In:   "query",
-				}: params.Q,
-				{
-					Name: "limit",
-					In:   "query",
-				}: params.Limit,
-				{
-					Name: "cursor",
-					In:   "query",
-				}: params.Cursor,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = ListUsersParams
-			Response = *UserList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackListUsersParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListUsers(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListUsers(ctx, params)
-	}
+	response, err = s.h.ListUsers(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9281,9 +7103,69 @@ func (s *Server) handleListUsersRequest(args [0]string, argsEscaped bool, w http
 	}
 }
 
+// handleListWebhookDeliveriesRequest handles listWebhookDeliveries operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Each delivery
+// has its state and its attempts. Ended deliveries are listed for seven days. Messages of
+// `testWebhook` are not listed.
+//
+// GET /api/account/webhooks/{webhookId}/deliveries
+func (s *Server) handleListWebhookDeliveriesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ListWebhookDeliveriesOperation,
+			ID:   "listWebhookDeliveries",
+		}
+	)
+	params, err := decodeListWebhookDeliveriesParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *WebhookDeliveryList
+	response, err = s.h.ListWebhookDeliveries(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListWebhookDeliveriesResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleListWebhooksRequest handles listWebhooks operation.
 //
-// Needs the scope `account`. The list is not paged.
+// A session or a key with the scope `account` gets all webhooks of the account; any other credential,
+// such as that of a connected program, needs the scope `agents` and gets those that it created. The
+// list is not paged.
 //
 // GET /api/account/webhooks
 func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9295,42 +7177,8 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *WebhookList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    ListWebhooksOperation,
-			OperationSummary: "List the account's webhooks",
-			OperationID:      "listWebhooks",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *WebhookList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.ListWebhooks(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.ListWebhooks(ctx)
-	}
+	response, err = s.h.ListWebhooks(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9359,7 +7207,8 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 
 // handleLookupFavouritesRequest handles lookupFavourites operation.
 //
-// Find out which cards are favourites.
+// Tells which of the given cards are favourites of the agent, for example to mark them in a list of
+// results.
 //
 // POST /api/agents/{agentId}/favourite-lookups
 func (s *Server) handleLookupFavouritesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9369,14 +7218,14 @@ func (s *Server) handleLookupFavouritesRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: LookupFavouritesOperation,
 			ID:   "lookupFavourites",
 		}
 	)
 	params, err := decodeLookupFavouritesParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9385,10 +7234,9 @@ func (s *Server) handleLookupFavouritesRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeLookupFavouritesRequest(r)
+	request, _, close, err := s.decodeLookupFavouritesRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9403,44 +7251,7 @@ func (s *Server) handleLookupFavouritesRequest(args [1]string, argsEscaped bool,
 	}()
 
 	var response *FavouriteLookupReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    LookupFavouritesOperation,
-			OperationSummary: "Find out which cards are favourites",
-			OperationID:      "lookupFavourites",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FavouriteLookup
-			Params   = LookupFavouritesParams
-			Response = *FavouriteLookupReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackLookupFavouritesParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.LookupFavourites(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.LookupFavourites(ctx, request, params)
-	}
+	response, err = s.h.LookupFavourites(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9483,42 +7294,8 @@ func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w htt
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *BillingPage
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    OpenPortalOperation,
-			OperationSummary: "Manage a paid subscription",
-			OperationID:      "openPortal",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *BillingPage
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.OpenPortal(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.OpenPortal(ctx)
-	}
+	response, err = s.h.OpenPortal(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9559,14 +7336,14 @@ func (s *Server) handlePutDocumentsRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: PutDocumentsOperation,
 			ID:   "putDocuments",
 		}
 	)
 	params, err := decodePutDocumentsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9575,10 +7352,9 @@ func (s *Server) handlePutDocumentsRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodePutDocumentsRequest(r)
+	request, _, close, err := s.decodePutDocumentsRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9593,48 +7369,7 @@ func (s *Server) handlePutDocumentsRequest(args [2]string, argsEscaped bool, w h
 	}()
 
 	var response *StoredDocuments
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    PutDocumentsOperation,
-			OperationSummary: "Create or update documents",
-			OperationID:      "putDocuments",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *DocumentBatch
-			Params   = PutDocumentsParams
-			Response = *StoredDocuments
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackPutDocumentsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.PutDocuments(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.PutDocuments(ctx, request, params)
-	}
+	response, err = s.h.PutDocuments(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9683,14 +7418,14 @@ func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: PutGrantOperation,
 			ID:   "putGrant",
 		}
 	)
 	params, err := decodePutGrantParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9699,10 +7434,9 @@ func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodePutGrantRequest(r)
+	request, _, close, err := s.decodePutGrantRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9717,48 +7451,7 @@ func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.
 	}()
 
 	var response *GrantList
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    PutGrantOperation,
-			OperationSummary: "Share an agent",
-			OperationID:      "putGrant",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *GrantChange
-			Params   = PutGrantParams
-			Response = *GrantList
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackPutGrantParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.PutGrant(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.PutGrant(ctx, request, params)
-	}
+	response, err = s.h.PutGrant(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9799,14 +7492,14 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: PutPlanOperation,
 			ID:   "putPlan",
 		}
 	)
 	params, err := decodePutPlanParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9815,10 +7508,9 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodePutPlanRequest(r)
+	request, _, close, err := s.decodePutPlanRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9833,44 +7525,7 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 	}()
 
 	var response *PlanReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    PutPlanOperation,
-			OperationSummary: "Create or change a plan",
-			OperationID:      "putPlan",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "planName",
-					In:   "path",
-				}: params.PlanName,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *PlanChange
-			Params   = PutPlanParams
-			Response = *PlanReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackPutPlanParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.PutPlan(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.PutPlan(ctx, request, params)
-	}
+	response, err = s.h.PutPlan(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -9910,14 +7565,14 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: PutSubscriptionOperation,
 			ID:   "putSubscription",
 		}
 	)
 	params, err := decodePutSubscriptionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9926,10 +7581,9 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodePutSubscriptionRequest(r)
+	request, _, close, err := s.decodePutSubscriptionRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -9944,44 +7598,7 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 	}()
 
 	var response *UserReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    PutSubscriptionOperation,
-			OperationSummary: "Give an account a subscription",
-			OperationID:      "putSubscription",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *SubscriptionChange
-			Params   = PutSubscriptionParams
-			Response = *UserReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackPutSubscriptionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.PutSubscription(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.PutSubscription(ctx, request, params)
-	}
+	response, err = s.h.PutSubscription(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10008,9 +7625,67 @@ func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, 
 	}
 }
 
+// handleRedeliverWebhookRequest handles redeliverWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends the
+// message of an ended delivery again, with the same `webhook-id` and body, and retries it like a new
+// one. A pending delivery and a disabled webhook get 409 `conflict`.
+//
+// POST /api/account/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver
+func (s *Server) handleRedeliverWebhookRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: RedeliverWebhookOperation,
+			ID:   "redeliverWebhook",
+		}
+	)
+	params, err := decodeRedeliverWebhookParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *WebhookDeliveryReply
+	response, err = s.h.RedeliverWebhook(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeRedeliverWebhookResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleRemoveFeedbackRequest handles removeFeedback operation.
 //
-// Remove feedback.
+// Removes the rating and the comment of the caller.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -10020,14 +7695,14 @@ func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RemoveFeedbackOperation,
 			ID:   "removeFeedback",
 		}
 	)
 	params, err := decodeRemoveFeedbackParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10036,55 +7711,8 @@ func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RemoveFeedbackOperation,
-			OperationSummary: "Remove feedback",
-			OperationID:      "removeFeedback",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-				{
-					Name: "messageId",
-					In:   "path",
-				}: params.MessageId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = RemoveFeedbackParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRemoveFeedbackParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RemoveFeedback(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RemoveFeedback(ctx, params)
-	}
+	response, err = s.h.RemoveFeedback(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10124,14 +7752,14 @@ func (s *Server) handleRemovePasskeyRequest(args [1]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RemovePasskeyOperation,
 			ID:   "removePasskey",
 		}
 	)
 	params, err := decodeRemovePasskeyParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10140,47 +7768,8 @@ func (s *Server) handleRemovePasskeyRequest(args [1]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RemovePasskeyOperation,
-			OperationSummary: "Remove a passkey",
-			OperationID:      "removePasskey",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "passkeyId",
-					In:   "path",
-				}: params.PasskeyId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = RemovePasskeyParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRemovePasskeyParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RemovePasskey(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RemovePasskey(ctx, params)
-	}
+	response, err = s.h.RemovePasskey(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10222,42 +7811,8 @@ func (s *Server) handleRemoveTotpRequest(args [0]string, argsEscaped bool, w htt
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RemoveTotpOperation,
-			OperationSummary: "Remove the authenticator app",
-			OperationID:      "removeTotp",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RemoveTotp(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RemoveTotp(ctx)
-	}
+	response, err = s.h.RemoveTotp(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10296,14 +7851,14 @@ func (s *Server) handleRenameConnectionRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RenameConnectionOperation,
 			ID:   "renameConnection",
 		}
 	)
 	params, err := decodeRenameConnectionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10312,10 +7867,9 @@ func (s *Server) handleRenameConnectionRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeRenameConnectionRequest(r)
+	request, _, close, err := s.decodeRenameConnectionRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10330,44 +7884,7 @@ func (s *Server) handleRenameConnectionRequest(args [1]string, argsEscaped bool,
 	}()
 
 	var response *ConnectionReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RenameConnectionOperation,
-			OperationSummary: "Rename a connection",
-			OperationID:      "renameConnection",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "connectionId",
-					In:   "path",
-				}: params.ConnectionId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *ConnectionChange
-			Params   = RenameConnectionParams
-			Response = *ConnectionReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRenameConnectionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RenameConnection(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RenameConnection(ctx, request, params)
-	}
+	response, err = s.h.RenameConnection(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10406,14 +7923,14 @@ func (s *Server) handleRenamePasskeyRequest(args [1]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RenamePasskeyOperation,
 			ID:   "renamePasskey",
 		}
 	)
 	params, err := decodeRenamePasskeyParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10422,10 +7939,9 @@ func (s *Server) handleRenamePasskeyRequest(args [1]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeRenamePasskeyRequest(r)
+	request, _, close, err := s.decodeRenamePasskeyRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10440,44 +7956,7 @@ func (s *Server) handleRenamePasskeyRequest(args [1]string, argsEscaped bool, w 
 	}()
 
 	var response *PasskeyReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RenamePasskeyOperation,
-			OperationSummary: "Rename a passkey",
-			OperationID:      "renamePasskey",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "passkeyId",
-					In:   "path",
-				}: params.PasskeyId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *PasskeyChange
-			Params   = RenamePasskeyParams
-			Response = *PasskeyReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRenamePasskeyParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RenamePasskey(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RenamePasskey(ctx, request, params)
-	}
+	response, err = s.h.RenamePasskey(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10506,7 +7985,8 @@ func (s *Server) handleRenamePasskeyRequest(args [1]string, argsEscaped bool, w 
 
 // handleRenameThreadRequest handles renameThread operation.
 //
-// Rename a thread.
+// Sets the given fields: the title, which may be empty, whether the thread is pinned or archived, and
+// its tags. The position in lists by activity does not change.
 //
 // PATCH /api/agents/{agentId}/threads/{threadId}
 func (s *Server) handleRenameThreadRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -10516,14 +7996,14 @@ func (s *Server) handleRenameThreadRequest(args [2]string, argsEscaped bool, w h
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RenameThreadOperation,
 			ID:   "renameThread",
 		}
 	)
 	params, err := decodeRenameThreadParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10532,10 +8012,9 @@ func (s *Server) handleRenameThreadRequest(args [2]string, argsEscaped bool, w h
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeRenameThreadRequest(r)
+	request, _, close, err := s.decodeRenameThreadRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10550,48 +8029,7 @@ func (s *Server) handleRenameThreadRequest(args [2]string, argsEscaped bool, w h
 	}()
 
 	var response *ThreadReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RenameThreadOperation,
-			OperationSummary: "Rename a thread",
-			OperationID:      "renameThread",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *ThreadRename
-			Params   = RenameThreadParams
-			Response = *ThreadReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRenameThreadParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RenameThread(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RenameThread(ctx, request, params)
-	}
+	response, err = s.h.RenameThread(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10634,42 +8072,8 @@ func (s *Server) handleRenewRecoveryCodesRequest(args [0]string, argsEscaped boo
 		err error
 	)
 
-	var rawBody []byte
-
 	var response *RecoveryCodes
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RenewRecoveryCodesOperation,
-			OperationSummary: "Create new recovery codes",
-			OperationID:      "renewRecoveryCodes",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = struct{}
-			Response = *RecoveryCodes
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RenewRecoveryCodes(ctx)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RenewRecoveryCodes(ctx)
-	}
+	response, err = s.h.RenewRecoveryCodes(ctx)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10710,14 +8114,14 @@ func (s *Server) handleRereadDocumentsRequest(args [2]string, argsEscaped bool, 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RereadDocumentsOperation,
 			ID:   "rereadDocuments",
 		}
 	)
 	params, err := decodeRereadDocumentsParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10726,10 +8130,9 @@ func (s *Server) handleRereadDocumentsRequest(args [2]string, argsEscaped bool, 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeRereadDocumentsRequest(r)
+	request, _, close, err := s.decodeRereadDocumentsRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10744,48 +8147,7 @@ func (s *Server) handleRereadDocumentsRequest(args [2]string, argsEscaped bool, 
 	}()
 
 	var response *ImportReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RereadDocumentsOperation,
-			OperationSummary: "Read documents again",
-			OperationID:      "rereadDocuments",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *DocumentIds
-			Params   = RereadDocumentsParams
-			Response = *ImportReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRereadDocumentsParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RereadDocuments(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RereadDocuments(ctx, request, params)
-	}
+	response, err = s.h.RereadDocuments(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10812,6 +8174,199 @@ func (s *Server) handleRereadDocumentsRequest(args [2]string, argsEscaped bool, 
 	}
 }
 
+// handleResetPasswordRequest handles resetPassword operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The code is valid once and for one
+// day, and replaces an earlier one. Its use ends all sessions of the user; until then the old password
+// works. Only the owner can reset the password of an admin. The owner's password is reset with
+// `carrel admin user reset`.
+//
+// POST /api/admin/users/{userId}/reset
+func (s *Server) handleResetPasswordRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: ResetPasswordOperation,
+			ID:   "resetPassword",
+		}
+	)
+	params, err := decodeResetPasswordParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeResetPasswordRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *ResetCreated
+	response, err = s.h.ResetPassword(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeResetPasswordResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleRestoreBinItemRequest handles restoreBinItem operation.
+//
+// Puts the item back with its id and takes it out of the bin. Needs the same permission as deleting
+// the item did. A thread returns with its messages and links; a turn that was running stays cancelled.
+// A memory or favourite that exists again meanwhile is left as it is. A document gets 409 `conflict`
+// if its source has another document with the same external id. Documents leave the bin when their
+// source is deleted.
+//
+// POST /api/agents/{agentId}/bin/{binItemId}/restore
+func (s *Server) handleRestoreBinItemRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: RestoreBinItemOperation,
+			ID:   "restoreBinItem",
+		}
+	)
+	params, err := decodeRestoreBinItemParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *BinItem
+	response, err = s.h.RestoreBinItem(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeRestoreBinItemResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleRevokeAccountInvitationRequest handles revokeAccountInvitation operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Its link stops working at once.
+//
+// DELETE /api/admin/invitations/{invitationId}
+func (s *Server) handleRevokeAccountInvitationRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: RevokeAccountInvitationOperation,
+			ID:   "revokeAccountInvitation",
+		}
+	)
+	params, err := decodeRevokeAccountInvitationParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *Deleted
+	response, err = s.h.RevokeAccountInvitation(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeRevokeAccountInvitationResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleRevokeConnectionRequest handles revokeConnection operation.
 //
 // Needs a session, or a key with the scope `account`. The next request of that program fails, and its
@@ -10825,14 +8380,14 @@ func (s *Server) handleRevokeConnectionRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: RevokeConnectionOperation,
 			ID:   "revokeConnection",
 		}
 	)
 	params, err := decodeRevokeConnectionParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10841,47 +8396,8 @@ func (s *Server) handleRevokeConnectionRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-
 	var response *Deleted
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    RevokeConnectionOperation,
-			OperationSummary: "Revoke a connection",
-			OperationID:      "revokeConnection",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "connectionId",
-					In:   "path",
-				}: params.ConnectionId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = RevokeConnectionParams
-			Response = *Deleted
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackRevokeConnectionParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.RevokeConnection(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.RevokeConnection(ctx, params)
-	}
+	response, err = s.h.RevokeConnection(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -10920,14 +8436,14 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: SaveFavouriteOperation,
 			ID:   "saveFavourite",
 		}
 	)
 	params, err := decodeSaveFavouriteParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10936,10 +8452,9 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeSaveFavouriteRequest(r)
+	request, _, close, err := s.decodeSaveFavouriteRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -10954,44 +8469,7 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 	}()
 
 	var response *FavouriteReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    SaveFavouriteOperation,
-			OperationSummary: "Save a card",
-			OperationID:      "saveFavourite",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FavouriteSave
-			Params   = SaveFavouriteParams
-			Response = *FavouriteReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackSaveFavouriteParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.SaveFavourite(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.SaveFavourite(ctx, request, params)
-	}
+	response, err = s.h.SaveFavourite(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11010,6 +8488,79 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 	}
 
 	if err := encodeSaveFavouriteResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleSaveSearchRequest handles saveSearch operation.
+//
+// Saves a search under a name, to be opened again. It is not carried out, and `cursor` is not saved. A
+// user can have 100 saved searches with an agent; one more gets 409 `conflict`.
+//
+// POST /api/agents/{agentId}/saved-searches
+func (s *Server) handleSaveSearchRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: SaveSearchOperation,
+			ID:   "saveSearch",
+		}
+	)
+	params, err := decodeSaveSearchParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeSaveSearchRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *SavedSearchReply
+	response, err = s.h.SaveSearch(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeSaveSearchResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -11047,6 +8598,11 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
 //
+// `filter`, `sort`, `countBy` and `cursor` work on the 1,000 best matches; if there are more, a
+// warning `window_limited` says so. With `nextCursor` as `cursor` the same request continues with the
+// next results. `total` and `years` count all matches without a `filter`, and those among the 1,000
+// best with one.
+//
 // A live source receives the query unchanged, and its results keep their order. `total` and `years`
 // then count the results that it returned. A result that is not opened, cited or saved is deleted
 // after a week.
@@ -11059,14 +8615,14 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: SearchOperation,
 			ID:   "search",
 		}
 	)
 	params, err := decodeSearchParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11075,10 +8631,9 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeSearchRequest(r)
+	request, _, close, err := s.decodeSearchRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11093,44 +8648,7 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 	}()
 
 	var response *SearchReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    SearchOperation,
-			OperationSummary: "Search an agent's sources",
-			OperationID:      "search",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *SearchRequest
-			Params   = SearchParams
-			Response = *SearchReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackSearchParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.Search(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.Search(ctx, request, params)
-	}
+	response, err = s.h.Search(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11157,6 +8675,204 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 	}
 }
 
+// handleSearchAgentsRequest handles searchAgents operation.
+//
+// Finds the documents of all agents that the caller can use, own and shared ones, or of those in
+// `agentIds`, best first. A hit says its agent and its source. A key that is limited to certain agents
+// searches those. The query has the syntax of `search`. Live sources are not searched. `fields`
+// reduces the hits to the named fields. If there are more than 200 agents, the first 200 of
+// `listAgents` are searched, and a warning `agents_limited` says so. An agent in `agentIds` that the
+// caller cannot use gets 400 `invalid_request`.
+//
+// POST /api/search
+func (s *Server) handleSearchAgentsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: SearchAgentsOperation,
+			ID:   "searchAgents",
+		}
+	)
+
+	request, _, close, err := s.decodeSearchAgentsRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *AgentsSearchReply
+	response, err = s.h.SearchAgents(ctx, request)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeSearchAgentsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleSearchBatchRequest handles searchBatch operation.
+//
+// Carries out up to 20 searches of the agent, one after the other, each like `search`. If one of them
+// fails, the request fails with its error.
+//
+// POST /api/agents/{agentId}/searches
+func (s *Server) handleSearchBatchRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: SearchBatchOperation,
+			ID:   "searchBatch",
+		}
+	)
+	params, err := decodeSearchBatchParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	request, _, close, err := s.decodeSearchBatchRequest(r)
+	if err != nil {
+		err = &DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *SearchBatchReply
+	response, err = s.h.SearchBatch(ctx, request, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeSearchBatchResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleSelectMessageRequest handles selectMessage operation.
+//
+// The thread then consists of the messages that led to this one, its version, and the messages after
+// it; the newest versions of those. Nothing is deleted. While a turn is running it gets 409
+// `turn_working`.
+//
+// POST /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/select
+func (s *Server) handleSelectMessageRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = OperationContext{
+			Name: SelectMessageOperation,
+			ID:   "selectMessage",
+		}
+	)
+	params, err := decodeSelectMessageParams(args, argsEscaped, r)
+	if err != nil {
+		err = &DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var response *MessageReply
+	response, err = s.h.SelectMessage(ctx, params)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeSelectMessageResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleSendMessageRequest handles sendMessage operation.
 //
 // Returns 200 with the reply if the agent finishes within the wait (25 seconds by default). Otherwise
@@ -11169,9 +8885,21 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 // ask to remember or forget something or to save a cited document; `actions` lists what was done and
 // how to undo it.
 //
+// With `sourceIds` or `documentIds`, the agent uses only those sources and documents for its reply to
+// this message.
+//
+// With `versionOf`, the message is a new version of an earlier question, with the same or another
+// text, and the agent answers it again. The thread then continues from it: the earlier versions and
+// the messages after them are kept, but listed only when they are selected with `selectMessage`, and
+// the agent does not see them.
+//
 // While a turn is running, the same text joins that turn at no cost; another text gets 409
 // `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,
 // for 24 hours.
+//
+// With `Accept: text/event-stream` and without `application/json`, the reply is the stream of the
+// turn's events, as of `streamEvents`, which ends with `done`. A client that is disconnected goes on
+// with `streamEvents`. `Prefer` has no effect then.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/messages
 func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -11181,14 +8909,14 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: SendMessageOperation,
 			ID:   "sendMessage",
 		}
 	)
 	params, err := decodeSendMessageParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11197,10 +8925,9 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeSendMessageRequest(r)
+	request, _, close, err := s.decodeSendMessageRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11215,48 +8942,7 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 	}()
 
 	var response SendMessageRes
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    SendMessageOperation,
-			OperationSummary: "Send a message and run one turn of the agent",
-			OperationID:      "sendMessage",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "threadId",
-					In:   "path",
-				}: params.ThreadId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *MessageSend
-			Params   = SendMessageParams
-			Response = SendMessageRes
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackSendMessageParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.SendMessage(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.SendMessage(ctx, request, params)
-	}
+	response, err = s.h.SendMessage(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11297,14 +8983,14 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: SetCredentialCapOperation,
 			ID:   "setCredentialCap",
 		}
 	)
 	params, err := decodeSetCredentialCapParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11313,10 +8999,9 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeSetCredentialCapRequest(r)
+	request, _, close, err := s.decodeSetCredentialCapRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11331,44 +9016,7 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 	}()
 
 	var response *Changed
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    SetCredentialCapOperation,
-			OperationSummary: "Set the spend cap of a credential",
-			OperationID:      "setCredentialCap",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "credentialId",
-					In:   "path",
-				}: params.CredentialId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *CapChange
-			Params   = SetCredentialCapParams
-			Response = *Changed
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackSetCredentialCapParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.SetCredentialCap(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.SetCredentialCap(ctx, request, params)
-	}
+	response, err = s.h.SetCredentialCap(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11410,16 +9058,15 @@ func (s *Server) handleStartCheckoutRequest(args [0]string, argsEscaped bool, w 
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: StartCheckoutOperation,
 			ID:   "startCheckout",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeStartCheckoutRequest(r)
+	request, _, close, err := s.decodeStartCheckoutRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11434,39 +9081,7 @@ func (s *Server) handleStartCheckoutRequest(args [0]string, argsEscaped bool, w 
 	}()
 
 	var response *BillingPage
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    StartCheckoutOperation,
-			OperationSummary: "Buy a plan",
-			OperationID:      "startCheckout",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *CheckoutStart
-			Params   = struct{}
-			Response = *BillingPage
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.StartCheckout(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.StartCheckout(ctx, request)
-	}
+	response, err = s.h.StartCheckout(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11509,16 +9124,15 @@ func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.Re
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: StepUpOperation,
 			ID:   "stepUp",
 		}
 	)
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeStepUpRequest(r)
+	request, _, close, err := s.decodeStepUpRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11533,39 +9147,7 @@ func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.Re
 	}()
 
 	var response *StepUpReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    StepUpOperation,
-			OperationSummary: "Prove the user's identity again",
-			OperationID:      "stepUp",
-			Body:             request,
-			RawBody:          rawBody,
-			Params:           middleware.Parameters{},
-			Raw:              r,
-		}
-
-		type (
-			Request  = *StepUp
-			Params   = struct{}
-			Response = *StepUpReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			nil,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.StepUp(ctx, request)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.StepUp(ctx, request)
-	}
+	response, err = s.h.StepUp(ctx, request)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11606,14 +9188,14 @@ func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w htt
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: SyncSourceOperation,
 			ID:   "syncSource",
 		}
 	)
 	params, err := decodeSyncSourceParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11622,51 +9204,8 @@ func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w htt
 		return
 	}
 
-	var rawBody []byte
-
 	var response *ImportReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    SyncSourceOperation,
-			OperationSummary: "Sync a source",
-			OperationID:      "syncSource",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = SyncSourceParams
-			Response = *ImportReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackSyncSourceParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.SyncSource(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.SyncSource(ctx, params)
-	}
+	response, err = s.h.SyncSource(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11693,10 +9232,55 @@ func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w htt
 	}
 }
 
+// handleTestModelsRequest handles testModels operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Requests the list of models from the configured provider, which costs nothing, and waits at most 20
+// seconds. Without a provider it returns 409 `conflict`.
+//
+// POST /api/admin/models/test
+func (s *Server) handleTestModelsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var response *ModelTest
+	response, err = s.h.TestModels(ctx)
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeTestModelsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleTestWebhookRequest handles testWebhook operation.
 //
-// Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
-// the response. A disabled webhook is enabled again if its receiver accepts the event.
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends an event
+// `webhook.test` now, once, and waits at most 10 seconds for the response. A disabled webhook is
+// enabled again if its receiver accepts the event.
 //
 // POST /api/account/webhooks/{webhookId}/test
 func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -11706,14 +9290,14 @@ func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w ht
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: TestWebhookOperation,
 			ID:   "testWebhook",
 		}
 	)
 	params, err := decodeTestWebhookParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11722,47 +9306,8 @@ func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w ht
 		return
 	}
 
-	var rawBody []byte
-
 	var response *WebhookTest
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    TestWebhookOperation,
-			OperationSummary: "Test a webhook",
-			OperationID:      "testWebhook",
-			Body:             nil,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "webhookId",
-					In:   "path",
-				}: params.WebhookId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = struct{}
-			Params   = TestWebhookParams
-			Response = *WebhookTest
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackTestWebhookParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.TestWebhook(ctx, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.TestWebhook(ctx, params)
-	}
+	response, err = s.h.TestWebhook(ctx, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {
@@ -11806,14 +9351,14 @@ func (s *Server) handleWriteFavouritesToZoteroRequest(args [2]string, argsEscape
 
 	var (
 		err          error
-		opErrContext = ogenerrors.OperationContext{
+		opErrContext = OperationContext{
 			Name: WriteFavouritesToZoteroOperation,
 			ID:   "writeFavouritesToZotero",
 		}
 	)
 	params, err := decodeWriteFavouritesToZoteroParams(args, argsEscaped, r)
 	if err != nil {
-		err = &ogenerrors.DecodeParamsError{
+		err = &DecodeParamsError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11822,10 +9367,9 @@ func (s *Server) handleWriteFavouritesToZoteroRequest(args [2]string, argsEscape
 		return
 	}
 
-	var rawBody []byte
-	request, rawBody, close, err := s.decodeWriteFavouritesToZoteroRequest(r)
+	request, _, close, err := s.decodeWriteFavouritesToZoteroRequest(r)
 	if err != nil {
-		err = &ogenerrors.DecodeRequestError{
+		err = &DecodeRequestError{
 			OperationContext: opErrContext,
 			Err:              err,
 		}
@@ -11840,48 +9384,7 @@ func (s *Server) handleWriteFavouritesToZoteroRequest(args [2]string, argsEscape
 	}()
 
 	var response *FavouriteWriteReply
-	if m := s.cfg.Middleware; m != nil {
-		mreq := middleware.Request{
-			Context:          ctx,
-			OperationName:    WriteFavouritesToZoteroOperation,
-			OperationSummary: "Write favourites to a Zotero collection",
-			OperationID:      "writeFavouritesToZotero",
-			Body:             request,
-			RawBody:          rawBody,
-			Params: middleware.Parameters{
-				{
-					Name: "agentId",
-					In:   "path",
-				}: params.AgentId,
-				{
-					Name: "sourceId",
-					In:   "path",
-				}: params.SourceId,
-			},
-			Raw: r,
-		}
-
-		type (
-			Request  = *FavouriteWrite
-			Params   = WriteFavouritesToZoteroParams
-			Response = *FavouriteWriteReply
-		)
-		response, err = middleware.HookMiddleware[
-			Request,
-			Params,
-			Response,
-		](
-			m,
-			mreq,
-			unpackWriteFavouritesToZoteroParams,
-			func(ctx context.Context, request Request, params Params) (response Response, err error) {
-				response, err = s.h.WriteFavouritesToZotero(ctx, request, params)
-				return response, err
-			},
-		)
-	} else {
-		response, err = s.h.WriteFavouritesToZotero(ctx, request, params)
-	}
+	response, err = s.h.WriteFavouritesToZotero(ctx, request, params)
 	if err != nil {
 		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
 			if err := encodeErrorResponse(errRes, w); err != nil {

@@ -5,11 +5,11 @@ package oas
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/go-faster/errors"
 	"github.com/ogen-go/ogen/conv"
-	"github.com/ogen-go/ogen/middleware"
-	"github.com/ogen-go/ogen/ogenerrors"
+
 	"github.com/ogen-go/ogen/uri"
 	"github.com/ogen-go/ogen/validate"
 )
@@ -18,17 +18,6 @@ import (
 type AcceptInvitationParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackAcceptInvitationParams(packed middleware.Parameters) (params AcceptInvitationParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeAcceptInvitationParams(args [1]string, argsEscaped bool, r *http.Request) (params AcceptInvitationParams, _ error) {
@@ -71,7 +60,7 @@ func decodeAcceptInvitationParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -84,17 +73,6 @@ func decodeAcceptInvitationParams(args [1]string, argsEscaped bool, r *http.Requ
 type AddMemoryParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackAddMemoryParams(packed middleware.Parameters) (params AddMemoryParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeAddMemoryParams(args [1]string, argsEscaped bool, r *http.Request) (params AddMemoryParams, _ error) {
@@ -137,7 +115,7 @@ func decodeAddMemoryParams(args [1]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -150,17 +128,6 @@ func decodeAddMemoryParams(args [1]string, argsEscaped bool, r *http.Request) (p
 type CancelConnectCodeParams struct {
 	// A connect code's id; not the code.
 	CodeId string
-}
-
-func unpackCancelConnectCodeParams(packed middleware.Parameters) (params CancelConnectCodeParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "codeId",
-			In:   "path",
-		}
-		params.CodeId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCancelConnectCodeParams(args [1]string, argsEscaped bool, r *http.Request) (params CancelConnectCodeParams, _ error) {
@@ -203,7 +170,7 @@ func decodeCancelConnectCodeParams(args [1]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "codeId",
 			In:   "path",
 			Err:  err,
@@ -220,28 +187,9 @@ type CancelSubscriptionParams struct {
 	UserId string
 }
 
-func unpackCancelSubscriptionParams(packed middleware.Parameters) (params CancelSubscriptionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "now",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Now = v.(OptBool)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
-}
-
 func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Request) (params CancelSubscriptionParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Set default value for query: now.
 	{
 		val := bool(false)
@@ -255,7 +203,7 @@ func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Re
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotNowVal bool
 				if err := func() error {
@@ -282,7 +230,7 @@ func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Re
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "now",
 			In:   "query",
 			Err:  err,
@@ -327,7 +275,7 @@ func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Re
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
 			In:   "path",
 			Err:  err,
@@ -340,17 +288,6 @@ func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Re
 type CancelTaskParams struct {
 	// The id of a task, such as a turn's.
 	TaskId string
-}
-
-func unpackCancelTaskParams(packed middleware.Parameters) (params CancelTaskParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "taskId",
-			In:   "path",
-		}
-		params.TaskId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCancelTaskParams(args [1]string, argsEscaped bool, r *http.Request) (params CancelTaskParams, _ error) {
@@ -393,7 +330,7 @@ func decodeCancelTaskParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "taskId",
 			In:   "path",
 			Err:  err,
@@ -408,24 +345,6 @@ type CancelTurnParams struct {
 	AgentId string
 	// A thread's id.
 	ThreadId string
-}
-
-func unpackCancelTurnParams(packed middleware.Parameters) (params CancelTurnParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCancelTurnParams(args [2]string, argsEscaped bool, r *http.Request) (params CancelTurnParams, _ error) {
@@ -468,7 +387,7 @@ func decodeCancelTurnParams(args [2]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -513,7 +432,7 @@ func decodeCancelTurnParams(args [2]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "threadId",
 			In:   "path",
 			Err:  err,
@@ -526,17 +445,6 @@ func decodeCancelTurnParams(args [2]string, argsEscaped bool, r *http.Request) (
 type ChangeAgentParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackChangeAgentParams(packed middleware.Parameters) (params ChangeAgentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeAgentParams(args [1]string, argsEscaped bool, r *http.Request) (params ChangeAgentParams, _ error) {
@@ -579,7 +487,7 @@ func decodeChangeAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -592,17 +500,6 @@ func decodeChangeAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 type ChangeCollectionParams struct {
 	// The id of the collection.
 	CollectionId string
-}
-
-func unpackChangeCollectionParams(packed middleware.Parameters) (params ChangeCollectionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "collectionId",
-			In:   "path",
-		}
-		params.CollectionId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeCollectionParams(args [1]string, argsEscaped bool, r *http.Request) (params ChangeCollectionParams, _ error) {
@@ -645,7 +542,7 @@ func decodeChangeCollectionParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "collectionId",
 			In:   "path",
 			Err:  err,
@@ -660,24 +557,6 @@ type ChangeDocumentParams struct {
 	AgentId string
 	// A document's id, from a search or a citation.
 	DocumentId string
-}
-
-func unpackChangeDocumentParams(packed middleware.Parameters) (params ChangeDocumentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "documentId",
-			In:   "path",
-		}
-		params.DocumentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeDocumentParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeDocumentParams, _ error) {
@@ -720,7 +599,7 @@ func decodeChangeDocumentParams(args [2]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -765,7 +644,7 @@ func decodeChangeDocumentParams(args [2]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "documentId",
 			In:   "path",
 			Err:  err,
@@ -781,24 +660,6 @@ type ChangeFavouriteParams struct {
 	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
 	// must not change the path.
 	CardId string
-}
-
-func unpackChangeFavouriteParams(packed middleware.Parameters) (params ChangeFavouriteParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cardId",
-			In:   "path",
-		}
-		params.CardId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeFavouriteParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeFavouriteParams, _ error) {
@@ -841,7 +702,7 @@ func decodeChangeFavouriteParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -886,7 +747,7 @@ func decodeChangeFavouriteParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cardId",
 			In:   "path",
 			Err:  err,
@@ -901,24 +762,6 @@ type ChangeMemoryParams struct {
 	AgentId string
 	// A memory's id.
 	MemoryId string
-}
-
-func unpackChangeMemoryParams(packed middleware.Parameters) (params ChangeMemoryParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "memoryId",
-			In:   "path",
-		}
-		params.MemoryId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeMemoryParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeMemoryParams, _ error) {
@@ -961,7 +804,7 @@ func decodeChangeMemoryParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1006,8 +849,110 @@ func decodeChangeMemoryParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "memoryId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ChangeSavedSearchParams is parameters of changeSavedSearch operation.
+type ChangeSavedSearchParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the saved search.
+	SavedSearchId string
+}
+
+func decodeChangeSavedSearchParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeSavedSearchParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: savedSearchId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "savedSearchId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.SavedSearchId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "savedSearchId",
 			In:   "path",
 			Err:  err,
 		}
@@ -1021,24 +966,6 @@ type ChangeSourceParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackChangeSourceParams(packed middleware.Parameters) (params ChangeSourceParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeSourceParams(args [2]string, argsEscaped bool, r *http.Request) (params ChangeSourceParams, _ error) {
@@ -1081,7 +1008,7 @@ func decodeChangeSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1126,7 +1053,7 @@ func decodeChangeSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -1139,17 +1066,6 @@ func decodeChangeSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 type ChangeUserParams struct {
 	// The id of an account.
 	UserId string
-}
-
-func unpackChangeUserParams(packed middleware.Parameters) (params ChangeUserParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeChangeUserParams(args [1]string, argsEscaped bool, r *http.Request) (params ChangeUserParams, _ error) {
@@ -1192,8 +1108,63 @@ func decodeChangeUserParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ChangeWebhookParams is parameters of changeWebhook operation.
+type ChangeWebhookParams struct {
+	// A webhook's id.
+	WebhookId string
+}
+
+func decodeChangeWebhookParams(args [1]string, argsEscaped bool, r *http.Request) (params ChangeWebhookParams, _ error) {
+	// Decode path: webhookId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "webhookId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.WebhookId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "webhookId",
 			In:   "path",
 			Err:  err,
 		}
@@ -1205,17 +1176,6 @@ func decodeChangeUserParams(args [1]string, argsEscaped bool, r *http.Request) (
 type CheckTextParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackCheckTextParams(packed middleware.Parameters) (params CheckTextParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCheckTextParams(args [1]string, argsEscaped bool, r *http.Request) (params CheckTextParams, _ error) {
@@ -1258,7 +1218,7 @@ func decodeCheckTextParams(args [1]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1273,24 +1233,6 @@ type ConfirmMemoryParams struct {
 	AgentId string
 	// A memory's id.
 	MemoryId string
-}
-
-func unpackConfirmMemoryParams(packed middleware.Parameters) (params ConfirmMemoryParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "memoryId",
-			In:   "path",
-		}
-		params.MemoryId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeConfirmMemoryParams(args [2]string, argsEscaped bool, r *http.Request) (params ConfirmMemoryParams, _ error) {
@@ -1333,7 +1275,7 @@ func decodeConfirmMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1378,7 +1320,7 @@ func decodeConfirmMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "memoryId",
 			In:   "path",
 			Err:  err,
@@ -1391,17 +1333,6 @@ func decodeConfirmMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 type CreateSourceParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackCreateSourceParams(packed middleware.Parameters) (params CreateSourceParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCreateSourceParams(args [1]string, argsEscaped bool, r *http.Request) (params CreateSourceParams, _ error) {
@@ -1444,7 +1375,7 @@ func decodeCreateSourceParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1457,17 +1388,6 @@ func decodeCreateSourceParams(args [1]string, argsEscaped bool, r *http.Request)
 type CreateThreadParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackCreateThreadParams(packed middleware.Parameters) (params CreateThreadParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeCreateThreadParams(args [1]string, argsEscaped bool, r *http.Request) (params CreateThreadParams, _ error) {
@@ -1510,8 +1430,110 @@ func decodeCreateThreadParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// CreateThreadLinkParams is parameters of createThreadLink operation.
+type CreateThreadLinkParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+}
+
+func decodeCreateThreadLinkParams(args [2]string, argsEscaped bool, r *http.Request) (params CreateThreadLinkParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "threadId",
 			In:   "path",
 			Err:  err,
 		}
@@ -1523,17 +1545,6 @@ func decodeCreateThreadParams(args [1]string, argsEscaped bool, r *http.Request)
 type DeclineInvitationParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackDeclineInvitationParams(packed middleware.Parameters) (params DeclineInvitationParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeclineInvitationParams(args [1]string, argsEscaped bool, r *http.Request) (params DeclineInvitationParams, _ error) {
@@ -1576,7 +1587,7 @@ func decodeDeclineInvitationParams(args [1]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1589,17 +1600,6 @@ func decodeDeclineInvitationParams(args [1]string, argsEscaped bool, r *http.Req
 type DeleteAgentParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackDeleteAgentParams(packed middleware.Parameters) (params DeleteAgentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteAgentParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteAgentParams, _ error) {
@@ -1642,8 +1642,110 @@ func decodeDeleteAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteBinItemParams is parameters of deleteBinItem operation.
+type DeleteBinItemParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of an item of the bin.
+	BinItemId string
+}
+
+func decodeDeleteBinItemParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteBinItemParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: binItemId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "binItemId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.BinItemId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "binItemId",
 			In:   "path",
 			Err:  err,
 		}
@@ -1655,17 +1757,6 @@ func decodeDeleteAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 type DeleteCollectionParams struct {
 	// The id of the collection.
 	CollectionId string
-}
-
-func unpackDeleteCollectionParams(packed middleware.Parameters) (params DeleteCollectionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "collectionId",
-			In:   "path",
-		}
-		params.CollectionId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteCollectionParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteCollectionParams, _ error) {
@@ -1708,7 +1799,7 @@ func decodeDeleteCollectionParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "collectionId",
 			In:   "path",
 			Err:  err,
@@ -1723,24 +1814,6 @@ type DeleteDocumentParams struct {
 	AgentId string
 	// A document's id, from a search or a citation.
 	DocumentId string
-}
-
-func unpackDeleteDocumentParams(packed middleware.Parameters) (params DeleteDocumentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "documentId",
-			In:   "path",
-		}
-		params.DocumentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteDocumentParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteDocumentParams, _ error) {
@@ -1783,7 +1856,7 @@ func decodeDeleteDocumentParams(args [2]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1828,7 +1901,7 @@ func decodeDeleteDocumentParams(args [2]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "documentId",
 			In:   "path",
 			Err:  err,
@@ -1843,24 +1916,6 @@ type DeleteDocumentsParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackDeleteDocumentsParams(packed middleware.Parameters) (params DeleteDocumentsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteDocumentsParams, _ error) {
@@ -1903,7 +1958,7 @@ func decodeDeleteDocumentsParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -1948,7 +2003,7 @@ func decodeDeleteDocumentsParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -1964,24 +2019,6 @@ type DeleteFavouriteParams struct {
 	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
 	// must not change the path.
 	CardId string
-}
-
-func unpackDeleteFavouriteParams(packed middleware.Parameters) (params DeleteFavouriteParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cardId",
-			In:   "path",
-		}
-		params.CardId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteFavouriteParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteFavouriteParams, _ error) {
@@ -2024,7 +2061,7 @@ func decodeDeleteFavouriteParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2069,8 +2106,63 @@ func decodeDeleteFavouriteParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cardId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteFavouritesParams is parameters of deleteFavourites operation.
+type DeleteFavouritesParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeDeleteFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteFavouritesParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
@@ -2086,31 +2178,6 @@ type DeleteFileParams struct {
 	SourceId string
 	// The id of the file.
 	FileId string
-}
-
-func unpackDeleteFileParams(packed middleware.Parameters) (params DeleteFileParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "fileId",
-			In:   "path",
-		}
-		params.FileId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (params DeleteFileParams, _ error) {
@@ -2153,7 +2220,7 @@ func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2198,7 +2265,7 @@ func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -2243,7 +2310,7 @@ func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "fileId",
 			In:   "path",
 			Err:  err,
@@ -2258,24 +2325,6 @@ type DeleteGrantParams struct {
 	AgentId string
 	// The id of an account, an e-mail address, or `everybody`.
 	UserId string
-}
-
-func unpackDeleteGrantParams(packed middleware.Parameters) (params DeleteGrantParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteGrantParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteGrantParams, _ error) {
@@ -2318,7 +2367,7 @@ func decodeDeleteGrantParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2363,7 +2412,7 @@ func decodeDeleteGrantParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
 			In:   "path",
 			Err:  err,
@@ -2376,17 +2425,6 @@ func decodeDeleteGrantParams(args [2]string, argsEscaped bool, r *http.Request) 
 type DeleteKeyParams struct {
 	// A key's id.
 	KeyId string
-}
-
-func unpackDeleteKeyParams(packed middleware.Parameters) (params DeleteKeyParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "keyId",
-			In:   "path",
-		}
-		params.KeyId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteKeyParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteKeyParams, _ error) {
@@ -2429,8 +2467,118 @@ func decodeDeleteKeyParams(args [1]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "keyId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteLinkParams is parameters of deleteLink operation.
+type DeleteLinkParams struct {
+	// The id of a link to a thread.
+	LinkId string
+}
+
+func decodeDeleteLinkParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteLinkParams, _ error) {
+	// Decode path: linkId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "linkId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.LinkId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "linkId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteMemoriesParams is parameters of deleteMemories operation.
+type DeleteMemoriesParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeDeleteMemoriesParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteMemoriesParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
@@ -2444,24 +2592,6 @@ type DeleteMemoryParams struct {
 	AgentId string
 	// A memory's id.
 	MemoryId string
-}
-
-func unpackDeleteMemoryParams(packed middleware.Parameters) (params DeleteMemoryParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "memoryId",
-			In:   "path",
-		}
-		params.MemoryId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteMemoryParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteMemoryParams, _ error) {
@@ -2504,7 +2634,7 @@ func decodeDeleteMemoryParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2549,8 +2679,157 @@ func decodeDeleteMemoryParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "memoryId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteMessageParams is parameters of deleteMessage operation.
+type DeleteMessageParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+	// A message's id.
+	MessageId string
+}
+
+func decodeDeleteMessageParams(args [3]string, argsEscaped bool, r *http.Request) (params DeleteMessageParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: messageId.
+	if err := func() error {
+		param := args[2]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[2])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "messageId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.MessageId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "messageId",
 			In:   "path",
 			Err:  err,
 		}
@@ -2562,17 +2841,6 @@ func decodeDeleteMemoryParams(args [2]string, argsEscaped bool, r *http.Request)
 type DeletePlanParams struct {
 	// The name of a plan.
 	PlanName string
-}
-
-func unpackDeletePlanParams(packed middleware.Parameters) (params DeletePlanParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "planName",
-			In:   "path",
-		}
-		params.PlanName = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeletePlanParams(args [1]string, argsEscaped bool, r *http.Request) (params DeletePlanParams, _ error) {
@@ -2615,8 +2883,110 @@ func decodeDeletePlanParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "planName",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteSavedSearchParams is parameters of deleteSavedSearch operation.
+type DeleteSavedSearchParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the saved search.
+	SavedSearchId string
+}
+
+func decodeDeleteSavedSearchParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteSavedSearchParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: savedSearchId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "savedSearchId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.SavedSearchId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "savedSearchId",
 			In:   "path",
 			Err:  err,
 		}
@@ -2634,35 +3004,9 @@ type DeleteSourceParams struct {
 	SourceId string
 }
 
-func unpackDeleteSourceParams(packed middleware.Parameters) (params DeleteSourceParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "successor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Successor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
 func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteSourceParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: successor.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -2671,7 +3015,7 @@ func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotSuccessorVal string
 				if err := func() error {
@@ -2725,7 +3069,7 @@ func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "successor",
 			In:   "query",
 			Err:  err,
@@ -2770,7 +3114,7 @@ func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2815,7 +3159,7 @@ func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -2830,24 +3174,6 @@ type DeleteThreadParams struct {
 	AgentId string
 	// A thread's id.
 	ThreadId string
-}
-
-func unpackDeleteThreadParams(packed middleware.Parameters) (params DeleteThreadParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteThreadParams(args [2]string, argsEscaped bool, r *http.Request) (params DeleteThreadParams, _ error) {
@@ -2890,7 +3216,7 @@ func decodeDeleteThreadParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -2935,8 +3261,63 @@ func decodeDeleteThreadParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// DeleteThreadsParams is parameters of deleteThreads operation.
+type DeleteThreadsParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeDeleteThreadsParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteThreadsParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
@@ -2948,17 +3329,6 @@ func decodeDeleteThreadParams(args [2]string, argsEscaped bool, r *http.Request)
 type DeleteUserParams struct {
 	// The id of an account.
 	UserId string
-}
-
-func unpackDeleteUserParams(packed middleware.Parameters) (params DeleteUserParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteUserParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteUserParams, _ error) {
@@ -3001,7 +3371,7 @@ func decodeDeleteUserParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
 			In:   "path",
 			Err:  err,
@@ -3014,17 +3384,6 @@ func decodeDeleteUserParams(args [1]string, argsEscaped bool, r *http.Request) (
 type DeleteWebhookParams struct {
 	// A webhook's id.
 	WebhookId string
-}
-
-func unpackDeleteWebhookParams(packed middleware.Parameters) (params DeleteWebhookParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "webhookId",
-			In:   "path",
-		}
-		params.WebhookId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDeleteWebhookParams(args [1]string, argsEscaped bool, r *http.Request) (params DeleteWebhookParams, _ error) {
@@ -3067,7 +3426,7 @@ func decodeDeleteWebhookParams(args [1]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "webhookId",
 			In:   "path",
 			Err:  err,
@@ -3082,24 +3441,6 @@ type DismissMemoryParams struct {
 	AgentId string
 	// A memory's id.
 	MemoryId string
-}
-
-func unpackDismissMemoryParams(packed middleware.Parameters) (params DismissMemoryParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "memoryId",
-			In:   "path",
-		}
-		params.MemoryId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeDismissMemoryParams(args [2]string, argsEscaped bool, r *http.Request) (params DismissMemoryParams, _ error) {
@@ -3142,7 +3483,7 @@ func decodeDismissMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -3187,8 +3528,63 @@ func decodeDismissMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "memoryId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// EmptyBinParams is parameters of emptyBin operation.
+type EmptyBinParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeEmptyBinParams(args [1]string, argsEscaped bool, r *http.Request) (params EmptyBinParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
@@ -3200,17 +3596,6 @@ func decodeDismissMemoryParams(args [2]string, argsEscaped bool, r *http.Request
 type EndSessionParams struct {
 	// A session's id.
 	SessionId string
-}
-
-func unpackEndSessionParams(packed middleware.Parameters) (params EndSessionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "sessionId",
-			In:   "path",
-		}
-		params.SessionId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeEndSessionParams(args [1]string, argsEscaped bool, r *http.Request) (params EndSessionParams, _ error) {
@@ -3253,7 +3638,7 @@ func decodeEndSessionParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sessionId",
 			In:   "path",
 			Err:  err,
@@ -3266,17 +3651,6 @@ func decodeEndSessionParams(args [1]string, argsEscaped bool, r *http.Request) (
 type GetAgentParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackGetAgentParams(packed middleware.Parameters) (params GetAgentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeGetAgentParams(args [1]string, argsEscaped bool, r *http.Request) (params GetAgentParams, _ error) {
@@ -3319,7 +3693,7 @@ func decodeGetAgentParams(args [1]string, argsEscaped bool, r *http.Request) (pa
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -3336,52 +3710,13 @@ type GetAllUsageParams struct {
 	From OptString `json:",omitempty,omitzero"`
 	// Last day (UTC), inclusive; today when omitted.
 	To OptString `json:",omitempty,omitzero"`
-	// How to group the usage.
-	By OptGetAllUsageBy `json:",omitempty,omitzero"`
-}
-
-func unpackGetAllUsageParams(packed middleware.Parameters) (params GetAllUsageParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.UserId = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "from",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.From = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "to",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.To = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "by",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.By = v.(OptGetAllUsageBy)
-		}
-	}
-	return params
+	// How to group the usage; by day when omitted.
+	By OptUsageGrouping `json:",omitempty,omitzero"`
 }
 
 func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) (params GetAllUsageParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: userId.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -3390,7 +3725,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotUserIdVal string
 				if err := func() error {
@@ -3417,7 +3752,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
 			In:   "query",
 			Err:  err,
@@ -3431,7 +3766,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotFromVal string
 				if err := func() error {
@@ -3458,7 +3793,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "from",
 			In:   "query",
 			Err:  err,
@@ -3472,7 +3807,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotToVal string
 				if err := func() error {
@@ -3499,16 +3834,11 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "to",
 			In:   "query",
 			Err:  err,
 		}
-	}
-	// Set default value for query: by.
-	{
-		val := GetAllUsageBy("day")
-		params.By.SetTo(val)
 	}
 	// Decode query: by.
 	if err := func() error {
@@ -3518,9 +3848,9 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotByVal GetAllUsageBy
+				var paramsDotByVal UsageGrouping
 				if err := func() error {
 					val, err := d.DecodeValue()
 					if err != nil {
@@ -3532,7 +3862,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 						return err
 					}
 
-					paramsDotByVal = GetAllUsageBy(c)
+					paramsDotByVal = UsageGrouping(c)
 					return nil
 				}(); err != nil {
 					return err
@@ -3560,7 +3890,7 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "by",
 			In:   "query",
 			Err:  err,
@@ -3573,17 +3903,6 @@ func decodeGetAllUsageParams(args [0]string, argsEscaped bool, r *http.Request) 
 type GetConnectCodeParams struct {
 	// A connect code's id; not the code.
 	CodeId string
-}
-
-func unpackGetConnectCodeParams(packed middleware.Parameters) (params GetConnectCodeParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "codeId",
-			In:   "path",
-		}
-		params.CodeId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeGetConnectCodeParams(args [1]string, argsEscaped bool, r *http.Request) (params GetConnectCodeParams, _ error) {
@@ -3626,7 +3945,7 @@ func decodeGetConnectCodeParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "codeId",
 			In:   "path",
 			Err:  err,
@@ -3641,24 +3960,6 @@ type GetDocumentParams struct {
 	AgentId string
 	// A document's id, from a search or a citation.
 	DocumentId string
-}
-
-func unpackGetDocumentParams(packed middleware.Parameters) (params GetDocumentParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "documentId",
-			In:   "path",
-		}
-		params.DocumentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeGetDocumentParams(args [2]string, argsEscaped bool, r *http.Request) (params GetDocumentParams, _ error) {
@@ -3701,7 +4002,7 @@ func decodeGetDocumentParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -3746,7 +4047,7 @@ func decodeGetDocumentParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "documentId",
 			In:   "path",
 			Err:  err,
@@ -3755,33 +4056,16 @@ func decodeGetDocumentParams(args [2]string, argsEscaped bool, r *http.Request) 
 	return params, nil
 }
 
-// GetSourceParams is parameters of getSource operation.
-type GetSourceParams struct {
+// GetFavouriteParams is parameters of getFavourite operation.
+type GetFavouriteParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// The id of the source.
-	SourceId string
+	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
+	// must not change the path.
+	CardId string
 }
 
-func unpackGetSourceParams(packed middleware.Parameters) (params GetSourceParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (params GetSourceParams, _ error) {
+func decodeGetFavouriteParams(args [2]string, argsEscaped bool, r *http.Request) (params GetFavouriteParams, _ error) {
 	// Decode path: agentId.
 	if err := func() error {
 		param := args[0]
@@ -3821,13 +4105,13 @@ func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
 	}
-	// Decode path: sourceId.
+	// Decode path: cardId.
 	if err := func() error {
 		param := args[1]
 		if argsEscaped {
@@ -3839,7 +4123,7 @@ func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		if len(param) > 0 {
 			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "sourceId",
+				Param:   "cardId",
 				Value:   param,
 				Style:   uri.PathStyleSimple,
 				Explode: false,
@@ -3856,7 +4140,7 @@ func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (p
 					return err
 				}
 
-				params.SourceId = c
+				params.CardId = c
 				return nil
 			}(); err != nil {
 				return err
@@ -3866,8 +4150,8 @@ func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "sourceId",
+		return params, &DecodeParamError{
+			Name: "cardId",
 			In:   "path",
 			Err:  err,
 		}
@@ -3875,33 +4159,70 @@ func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (p
 	return params, nil
 }
 
-// GetThreadParams is parameters of getThread operation.
-type GetThreadParams struct {
+// GetKeyParams is parameters of getKey operation.
+type GetKeyParams struct {
+	// A key's id.
+	KeyId string
+}
+
+func decodeGetKeyParams(args [1]string, argsEscaped bool, r *http.Request) (params GetKeyParams, _ error) {
+	// Decode path: keyId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "keyId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.KeyId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "keyId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetMemoryParams is parameters of getMemory operation.
+type GetMemoryParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// A thread's id.
-	ThreadId string
+	// A memory's id.
+	MemoryId string
 }
 
-func unpackGetThreadParams(packed middleware.Parameters) (params GetThreadParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (params GetThreadParams, _ error) {
+func decodeGetMemoryParams(args [2]string, argsEscaped bool, r *http.Request) (params GetMemoryParams, _ error) {
 	// Decode path: agentId.
 	if err := func() error {
 		param := args[0]
@@ -3941,13 +4262,13 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
 		}
 	}
-	// Decode path: threadId.
+	// Decode path: memoryId.
 	if err := func() error {
 		param := args[1]
 		if argsEscaped {
@@ -3959,7 +4280,7 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		if len(param) > 0 {
 			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "threadId",
+				Param:   "memoryId",
 				Value:   param,
 				Style:   uri.PathStyleSimple,
 				Explode: false,
@@ -3976,7 +4297,7 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 					return err
 				}
 
-				params.ThreadId = c
+				params.MemoryId = c
 				return nil
 			}(); err != nil {
 				return err
@@ -3986,8 +4307,8 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "threadId",
+		return params, &DecodeParamError{
+			Name: "memoryId",
 			In:   "path",
 			Err:  err,
 		}
@@ -3995,263 +4316,8 @@ func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (p
 	return params, nil
 }
 
-// GetUsageParams is parameters of getUsage operation.
-type GetUsageParams struct {
-	// First day (UTC), such as 2026-11-01. When omitted, the first of the month of `to`.
-	From OptString `json:",omitempty,omitzero"`
-	// Last day (UTC), inclusive; today when omitted.
-	To OptString `json:",omitempty,omitzero"`
-	// How to group the usage.
-	By OptGetUsageBy `json:",omitempty,omitzero"`
-}
-
-func unpackGetUsageParams(packed middleware.Parameters) (params GetUsageParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "from",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.From = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "to",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.To = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "by",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.By = v.(OptGetUsageBy)
-		}
-	}
-	return params
-}
-
-func decodeGetUsageParams(args [0]string, argsEscaped bool, r *http.Request) (params GetUsageParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: from.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "from",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotFromVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotFromVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.From.SetTo(paramsDotFromVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "from",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: to.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "to",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotToVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotToVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.To.SetTo(paramsDotToVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "to",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Set default value for query: by.
-	{
-		val := GetUsageBy("day")
-		params.By.SetTo(val)
-	}
-	// Decode query: by.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "by",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotByVal GetUsageBy
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotByVal = GetUsageBy(c)
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.By.SetTo(paramsDotByVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.By.Get(); ok {
-					if err := func() error {
-						if err := value.Validate(); err != nil {
-							return err
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "by",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// GetUserParams is parameters of getUser operation.
-type GetUserParams struct {
-	// The id of an account.
-	UserId string
-}
-
-func unpackGetUserParams(packed middleware.Parameters) (params GetUserParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeGetUserParams(args [1]string, argsEscaped bool, r *http.Request) (params GetUserParams, _ error) {
-	// Decode path: userId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "userId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.UserId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "userId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// GiveFeedbackParams is parameters of giveFeedback operation.
-type GiveFeedbackParams struct {
+// GetMessageParams is parameters of getMessage operation.
+type GetMessageParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
 	// A thread's id.
@@ -4260,32 +4326,7 @@ type GiveFeedbackParams struct {
 	MessageId string
 }
 
-func unpackGiveFeedbackParams(packed middleware.Parameters) (params GiveFeedbackParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "messageId",
-			In:   "path",
-		}
-		params.MessageId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request) (params GiveFeedbackParams, _ error) {
+func decodeGetMessageParams(args [3]string, argsEscaped bool, r *http.Request) (params GetMessageParams, _ error) {
 	// Decode path: agentId.
 	if err := func() error {
 		param := args[0]
@@ -4325,7 +4366,7 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -4370,7 +4411,7 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "threadId",
 			In:   "path",
 			Err:  err,
@@ -4415,7 +4456,629 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "messageId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetSourceParams is parameters of getSource operation.
+type GetSourceParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the source.
+	SourceId string
+}
+
+func decodeGetSourceParams(args [2]string, argsEscaped bool, r *http.Request) (params GetSourceParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: sourceId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "sourceId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.SourceId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "sourceId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetThreadParams is parameters of getThread operation.
+type GetThreadParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+}
+
+func decodeGetThreadParams(args [2]string, argsEscaped bool, r *http.Request) (params GetThreadParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetUsageParams is parameters of getUsage operation.
+type GetUsageParams struct {
+	// First day (UTC), such as 2026-11-01. When omitted, the first of the month of `to`.
+	From OptString `json:",omitempty,omitzero"`
+	// Last day (UTC), inclusive; today when omitted.
+	To OptString `json:",omitempty,omitzero"`
+	// How to group the usage.
+	By OptGetUsageBy `json:",omitempty,omitzero"`
+}
+
+func decodeGetUsageParams(args [0]string, argsEscaped bool, r *http.Request) (params GetUsageParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: from.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "from",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotFromVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotFromVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.From.SetTo(paramsDotFromVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "from",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: to.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "to",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotToVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotToVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.To.SetTo(paramsDotToVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "to",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Set default value for query: by.
+	{
+		val := GetUsageBy("day")
+		params.By.SetTo(val)
+	}
+	// Decode query: by.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "by",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotByVal GetUsageBy
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotByVal = GetUsageBy(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.By.SetTo(paramsDotByVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.By.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "by",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetUserParams is parameters of getUser operation.
+type GetUserParams struct {
+	// The id of an account.
+	UserId string
+}
+
+func decodeGetUserParams(args [1]string, argsEscaped bool, r *http.Request) (params GetUserParams, _ error) {
+	// Decode path: userId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "userId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.UserId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "userId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GetWebhookParams is parameters of getWebhook operation.
+type GetWebhookParams struct {
+	// A webhook's id.
+	WebhookId string
+}
+
+func decodeGetWebhookParams(args [1]string, argsEscaped bool, r *http.Request) (params GetWebhookParams, _ error) {
+	// Decode path: webhookId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "webhookId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.WebhookId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "webhookId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// GiveFeedbackParams is parameters of giveFeedback operation.
+type GiveFeedbackParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+	// A message's id.
+	MessageId string
+}
+
+func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request) (params GiveFeedbackParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: messageId.
+	if err := func() error {
+		param := args[2]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[2])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "messageId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.MessageId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "messageId",
 			In:   "path",
 			Err:  err,
@@ -4428,17 +5091,6 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 type ImportFavouritesParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackImportFavouritesParams(packed middleware.Parameters) (params ImportFavouritesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeImportFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params ImportFavouritesParams, _ error) {
@@ -4481,7 +5133,7 @@ func decodeImportFavouritesParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -4498,30 +5150,9 @@ type ListAgentsParams struct {
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
-func unpackListAgentsParams(packed middleware.Parameters) (params ListAgentsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
 func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAgentsParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -4530,7 +5161,7 @@ func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -4582,7 +5213,7 @@ func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -4596,7 +5227,7 @@ func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -4623,7 +5254,7 @@ func decodeListAgentsParams(args [0]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -4642,39 +5273,9 @@ type ListAllAuditParams struct {
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
-func unpackListAllAuditParams(packed middleware.Parameters) (params ListAllAuditParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.UserId = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
 func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAllAuditParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: userId.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -4683,7 +5284,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotUserIdVal string
 				if err := func() error {
@@ -4710,7 +5311,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "userId",
 			In:   "query",
 			Err:  err,
@@ -4724,7 +5325,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -4776,7 +5377,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -4790,7 +5391,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -4817,7 +5418,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -4840,57 +5441,9 @@ type ListAllFavouritesParams struct {
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
-func unpackListAllFavouritesParams(packed middleware.Parameters) (params ListAllFavouritesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "q",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Q = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "tag",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Tag = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "collection",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Collection = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
 func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAllFavouritesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: q.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -4899,7 +5452,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotQVal string
 				if err := func() error {
@@ -4926,7 +5479,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "q",
 			In:   "query",
 			Err:  err,
@@ -4940,7 +5493,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotTagVal string
 				if err := func() error {
@@ -4967,7 +5520,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "tag",
 			In:   "query",
 			Err:  err,
@@ -4981,7 +5534,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCollectionVal string
 				if err := func() error {
@@ -5008,7 +5561,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "collection",
 			In:   "query",
 			Err:  err,
@@ -5022,7 +5575,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -5074,7 +5627,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -5088,7 +5641,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -5115,7 +5668,7 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -5124,548 +5677,24 @@ func decodeListAllFavouritesParams(args [0]string, argsEscaped bool, r *http.Req
 	return params, nil
 }
 
-// ListAuditParams is parameters of listAudit operation.
-type ListAuditParams struct {
-	// Rows per page, 50 when omitted.
-	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the previous page, unchanged.
-	Cursor OptString `json:",omitempty,omitzero"`
-}
-
-func unpackListAuditParams(packed middleware.Parameters) (params ListAuditParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
-func decodeListAuditParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAuditParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: limit.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "limit",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotLimitVal int
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToInt(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotLimitVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Limit.SetTo(paramsDotLimitVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.Limit.Get(); ok {
-					if err := func() error {
-						if err := (validate.Int{
-							MinSet:        true,
-							Min:           1,
-							MaxSet:        true,
-							Max:           200,
-							MinExclusive:  false,
-							MaxExclusive:  false,
-							MultipleOfSet: false,
-							MultipleOf:    0,
-							Pattern:       nil,
-						}).Validate(int64(value)); err != nil {
-							return errors.Wrap(err, "int")
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "limit",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: cursor.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "cursor",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotCursorVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotCursorVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Cursor.SetTo(paramsDotCursorVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "cursor",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// ListConnectCodesParams is parameters of listConnectCodes operation.
-type ListConnectCodesParams struct {
-	// Rows per page, 50 when omitted.
-	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the previous page, unchanged.
-	Cursor OptString `json:",omitempty,omitzero"`
-}
-
-func unpackListConnectCodesParams(packed middleware.Parameters) (params ListConnectCodesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
-func decodeListConnectCodesParams(args [0]string, argsEscaped bool, r *http.Request) (params ListConnectCodesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: limit.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "limit",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotLimitVal int
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToInt(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotLimitVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Limit.SetTo(paramsDotLimitVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.Limit.Get(); ok {
-					if err := func() error {
-						if err := (validate.Int{
-							MinSet:        true,
-							Min:           1,
-							MaxSet:        true,
-							Max:           200,
-							MinExclusive:  false,
-							MaxExclusive:  false,
-							MultipleOfSet: false,
-							MultipleOf:    0,
-							Pattern:       nil,
-						}).Validate(int64(value)); err != nil {
-							return errors.Wrap(err, "int")
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "limit",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: cursor.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "cursor",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotCursorVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotCursorVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Cursor.SetTo(paramsDotCursorVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "cursor",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// ListConnectionsParams is parameters of listConnections operation.
-type ListConnectionsParams struct {
-	// Rows per page, 50 when omitted.
-	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the previous page, unchanged.
-	Cursor OptString `json:",omitempty,omitzero"`
-}
-
-func unpackListConnectionsParams(packed middleware.Parameters) (params ListConnectionsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
-func decodeListConnectionsParams(args [0]string, argsEscaped bool, r *http.Request) (params ListConnectionsParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: limit.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "limit",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotLimitVal int
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToInt(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotLimitVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Limit.SetTo(paramsDotLimitVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.Limit.Get(); ok {
-					if err := func() error {
-						if err := (validate.Int{
-							MinSet:        true,
-							Min:           1,
-							MaxSet:        true,
-							Max:           200,
-							MinExclusive:  false,
-							MaxExclusive:  false,
-							MultipleOfSet: false,
-							MultipleOf:    0,
-							Pattern:       nil,
-						}).Validate(int64(value)); err != nil {
-							return errors.Wrap(err, "int")
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "limit",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: cursor.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "cursor",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotCursorVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotCursorVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Cursor.SetTo(paramsDotCursorVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "cursor",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// ListDocumentsParams is parameters of listDocuments operation.
-type ListDocumentsParams struct {
-	// Words that the title, the authors, the DOI or the external id contain, together, in any case.
+// ListAllThreadsParams is parameters of listAllThreads operation.
+type ListAllThreadsParams struct {
+	// Words, all of which occur in the title or in the messages of a thread, each anywhere in a word. Case
+	// is ignored.
 	Q OptString `json:",omitempty,omitzero"`
-	// The year of publication.
-	Year OptInt `json:",omitempty,omitzero"`
-	// The type of the documents, as given by their source.
-	Type OptString `json:",omitempty,omitzero"`
-	// The language of the documents: one of the codes that sources accept.
-	Language OptString `json:",omitempty,omitzero"`
-	// The id of a file: the documents that were read from it.
-	File OptString `json:",omitempty,omitzero"`
-	// `edited`: a person has set a field. `no_year`: the year is unknown. `no_text`: there is no text.
-	Status OptListDocumentsStatus `json:",omitempty,omitzero"`
+	// Only archived threads, or only those that are not; all when omitted.
+	Archived OptBool `json:",omitempty,omitzero"`
+	// Only threads with this tag, in any case.
+	Tag OptString `json:",omitempty,omitzero"`
 	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
-	// An agent's id, from the list of agents.
-	AgentId string
-	// The id of the source.
-	SourceId string
 }
 
-func unpackListDocumentsParams(packed middleware.Parameters) (params ListDocumentsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "q",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Q = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "year",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Year = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "type",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Type = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "language",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Language = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "file",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.File = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "status",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Status = v.(OptListDocumentsStatus)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListDocumentsParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+func decodeListAllThreadsParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAllThreadsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: q.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -5674,7 +5703,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotQVal string
 				if err := func() error {
@@ -5701,7 +5730,856 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: archived.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "archived",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotArchivedVal bool
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToBool(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotArchivedVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Archived.SetTo(paramsDotArchivedVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "archived",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: tag.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "tag",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotTagVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotTagVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Tag.SetTo(paramsDotTagVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "tag",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListAuditParams is parameters of listAudit operation.
+type ListAuditParams struct {
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+}
+
+func decodeListAuditParams(args [0]string, argsEscaped bool, r *http.Request) (params ListAuditParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListBinParams is parameters of listBin operation.
+type ListBinParams struct {
+	// Only items of this kind.
+	Kind OptBinKind `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeListBinParams(args [1]string, argsEscaped bool, r *http.Request) (params ListBinParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: kind.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "kind",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotKindVal BinKind
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotKindVal = BinKind(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Kind.SetTo(paramsDotKindVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Kind.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "kind",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListConnectCodesParams is parameters of listConnectCodes operation.
+type ListConnectCodesParams struct {
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+}
+
+func decodeListConnectCodesParams(args [0]string, argsEscaped bool, r *http.Request) (params ListConnectCodesParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListConnectionsParams is parameters of listConnections operation.
+type ListConnectionsParams struct {
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+}
+
+func decodeListConnectionsParams(args [0]string, argsEscaped bool, r *http.Request) (params ListConnectionsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListDocumentsParams is parameters of listDocuments operation.
+type ListDocumentsParams struct {
+	// Words that the title, the authors, the DOI or the external id contain, together, in any case.
+	Q OptString `json:",omitempty,omitzero"`
+	// The year of publication.
+	Year OptInt `json:",omitempty,omitzero"`
+	// The type of the documents, as given by their source.
+	Type OptString `json:",omitempty,omitzero"`
+	// The language of the documents.
+	Language OptString `json:",omitempty,omitzero"`
+	// The id of a file: the documents that were read from it.
+	File OptString `json:",omitempty,omitzero"`
+	// `edited`: a person has set a field. `no_year`: the year is unknown. `no_text`: there is no text.
+	Status OptListDocumentsStatus `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the source.
+	SourceId string
+}
+
+func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListDocumentsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "q",
 			In:   "query",
 			Err:  err,
@@ -5715,7 +6593,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotYearVal int
 				if err := func() error {
@@ -5767,7 +6645,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "year",
 			In:   "query",
 			Err:  err,
@@ -5781,7 +6659,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotTypeVal string
 				if err := func() error {
@@ -5808,7 +6686,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "type",
 			In:   "query",
 			Err:  err,
@@ -5822,7 +6700,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLanguageVal string
 				if err := func() error {
@@ -5849,7 +6727,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "language",
 			In:   "query",
 			Err:  err,
@@ -5863,7 +6741,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotFileVal string
 				if err := func() error {
@@ -5890,7 +6768,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "file",
 			In:   "query",
 			Err:  err,
@@ -5904,7 +6782,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotStatusVal ListDocumentsStatus
 				if err := func() error {
@@ -5946,7 +6824,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "status",
 			In:   "query",
 			Err:  err,
@@ -5960,7 +6838,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -6012,7 +6890,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -6026,7 +6904,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -6053,7 +6931,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -6098,7 +6976,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -6143,7 +7021,7 @@ func decodeListDocumentsParams(args [2]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -6169,64 +7047,9 @@ type ListFavouritesParams struct {
 	AgentId string
 }
 
-func unpackListFavouritesParams(packed middleware.Parameters) (params ListFavouritesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "q",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Q = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "tag",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Tag = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "collection",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Collection = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
-}
-
 func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListFavouritesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: q.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -6235,7 +7058,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotQVal string
 				if err := func() error {
@@ -6262,7 +7085,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "q",
 			In:   "query",
 			Err:  err,
@@ -6276,7 +7099,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotTagVal string
 				if err := func() error {
@@ -6303,7 +7126,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "tag",
 			In:   "query",
 			Err:  err,
@@ -6317,7 +7140,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCollectionVal string
 				if err := func() error {
@@ -6344,7 +7167,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "collection",
 			In:   "query",
 			Err:  err,
@@ -6358,7 +7181,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -6410,7 +7233,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -6424,7 +7247,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -6451,7 +7274,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -6496,7 +7319,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -6517,44 +7340,9 @@ type ListFilesParams struct {
 	SourceId string
 }
 
-func unpackListFilesParams(packed middleware.Parameters) (params ListFilesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
 func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (params ListFilesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -6563,7 +7351,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -6615,7 +7403,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -6629,7 +7417,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -6656,7 +7444,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -6701,7 +7489,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -6746,7 +7534,7 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -6759,17 +7547,6 @@ func decodeListFilesParams(args [2]string, argsEscaped bool, r *http.Request) (p
 type ListGrantsParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackListGrantsParams(packed middleware.Parameters) (params ListGrantsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeListGrantsParams(args [1]string, argsEscaped bool, r *http.Request) (params ListGrantsParams, _ error) {
@@ -6812,7 +7589,7 @@ func decodeListGrantsParams(args [1]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -6827,24 +7604,6 @@ type ListImportsParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackListImportsParams(packed middleware.Parameters) (params ListImportsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeListImportsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListImportsParams, _ error) {
@@ -6887,7 +7646,7 @@ func decodeListImportsParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -6932,7 +7691,7 @@ func decodeListImportsParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -6949,30 +7708,9 @@ type ListKeysParams struct {
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
-func unpackListKeysParams(packed middleware.Parameters) (params ListKeysParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
 func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (params ListKeysParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -6981,7 +7719,7 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -7033,7 +7771,7 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -7047,7 +7785,7 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -7074,7 +7812,7 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -7083,69 +7821,94 @@ func decodeListKeysParams(args [0]string, argsEscaped bool, r *http.Request) (pa
 	return params, nil
 }
 
-// ListMemoriesParams is parameters of listMemories operation.
-type ListMemoriesParams struct {
-	// Which memories to list, `active` when omitted.
-	Status OptListMemoriesStatus `json:",omitempty,omitzero"`
+// ListLinksParams is parameters of listLinks operation.
+type ListLinksParams struct {
 	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
-	// An agent's id, from the list of agents.
-	AgentId string
 }
 
-func unpackListMemoriesParams(packed middleware.Parameters) (params ListMemoriesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "status",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Status = v.(OptListMemoriesStatus)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListMemoriesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: status.
+func decodeListLinksParams(args [0]string, argsEscaped bool, r *http.Request) (params ListLinksParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "status",
+			Name:    "limit",
 			Style:   uri.QueryStyleForm,
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotStatusVal ListMemoriesStatus
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
 				if err := func() error {
 					val, err := d.DecodeValue()
 					if err != nil {
@@ -7157,7 +7920,74 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 						return err
 					}
 
-					paramsDotStatusVal = ListMemoriesStatus(c)
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListMemoriesParams is parameters of listMemories operation.
+type ListMemoriesParams struct {
+	// Which memories to list, `active` when omitted.
+	Status OptMemoryStatus `json:",omitempty,omitzero"`
+	// Words that the text contains, all of them, each anywhere in a word. Case is ignored.
+	Q OptString `json:",omitempty,omitzero"`
+	// Only pinned memories, or only those that are not.
+	Pinned OptBool `json:",omitempty,omitzero"`
+	// Only memories of this author.
+	Origin OptMemoryOrigin `json:",omitempty,omitzero"`
+	// The order: by creation, or by the last change. Newest first; `created` when omitted.
+	Sort OptListMemoriesSort `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListMemoriesParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: status.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "status",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotStatusVal MemoryStatus
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotStatusVal = MemoryStatus(c)
 					return nil
 				}(); err != nil {
 					return err
@@ -7185,8 +8015,202 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "status",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: pinned.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "pinned",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotPinnedVal bool
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToBool(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotPinnedVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Pinned.SetTo(paramsDotPinnedVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "pinned",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: origin.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "origin",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotOriginVal MemoryOrigin
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotOriginVal = MemoryOrigin(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Origin.SetTo(paramsDotOriginVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Origin.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "origin",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: sort.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "sort",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotSortVal ListMemoriesSort
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotSortVal = ListMemoriesSort(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Sort.SetTo(paramsDotSortVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Sort.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "sort",
 			In:   "query",
 			Err:  err,
 		}
@@ -7199,7 +8223,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -7251,7 +8275,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -7265,7 +8289,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -7292,7 +8316,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -7337,7 +8361,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -7358,44 +8382,9 @@ type ListMessagesParams struct {
 	ThreadId string
 }
 
-func unpackListMessagesParams(packed middleware.Parameters) (params ListMessagesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
-}
-
 func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request) (params ListMessagesParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -7404,7 +8393,7 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -7456,7 +8445,7 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -7470,7 +8459,7 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -7497,7 +8486,7 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -7542,7 +8531,7 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -7587,8 +8576,235 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListSavedSearchesParams is parameters of listSavedSearches operation.
+type ListSavedSearchesParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeListSavedSearchesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListSavedSearchesParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListSimilarDocumentsParams is parameters of listSimilarDocuments operation.
+type ListSimilarDocumentsParams struct {
+	// The maximum number of results, 10 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A document's id, from a search or a citation.
+	DocumentId string
+}
+
+func decodeListSimilarDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListSimilarDocumentsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           100,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: documentId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "documentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.DocumentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "documentId",
 			In:   "path",
 			Err:  err,
 		}
@@ -7600,17 +8816,6 @@ func decodeListMessagesParams(args [2]string, argsEscaped bool, r *http.Request)
 type ListSourcesParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackListSourcesParams(packed middleware.Parameters) (params ListSourcesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeListSourcesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListSourcesParams, _ error) {
@@ -7653,7 +8858,7 @@ func decodeListSourcesParams(args [1]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -7665,46 +8870,16 @@ func decodeListSourcesParams(args [1]string, argsEscaped bool, r *http.Request) 
 // ListTasksParams is parameters of listTasks operation.
 type ListTasksParams struct {
 	// Only tasks in this state; tasks that have not ended when omitted.
-	State OptListTasksState `json:",omitempty,omitzero"`
+	State OptTaskState `json:",omitempty,omitzero"`
 	// Rows per page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
-func unpackListTasksParams(packed middleware.Parameters) (params ListTasksParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "state",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.State = v.(OptListTasksState)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
 func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (params ListTasksParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
 	// Decode query: state.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -7713,9 +8888,9 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotStateVal ListTasksState
+				var paramsDotStateVal TaskState
 				if err := func() error {
 					val, err := d.DecodeValue()
 					if err != nil {
@@ -7727,7 +8902,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 						return err
 					}
 
-					paramsDotStateVal = ListTasksState(c)
+					paramsDotStateVal = TaskState(c)
 					return nil
 				}(); err != nil {
 					return err
@@ -7755,7 +8930,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "state",
 			In:   "query",
 			Err:  err,
@@ -7769,7 +8944,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotLimitVal int
 				if err := func() error {
@@ -7821,7 +8996,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "limit",
 			In:   "query",
 			Err:  err,
@@ -7835,7 +9010,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 			Explode: true,
 		}
 
-		if err := q.HasParam(cfg); err == nil {
+		if err := hasParameter(query, cfg.Name); err == nil {
 			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
 				var paramsDotCursorVal string
 				if err := func() error {
@@ -7862,7 +9037,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "cursor",
 			In:   "query",
 			Err:  err,
@@ -7871,1036 +9046,15 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 	return params, nil
 }
 
-// ListThreadsParams is parameters of listThreads operation.
-type ListThreadsParams struct {
-	// Rows per page, 50 when omitted.
-	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the previous page, unchanged.
-	Cursor OptString `json:",omitempty,omitzero"`
-	// An agent's id, from the list of agents.
-	AgentId string
-}
-
-func unpackListThreadsParams(packed middleware.Parameters) (params ListThreadsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeListThreadsParams(args [1]string, argsEscaped bool, r *http.Request) (params ListThreadsParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: limit.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "limit",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotLimitVal int
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToInt(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotLimitVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Limit.SetTo(paramsDotLimitVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.Limit.Get(); ok {
-					if err := func() error {
-						if err := (validate.Int{
-							MinSet:        true,
-							Min:           1,
-							MaxSet:        true,
-							Max:           200,
-							MinExclusive:  false,
-							MaxExclusive:  false,
-							MultipleOfSet: false,
-							MultipleOf:    0,
-							Pattern:       nil,
-						}).Validate(int64(value)); err != nil {
-							return errors.Wrap(err, "int")
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "limit",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: cursor.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "cursor",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotCursorVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotCursorVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Cursor.SetTo(paramsDotCursorVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "cursor",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode path: agentId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "agentId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.AgentId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "agentId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// ListUploadsParams is parameters of listUploads operation.
-type ListUploadsParams struct {
-	// 1 to 100 ids of uploads, separated by commas.
-	Ids string
-	// An agent's id, from the list of agents.
-	AgentId string
-	// The id of the source.
-	SourceId string
-}
-
-func unpackListUploadsParams(packed middleware.Parameters) (params ListUploadsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "ids",
-			In:   "query",
-		}
-		params.Ids = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeListUploadsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListUploadsParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: ids.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "ids",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.Ids = c
-				return nil
-			}); err != nil {
-				return err
-			}
-		} else {
-			return err
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "ids",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode path: agentId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "agentId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.AgentId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "agentId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	// Decode path: sourceId.
-	if err := func() error {
-		param := args[1]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[1])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "sourceId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.SourceId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "sourceId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// ListUsersParams is parameters of listUsers operation.
-type ListUsersParams struct {
-	// Only accounts whose name or e-mail address contains this text.
-	Q OptString `json:",omitempty,omitzero"`
-	// Rows per page, 50 when omitted.
-	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the previous page, unchanged.
-	Cursor OptString `json:",omitempty,omitzero"`
-}
-
-func unpackListUsersParams(packed middleware.Parameters) (params ListUsersParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "q",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Q = v.(OptString)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "limit",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Limit = v.(OptInt)
-		}
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "cursor",
-			In:   "query",
-		}
-		if v, ok := packed[key]; ok {
-			params.Cursor = v.(OptString)
-		}
-	}
-	return params
-}
-
-func decodeListUsersParams(args [0]string, argsEscaped bool, r *http.Request) (params ListUsersParams, _ error) {
-	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode query: q.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "q",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotQVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotQVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Q.SetTo(paramsDotQVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "q",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: limit.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "limit",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotLimitVal int
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToInt(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotLimitVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Limit.SetTo(paramsDotLimitVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-			if err := func() error {
-				if value, ok := params.Limit.Get(); ok {
-					if err := func() error {
-						if err := (validate.Int{
-							MinSet:        true,
-							Min:           1,
-							MaxSet:        true,
-							Max:           200,
-							MinExclusive:  false,
-							MaxExclusive:  false,
-							MultipleOfSet: false,
-							MultipleOf:    0,
-							Pattern:       nil,
-						}).Validate(int64(value)); err != nil {
-							return errors.Wrap(err, "int")
-						}
-						return nil
-					}(); err != nil {
-						return err
-					}
-				}
-				return nil
-			}(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "limit",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	// Decode query: cursor.
-	if err := func() error {
-		cfg := uri.QueryParameterDecodingConfig{
-			Name:    "cursor",
-			Style:   uri.QueryStyleForm,
-			Explode: true,
-		}
-
-		if err := q.HasParam(cfg); err == nil {
-			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
-				var paramsDotCursorVal string
-				if err := func() error {
-					val, err := d.DecodeValue()
-					if err != nil {
-						return err
-					}
-
-					c, err := conv.ToString(val)
-					if err != nil {
-						return err
-					}
-
-					paramsDotCursorVal = c
-					return nil
-				}(); err != nil {
-					return err
-				}
-				params.Cursor.SetTo(paramsDotCursorVal)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "cursor",
-			In:   "query",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// LookupFavouritesParams is parameters of lookupFavourites operation.
-type LookupFavouritesParams struct {
-	// An agent's id, from the list of agents.
-	AgentId string
-}
-
-func unpackLookupFavouritesParams(packed middleware.Parameters) (params LookupFavouritesParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeLookupFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params LookupFavouritesParams, _ error) {
-	// Decode path: agentId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "agentId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.AgentId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "agentId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// PutDocumentsParams is parameters of putDocuments operation.
-type PutDocumentsParams struct {
-	// An agent's id, from the list of agents.
-	AgentId string
-	// The id of the source.
-	SourceId string
-}
-
-func unpackPutDocumentsParams(packed middleware.Parameters) (params PutDocumentsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
-}
-
-func decodePutDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params PutDocumentsParams, _ error) {
-	// Decode path: agentId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "agentId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.AgentId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "agentId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	// Decode path: sourceId.
-	if err := func() error {
-		param := args[1]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[1])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "sourceId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.SourceId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "sourceId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// PutGrantParams is parameters of putGrant operation.
-type PutGrantParams struct {
-	// An agent's id, from the list of agents.
-	AgentId string
-	// The id of an account, an e-mail address, or `everybody`.
-	UserId string
-}
-
-func unpackPutGrantParams(packed middleware.Parameters) (params PutGrantParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
-}
-
-func decodePutGrantParams(args [2]string, argsEscaped bool, r *http.Request) (params PutGrantParams, _ error) {
-	// Decode path: agentId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "agentId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.AgentId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "agentId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	// Decode path: userId.
-	if err := func() error {
-		param := args[1]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[1])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "userId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.UserId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "userId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// PutPlanParams is parameters of putPlan operation.
-type PutPlanParams struct {
-	// The name of a plan.
-	PlanName string
-}
-
-func unpackPutPlanParams(packed middleware.Parameters) (params PutPlanParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "planName",
-			In:   "path",
-		}
-		params.PlanName = packed[key].(string)
-	}
-	return params
-}
-
-func decodePutPlanParams(args [1]string, argsEscaped bool, r *http.Request) (params PutPlanParams, _ error) {
-	// Decode path: planName.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "planName",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.PlanName = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "planName",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// PutSubscriptionParams is parameters of putSubscription operation.
-type PutSubscriptionParams struct {
-	// The id of an account.
-	UserId string
-}
-
-func unpackPutSubscriptionParams(packed middleware.Parameters) (params PutSubscriptionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
-	return params
-}
-
-func decodePutSubscriptionParams(args [1]string, argsEscaped bool, r *http.Request) (params PutSubscriptionParams, _ error) {
-	// Decode path: userId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "userId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.UserId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "userId",
-			In:   "path",
-			Err:  err,
-		}
-	}
-	return params, nil
-}
-
-// RemoveFeedbackParams is parameters of removeFeedback operation.
-type RemoveFeedbackParams struct {
+// ListThreadLinksParams is parameters of listThreadLinks operation.
+type ListThreadLinksParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
 	// A thread's id.
 	ThreadId string
-	// A message's id.
-	MessageId string
 }
 
-func unpackRemoveFeedbackParams(packed middleware.Parameters) (params RemoveFeedbackParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "messageId",
-			In:   "path",
-		}
-		params.MessageId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request) (params RemoveFeedbackParams, _ error) {
+func decodeListThreadLinksParams(args [2]string, argsEscaped bool, r *http.Request) (params ListThreadLinksParams, _ error) {
 	// Decode path: agentId.
 	if err := func() error {
 		param := args[0]
@@ -8940,7 +9094,7 @@ func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -8985,7 +9139,1471 @@ func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListThreadsParams is parameters of listThreads operation.
+type ListThreadsParams struct {
+	// Words, all of which occur in the title or in the messages of a thread, each anywhere in a word. Case
+	// is ignored.
+	Q OptString `json:",omitempty,omitzero"`
+	// Only threads in this state.
+	Status OptThreadStatus `json:",omitempty,omitzero"`
+	// The order: by the last message or by creation, newest first, by title in alphabetical order, or
+	// pinned threads first and then by the last message; `activity` when omitted.
+	Sort OptListThreadsSort `json:",omitempty,omitzero"`
+	// Only archived threads, or only those that are not; all when omitted.
+	Archived OptBool `json:",omitempty,omitzero"`
+	// Only threads with this tag, in any case.
+	Tag OptString `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeListThreadsParams(args [1]string, argsEscaped bool, r *http.Request) (params ListThreadsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: status.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "status",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotStatusVal ThreadStatus
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotStatusVal = ThreadStatus(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Status.SetTo(paramsDotStatusVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Status.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "status",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: sort.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "sort",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotSortVal ListThreadsSort
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotSortVal = ListThreadsSort(c)
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Sort.SetTo(paramsDotSortVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Sort.Get(); ok {
+					if err := func() error {
+						if err := value.Validate(); err != nil {
+							return err
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "sort",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: archived.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "archived",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotArchivedVal bool
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToBool(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotArchivedVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Archived.SetTo(paramsDotArchivedVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "archived",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: tag.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "tag",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotTagVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotTagVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Tag.SetTo(paramsDotTagVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "tag",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListUploadsParams is parameters of listUploads operation.
+type ListUploadsParams struct {
+	// 1 to 100 ids of uploads, separated by commas.
+	Ids string
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the source.
+	SourceId string
+}
+
+func decodeListUploadsParams(args [2]string, argsEscaped bool, r *http.Request) (params ListUploadsParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: ids.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "ids",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.Ids = c
+				return nil
+			}); err != nil {
+				return err
+			}
+		} else {
+			return err
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "ids",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: sourceId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "sourceId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.SourceId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "sourceId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListUsersParams is parameters of listUsers operation.
+type ListUsersParams struct {
+	// Only accounts whose name or e-mail address contains this text.
+	Q OptString `json:",omitempty,omitzero"`
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+}
+
+func decodeListUsersParams(args [0]string, argsEscaped bool, r *http.Request) (params ListUsersParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ListWebhookDeliveriesParams is parameters of listWebhookDeliveries operation.
+type ListWebhookDeliveriesParams struct {
+	// Rows per page, 50 when omitted.
+	Limit OptInt `json:",omitempty,omitzero"`
+	// `nextCursor` of the previous page, unchanged.
+	Cursor OptString `json:",omitempty,omitzero"`
+	// A webhook's id.
+	WebhookId string
+}
+
+func decodeListWebhookDeliveriesParams(args [1]string, argsEscaped bool, r *http.Request) (params ListWebhookDeliveriesParams, _ error) {
+	query := r.URL.Query()
+	q := uri.NewQueryDecoder(query)
+	// Decode query: limit.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "limit",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotLimitVal int
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToInt(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotLimitVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Limit.SetTo(paramsDotLimitVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Limit.Get(); ok {
+					if err := func() error {
+						if err := (validate.Int{
+							MinSet:        true,
+							Min:           1,
+							MaxSet:        true,
+							Max:           200,
+							MinExclusive:  false,
+							MaxExclusive:  false,
+							MultipleOfSet: false,
+							MultipleOf:    0,
+							Pattern:       nil,
+						}).Validate(int64(value)); err != nil {
+							return errors.Wrap(err, "int")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "limit",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode query: cursor.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "cursor",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := hasParameter(query, cfg.Name); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotCursorVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotCursorVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Cursor.SetTo(paramsDotCursorVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "cursor",
+			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: webhookId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "webhookId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.WebhookId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "webhookId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// LookupFavouritesParams is parameters of lookupFavourites operation.
+type LookupFavouritesParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeLookupFavouritesParams(args [1]string, argsEscaped bool, r *http.Request) (params LookupFavouritesParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// PutDocumentsParams is parameters of putDocuments operation.
+type PutDocumentsParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of the source.
+	SourceId string
+}
+
+func decodePutDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params PutDocumentsParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: sourceId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "sourceId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.SourceId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "sourceId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// PutGrantParams is parameters of putGrant operation.
+type PutGrantParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of an account, an e-mail address, or `everybody`.
+	UserId string
+}
+
+func decodePutGrantParams(args [2]string, argsEscaped bool, r *http.Request) (params PutGrantParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: userId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "userId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.UserId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "userId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// PutPlanParams is parameters of putPlan operation.
+type PutPlanParams struct {
+	// The name of a plan.
+	PlanName string
+}
+
+func decodePutPlanParams(args [1]string, argsEscaped bool, r *http.Request) (params PutPlanParams, _ error) {
+	// Decode path: planName.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "planName",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.PlanName = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "planName",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// PutSubscriptionParams is parameters of putSubscription operation.
+type PutSubscriptionParams struct {
+	// The id of an account.
+	UserId string
+}
+
+func decodePutSubscriptionParams(args [1]string, argsEscaped bool, r *http.Request) (params PutSubscriptionParams, _ error) {
+	// Decode path: userId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "userId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.UserId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "userId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// RedeliverWebhookParams is parameters of redeliverWebhook operation.
+type RedeliverWebhookParams struct {
+	// A webhook's id.
+	WebhookId string
+	// The id of a delivery of a webhook.
+	DeliveryId string
+}
+
+func decodeRedeliverWebhookParams(args [2]string, argsEscaped bool, r *http.Request) (params RedeliverWebhookParams, _ error) {
+	// Decode path: webhookId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "webhookId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.WebhookId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "webhookId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: deliveryId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "deliveryId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.DeliveryId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "deliveryId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// RemoveFeedbackParams is parameters of removeFeedback operation.
+type RemoveFeedbackParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+	// A message's id.
+	MessageId string
+}
+
+func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request) (params RemoveFeedbackParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "threadId",
 			In:   "path",
 			Err:  err,
@@ -9030,7 +10648,7 @@ func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Reques
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "messageId",
 			In:   "path",
 			Err:  err,
@@ -9043,17 +10661,6 @@ func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Reques
 type RemovePasskeyParams struct {
 	// A passkey's id.
 	PasskeyId string
-}
-
-func unpackRemovePasskeyParams(packed middleware.Parameters) (params RemovePasskeyParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "passkeyId",
-			In:   "path",
-		}
-		params.PasskeyId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRemovePasskeyParams(args [1]string, argsEscaped bool, r *http.Request) (params RemovePasskeyParams, _ error) {
@@ -9096,7 +10703,7 @@ func decodeRemovePasskeyParams(args [1]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "passkeyId",
 			In:   "path",
 			Err:  err,
@@ -9109,17 +10716,6 @@ func decodeRemovePasskeyParams(args [1]string, argsEscaped bool, r *http.Request
 type RenameConnectionParams struct {
 	// A connection's id.
 	ConnectionId string
-}
-
-func unpackRenameConnectionParams(packed middleware.Parameters) (params RenameConnectionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "connectionId",
-			In:   "path",
-		}
-		params.ConnectionId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRenameConnectionParams(args [1]string, argsEscaped bool, r *http.Request) (params RenameConnectionParams, _ error) {
@@ -9162,7 +10758,7 @@ func decodeRenameConnectionParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "connectionId",
 			In:   "path",
 			Err:  err,
@@ -9175,17 +10771,6 @@ func decodeRenameConnectionParams(args [1]string, argsEscaped bool, r *http.Requ
 type RenamePasskeyParams struct {
 	// A passkey's id.
 	PasskeyId string
-}
-
-func unpackRenamePasskeyParams(packed middleware.Parameters) (params RenamePasskeyParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "passkeyId",
-			In:   "path",
-		}
-		params.PasskeyId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRenamePasskeyParams(args [1]string, argsEscaped bool, r *http.Request) (params RenamePasskeyParams, _ error) {
@@ -9228,7 +10813,7 @@ func decodeRenamePasskeyParams(args [1]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "passkeyId",
 			In:   "path",
 			Err:  err,
@@ -9243,24 +10828,6 @@ type RenameThreadParams struct {
 	AgentId string
 	// A thread's id.
 	ThreadId string
-}
-
-func unpackRenameThreadParams(packed middleware.Parameters) (params RenameThreadParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRenameThreadParams(args [2]string, argsEscaped bool, r *http.Request) (params RenameThreadParams, _ error) {
@@ -9303,7 +10870,7 @@ func decodeRenameThreadParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9348,7 +10915,7 @@ func decodeRenameThreadParams(args [2]string, argsEscaped bool, r *http.Request)
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "threadId",
 			In:   "path",
 			Err:  err,
@@ -9363,24 +10930,6 @@ type RereadDocumentsParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackRereadDocumentsParams(packed middleware.Parameters) (params RereadDocumentsParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRereadDocumentsParams(args [2]string, argsEscaped bool, r *http.Request) (params RereadDocumentsParams, _ error) {
@@ -9423,7 +10972,7 @@ func decodeRereadDocumentsParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9468,8 +11017,220 @@ func decodeRereadDocumentsParams(args [2]string, argsEscaped bool, r *http.Reque
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// ResetPasswordParams is parameters of resetPassword operation.
+type ResetPasswordParams struct {
+	// The id of an account.
+	UserId string
+}
+
+func decodeResetPasswordParams(args [1]string, argsEscaped bool, r *http.Request) (params ResetPasswordParams, _ error) {
+	// Decode path: userId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "userId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.UserId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "userId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// RestoreBinItemParams is parameters of restoreBinItem operation.
+type RestoreBinItemParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// The id of an item of the bin.
+	BinItemId string
+}
+
+func decodeRestoreBinItemParams(args [2]string, argsEscaped bool, r *http.Request) (params RestoreBinItemParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: binItemId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "binItemId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.BinItemId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "binItemId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// RevokeAccountInvitationParams is parameters of revokeAccountInvitation operation.
+type RevokeAccountInvitationParams struct {
+	// The id of an invitation.
+	InvitationId string
+}
+
+func decodeRevokeAccountInvitationParams(args [1]string, argsEscaped bool, r *http.Request) (params RevokeAccountInvitationParams, _ error) {
+	// Decode path: invitationId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "invitationId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.InvitationId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "invitationId",
 			In:   "path",
 			Err:  err,
 		}
@@ -9481,17 +11242,6 @@ func decodeRereadDocumentsParams(args [2]string, argsEscaped bool, r *http.Reque
 type RevokeConnectionParams struct {
 	// A connection's id.
 	ConnectionId string
-}
-
-func unpackRevokeConnectionParams(packed middleware.Parameters) (params RevokeConnectionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "connectionId",
-			In:   "path",
-		}
-		params.ConnectionId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeRevokeConnectionParams(args [1]string, argsEscaped bool, r *http.Request) (params RevokeConnectionParams, _ error) {
@@ -9534,7 +11284,7 @@ func decodeRevokeConnectionParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "connectionId",
 			In:   "path",
 			Err:  err,
@@ -9547,17 +11297,6 @@ func decodeRevokeConnectionParams(args [1]string, argsEscaped bool, r *http.Requ
 type SaveFavouriteParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackSaveFavouriteParams(packed middleware.Parameters) (params SaveFavouriteParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeSaveFavouriteParams(args [1]string, argsEscaped bool, r *http.Request) (params SaveFavouriteParams, _ error) {
@@ -9600,7 +11339,62 @@ func decodeSaveFavouriteParams(args [1]string, argsEscaped bool, r *http.Request
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// SaveSearchParams is parameters of saveSearch operation.
+type SaveSearchParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func decodeSaveSearchParams(args [1]string, argsEscaped bool, r *http.Request) (params SaveSearchParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9613,17 +11407,6 @@ func decodeSaveFavouriteParams(args [1]string, argsEscaped bool, r *http.Request
 type SearchParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-}
-
-func unpackSearchParams(packed middleware.Parameters) (params SearchParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeSearchParams(args [1]string, argsEscaped bool, r *http.Request) (params SearchParams, _ error) {
@@ -9666,7 +11449,7 @@ func decodeSearchParams(args [1]string, argsEscaped bool, r *http.Request) (para
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9675,33 +11458,13 @@ func decodeSearchParams(args [1]string, argsEscaped bool, r *http.Request) (para
 	return params, nil
 }
 
-// SendMessageParams is parameters of sendMessage operation.
-type SendMessageParams struct {
+// SearchBatchParams is parameters of searchBatch operation.
+type SearchBatchParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// A thread's id.
-	ThreadId string
 }
 
-func unpackSendMessageParams(packed middleware.Parameters) (params SendMessageParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "threadId",
-			In:   "path",
-		}
-		params.ThreadId = packed[key].(string)
-	}
-	return params
-}
-
-func decodeSendMessageParams(args [2]string, argsEscaped bool, r *http.Request) (params SendMessageParams, _ error) {
+func decodeSearchBatchParams(args [1]string, argsEscaped bool, r *http.Request) (params SearchBatchParams, _ error) {
 	// Decode path: agentId.
 	if err := func() error {
 		param := args[0]
@@ -9741,7 +11504,66 @@ func decodeSendMessageParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// SelectMessageParams is parameters of selectMessage operation.
+type SelectMessageParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+	// A message's id.
+	MessageId string
+}
+
+func decodeSelectMessageParams(args [3]string, argsEscaped bool, r *http.Request) (params SelectMessageParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9786,7 +11608,154 @@ func decodeSendMessageParams(args [2]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: messageId.
+	if err := func() error {
+		param := args[2]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[2])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "messageId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.MessageId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "messageId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// SendMessageParams is parameters of sendMessage operation.
+type SendMessageParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+}
+
+func decodeSendMessageParams(args [2]string, argsEscaped bool, r *http.Request) (params SendMessageParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &DecodeParamError{
 			Name: "threadId",
 			In:   "path",
 			Err:  err,
@@ -9799,17 +11768,6 @@ func decodeSendMessageParams(args [2]string, argsEscaped bool, r *http.Request) 
 type SetCredentialCapParams struct {
 	// The id of a key or a connection.
 	CredentialId string
-}
-
-func unpackSetCredentialCapParams(packed middleware.Parameters) (params SetCredentialCapParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "credentialId",
-			In:   "path",
-		}
-		params.CredentialId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeSetCredentialCapParams(args [1]string, argsEscaped bool, r *http.Request) (params SetCredentialCapParams, _ error) {
@@ -9852,7 +11810,7 @@ func decodeSetCredentialCapParams(args [1]string, argsEscaped bool, r *http.Requ
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "credentialId",
 			In:   "path",
 			Err:  err,
@@ -9867,24 +11825,6 @@ type SyncSourceParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackSyncSourceParams(packed middleware.Parameters) (params SyncSourceParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeSyncSourceParams(args [2]string, argsEscaped bool, r *http.Request) (params SyncSourceParams, _ error) {
@@ -9927,7 +11867,7 @@ func decodeSyncSourceParams(args [2]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -9972,7 +11912,7 @@ func decodeSyncSourceParams(args [2]string, argsEscaped bool, r *http.Request) (
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
@@ -9985,17 +11925,6 @@ func decodeSyncSourceParams(args [2]string, argsEscaped bool, r *http.Request) (
 type TestWebhookParams struct {
 	// A webhook's id.
 	WebhookId string
-}
-
-func unpackTestWebhookParams(packed middleware.Parameters) (params TestWebhookParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "webhookId",
-			In:   "path",
-		}
-		params.WebhookId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeTestWebhookParams(args [1]string, argsEscaped bool, r *http.Request) (params TestWebhookParams, _ error) {
@@ -10038,7 +11967,7 @@ func decodeTestWebhookParams(args [1]string, argsEscaped bool, r *http.Request) 
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "webhookId",
 			In:   "path",
 			Err:  err,
@@ -10053,24 +11982,6 @@ type WriteFavouritesToZoteroParams struct {
 	AgentId string
 	// The id of the source.
 	SourceId string
-}
-
-func unpackWriteFavouritesToZoteroParams(packed middleware.Parameters) (params WriteFavouritesToZoteroParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "agentId",
-			In:   "path",
-		}
-		params.AgentId = packed[key].(string)
-	}
-	{
-		key := middleware.ParameterKey{
-			Name: "sourceId",
-			In:   "path",
-		}
-		params.SourceId = packed[key].(string)
-	}
-	return params
 }
 
 func decodeWriteFavouritesToZoteroParams(args [2]string, argsEscaped bool, r *http.Request) (params WriteFavouritesToZoteroParams, _ error) {
@@ -10113,7 +12024,7 @@ func decodeWriteFavouritesToZoteroParams(args [2]string, argsEscaped bool, r *ht
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "agentId",
 			In:   "path",
 			Err:  err,
@@ -10158,11 +12069,25 @@ func decodeWriteFavouritesToZoteroParams(args [2]string, argsEscaped bool, r *ht
 		}
 		return nil
 	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
+		return params, &DecodeParamError{
 			Name: "sourceId",
 			In:   "path",
 			Err:  err,
 		}
 	}
 	return params, nil
+}
+
+// notSet is the error of a query without a parameter, its name.
+type notSet string
+
+func (name notSet) Error() string {
+	return "query parameter " + strconv.Quote(string(name)) + " not set"
+}
+
+func hasParameter(query url.Values, name string) error {
+	if query.Has(name) {
+		return nil
+	}
+	return notSet(name)
 }

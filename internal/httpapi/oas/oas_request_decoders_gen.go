@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-faster/errors"
 	"github.com/go-faster/jx"
-	"github.com/ogen-go/ogen/ogenerrors"
 	"github.com/ogen-go/ogen/validate"
 )
 
@@ -59,7 +58,6 @@ func (s *Server) decodeAddMemoryRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request MemoryText
@@ -72,7 +70,7 @@ func (s *Server) decodeAddMemoryRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -130,7 +128,6 @@ func (s *Server) decodeAddPasskeyRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request PasskeyCreate
@@ -143,7 +140,7 @@ func (s *Server) decodeAddPasskeyRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -201,7 +198,6 @@ func (s *Server) decodeChangeAccountRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request AccountChange
@@ -214,7 +210,7 @@ func (s *Server) decodeChangeAccountRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -272,7 +268,6 @@ func (s *Server) decodeChangeAgentRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request AgentChange
@@ -285,7 +280,7 @@ func (s *Server) decodeChangeAgentRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -351,7 +346,6 @@ func (s *Server) decodeChangeCollectionRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request CollectionName
@@ -364,7 +358,7 @@ func (s *Server) decodeChangeCollectionRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -422,7 +416,6 @@ func (s *Server) decodeChangeDocumentRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request DocumentChange
@@ -435,7 +428,7 @@ func (s *Server) decodeChangeDocumentRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -501,7 +494,6 @@ func (s *Server) decodeChangeFavouriteRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteChange
@@ -514,7 +506,7 @@ func (s *Server) decodeChangeFavouriteRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -580,7 +572,6 @@ func (s *Server) decodeChangeMemoryRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request MemoryChange
@@ -593,7 +584,7 @@ func (s *Server) decodeChangeMemoryRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -651,7 +642,6 @@ func (s *Server) decodeChangePasswordRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request PasswordChange
@@ -664,12 +654,90 @@ func (s *Server) decodeChangePasswordRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
 			}
 			return req, rawBody, close, err
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeChangeSavedSearchRequest(r *http.Request) (
+	req *SavedSearchChange,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request SavedSearchChange
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
 		}
 		return &request, rawBody, close, nil
 	default:
@@ -722,7 +790,6 @@ func (s *Server) decodeChangeSourceRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request SourceChange
@@ -735,7 +802,7 @@ func (s *Server) decodeChangeSourceRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -801,7 +868,6 @@ func (s *Server) decodeChangeUserRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request UserChange
@@ -814,7 +880,85 @@ func (s *Server) decodeChangeUserRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeChangeWebhookRequest(r *http.Request) (
+	req *WebhookChange,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request WebhookChange
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -880,7 +1024,6 @@ func (s *Server) decodeCheckTextRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request CheckTextRequest
@@ -893,7 +1036,7 @@ func (s *Server) decodeCheckTextRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -959,7 +1102,6 @@ func (s *Server) decodeConfirmTotpRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request TotpConfirm
@@ -972,12 +1114,90 @@ func (s *Server) decodeConfirmTotpRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
 			}
 			return req, rawBody, close, err
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeCreateAccountInvitationRequest(r *http.Request) (
+	req *AccountInvitationCreate,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request AccountInvitationCreate
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
 		}
 		return &request, rawBody, close, nil
 	default:
@@ -1030,7 +1250,6 @@ func (s *Server) decodeCreateAgentRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request AgentCreate
@@ -1043,7 +1262,7 @@ func (s *Server) decodeCreateAgentRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1109,7 +1328,6 @@ func (s *Server) decodeCreateCollectionRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request CollectionName
@@ -1122,7 +1340,7 @@ func (s *Server) decodeCreateCollectionRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1180,7 +1398,6 @@ func (s *Server) decodeCreateKeyRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request KeyCreate
@@ -1193,7 +1410,7 @@ func (s *Server) decodeCreateKeyRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1259,7 +1476,6 @@ func (s *Server) decodeCreateSourceRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request SourceCreate
@@ -1272,7 +1488,7 @@ func (s *Server) decodeCreateSourceRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1341,7 +1557,6 @@ func (s *Server) decodeCreateThreadRequest(r *http.Request) (
 			return req, rawBody, close, nil
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request OptThreadCreate
@@ -1355,7 +1570,7 @@ func (s *Server) decodeCreateThreadRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1363,6 +1578,158 @@ func (s *Server) decodeCreateThreadRequest(r *http.Request) (
 			return req, rawBody, close, err
 		}
 		return request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeCreateThreadLinkRequest(r *http.Request) (
+	req OptThreadLinkCreate,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	if _, ok := r.Header["Content-Type"]; !ok && r.ContentLength == 0 {
+		return req, rawBody, close, nil
+	}
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, nil
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, nil
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request OptThreadLinkCreate
+		if err := func() error {
+			request.Reset()
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		return request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeCreateUserRequest(r *http.Request) (
+	req *UserCreate,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request UserCreate
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
 	default:
 		return req, rawBody, close, validate.InvalidContentType(ct)
 	}
@@ -1413,7 +1780,6 @@ func (s *Server) decodeCreateWebhookRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request WebhookCreate
@@ -1426,7 +1792,7 @@ func (s *Server) decodeCreateWebhookRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1492,7 +1858,6 @@ func (s *Server) decodeDeleteAccountRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request AccountDeletion
@@ -1505,7 +1870,7 @@ func (s *Server) decodeDeleteAccountRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1563,7 +1928,6 @@ func (s *Server) decodeDeleteDocumentsRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request DocumentIds
@@ -1576,7 +1940,241 @@ func (s *Server) decodeDeleteDocumentsRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeDeleteFavouritesRequest(r *http.Request) (
+	req *ItemIds,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request ItemIds
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeDeleteMemoriesRequest(r *http.Request) (
+	req *ItemIds,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request ItemIds
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeDeleteThreadsRequest(r *http.Request) (
+	req *ItemIds,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request ItemIds
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1642,7 +2240,6 @@ func (s *Server) decodeExchangeConnectCodeRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request ConnectExchange
@@ -1655,7 +2252,7 @@ func (s *Server) decodeExchangeConnectCodeRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1713,7 +2310,6 @@ func (s *Server) decodeExportSelectedFavouritesRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteSelection
@@ -1726,7 +2322,7 @@ func (s *Server) decodeExportSelectedFavouritesRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1792,7 +2388,6 @@ func (s *Server) decodeGiveFeedbackRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FeedbackGive
@@ -1805,7 +2400,7 @@ func (s *Server) decodeGiveFeedbackRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1871,7 +2466,6 @@ func (s *Server) decodeImportFavouritesRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteImport
@@ -1884,7 +2478,7 @@ func (s *Server) decodeImportFavouritesRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -1950,7 +2544,6 @@ func (s *Server) decodeLookupFavouritesRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteLookup
@@ -1963,7 +2556,7 @@ func (s *Server) decodeLookupFavouritesRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2029,7 +2622,6 @@ func (s *Server) decodePutDocumentsRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request DocumentBatch
@@ -2042,7 +2634,7 @@ func (s *Server) decodePutDocumentsRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2108,7 +2700,6 @@ func (s *Server) decodePutGrantRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request GrantChange
@@ -2121,7 +2712,7 @@ func (s *Server) decodePutGrantRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2187,7 +2778,6 @@ func (s *Server) decodePutPlanRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request PlanChange
@@ -2200,7 +2790,7 @@ func (s *Server) decodePutPlanRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2266,7 +2856,6 @@ func (s *Server) decodePutSubscriptionRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request SubscriptionChange
@@ -2279,7 +2868,7 @@ func (s *Server) decodePutSubscriptionRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2345,7 +2934,6 @@ func (s *Server) decodeRenameConnectionRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request ConnectionChange
@@ -2358,7 +2946,7 @@ func (s *Server) decodeRenameConnectionRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2416,7 +3004,6 @@ func (s *Server) decodeRenamePasskeyRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request PasskeyChange
@@ -2429,7 +3016,7 @@ func (s *Server) decodeRenamePasskeyRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2443,7 +3030,7 @@ func (s *Server) decodeRenamePasskeyRequest(r *http.Request) (
 }
 
 func (s *Server) decodeRenameThreadRequest(r *http.Request) (
-	req *ThreadRename,
+	req *ThreadChange,
 	rawBody []byte,
 	close func() error,
 	rerr error,
@@ -2487,10 +3074,9 @@ func (s *Server) decodeRenameThreadRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
-		var request ThreadRename
+		var request ThreadChange
 		if err := func() error {
 			if err := request.Decode(d); err != nil {
 				return err
@@ -2500,12 +3086,20 @@ func (s *Server) decodeRenameThreadRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
 			}
 			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
 		}
 		return &request, rawBody, close, nil
 	default:
@@ -2558,7 +3152,6 @@ func (s *Server) decodeRereadDocumentsRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request DocumentIds
@@ -2571,7 +3164,7 @@ func (s *Server) decodeRereadDocumentsRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2585,6 +3178,76 @@ func (s *Server) decodeRereadDocumentsRequest(r *http.Request) (
 			return nil
 		}(); err != nil {
 			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeResetPasswordRequest(r *http.Request) (
+	req *ResetCreate,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request ResetCreate
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
 		}
 		return &request, rawBody, close, nil
 	default:
@@ -2637,7 +3300,6 @@ func (s *Server) decodeSaveFavouriteRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteSave
@@ -2650,7 +3312,85 @@ func (s *Server) decodeSaveFavouriteRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeSaveSearchRequest(r *http.Request) (
+	req *SavedSearchCreate,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request SavedSearchCreate
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2716,7 +3456,6 @@ func (s *Server) decodeSearchRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request SearchRequest
@@ -2729,7 +3468,163 @@ func (s *Server) decodeSearchRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeSearchAgentsRequest(r *http.Request) (
+	req *AgentsSearchRequest,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request AgentsSearchRequest
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
+				ContentType: ct,
+				Body:        buf,
+				Err:         err,
+			}
+			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
+		}
+		return &request, rawBody, close, nil
+	default:
+		return req, rawBody, close, validate.InvalidContentType(ct)
+	}
+}
+
+func (s *Server) decodeSearchBatchRequest(r *http.Request) (
+	req *SearchBatch,
+	rawBody []byte,
+	close func() error,
+	rerr error,
+) {
+	var closers []func() error
+	close = func() error {
+		var merr error
+		// Close in reverse order, to match defer behavior.
+		for i := len(closers) - 1; i >= 0; i-- {
+			c := closers[i]
+			merr = errors.Join(merr, c())
+		}
+		return merr
+	}
+	defer func() {
+		if rerr != nil {
+			rerr = errors.Join(rerr, close())
+		}
+	}()
+	ct, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return req, rawBody, close, errors.Wrap(err, "parse media type")
+	}
+	switch {
+	case ct == "application/json":
+		if r.ContentLength == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+		buf, err := io.ReadAll(r.Body)
+		defer func() {
+			_ = r.Body.Close()
+		}()
+		if err != nil {
+			return req, rawBody, close, err
+		}
+
+		// Reset the body to allow for downstream reading.
+		r.Body = io.NopCloser(bytes.NewBuffer(buf))
+
+		if len(buf) == 0 {
+			return req, rawBody, close, validate.ErrBodyRequired
+		}
+
+		d := jx.DecodeBytes(buf)
+
+		var request SearchBatch
+		if err := func() error {
+			if err := request.Decode(d); err != nil {
+				return err
+			}
+			if err := d.Skip(); err != io.EOF {
+				return errors.New("unexpected trailing data")
+			}
+			return nil
+		}(); err != nil {
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2795,7 +3690,6 @@ func (s *Server) decodeSendMessageRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request MessageSend
@@ -2808,12 +3702,20 @@ func (s *Server) decodeSendMessageRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
 			}
 			return req, rawBody, close, err
+		}
+		if err := func() error {
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			return nil
+		}(); err != nil {
+			return req, rawBody, close, errors.Wrap(err, "validate")
 		}
 		return &request, rawBody, close, nil
 	default:
@@ -2866,7 +3768,6 @@ func (s *Server) decodeSetCredentialCapRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request CapChange
@@ -2879,7 +3780,7 @@ func (s *Server) decodeSetCredentialCapRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -2945,7 +3846,6 @@ func (s *Server) decodeStartCheckoutRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request CheckoutStart
@@ -2958,7 +3858,7 @@ func (s *Server) decodeStartCheckoutRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -3016,7 +3916,6 @@ func (s *Server) decodeStepUpRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request StepUp
@@ -3029,7 +3928,7 @@ func (s *Server) decodeStepUpRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,
@@ -3087,7 +3986,6 @@ func (s *Server) decodeWriteFavouritesToZoteroRequest(r *http.Request) (
 			return req, rawBody, close, validate.ErrBodyRequired
 		}
 
-		rawBody = append(rawBody, buf...)
 		d := jx.DecodeBytes(buf)
 
 		var request FavouriteWrite
@@ -3100,7 +3998,7 @@ func (s *Server) decodeWriteFavouritesToZoteroRequest(r *http.Request) (
 			}
 			return nil
 		}(); err != nil {
-			err = &ogenerrors.DecodeBodyError{
+			err = &DecodeBodyError{
 				ContentType: ct,
 				Body:        buf,
 				Err:         err,

@@ -5,7 +5,6 @@ package oas
 import (
 	"fmt"
 
-	"github.com/go-faster/errors"
 	"github.com/go-faster/jx"
 )
 
@@ -20,80 +19,9 @@ type Account struct {
 	// The requested address, until an administrator sets it.
 	PendingEmail OptString `json:"pendingEmail"`
 	Name         string    `json:"name"`
-	// The role on this installation. There is one owner; admins manage users and plans.
-	Role      AccountRole `json:"role"`
-	Plan      string      `json:"plan"`
-	CreatedAt string      `json:"createdAt"`
-}
-
-// GetID returns the value of ID.
-func (s *Account) GetID() string {
-	return s.ID
-}
-
-// GetEmail returns the value of Email.
-func (s *Account) GetEmail() string {
-	return s.Email
-}
-
-// GetPendingEmail returns the value of PendingEmail.
-func (s *Account) GetPendingEmail() OptString {
-	return s.PendingEmail
-}
-
-// GetName returns the value of Name.
-func (s *Account) GetName() string {
-	return s.Name
-}
-
-// GetRole returns the value of Role.
-func (s *Account) GetRole() AccountRole {
-	return s.Role
-}
-
-// GetPlan returns the value of Plan.
-func (s *Account) GetPlan() string {
-	return s.Plan
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Account) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Account) SetID(val string) {
-	s.ID = val
-}
-
-// SetEmail sets the value of Email.
-func (s *Account) SetEmail(val string) {
-	s.Email = val
-}
-
-// SetPendingEmail sets the value of PendingEmail.
-func (s *Account) SetPendingEmail(val OptString) {
-	s.PendingEmail = val
-}
-
-// SetName sets the value of Name.
-func (s *Account) SetName(val string) {
-	s.Name = val
-}
-
-// SetRole sets the value of Role.
-func (s *Account) SetRole(val AccountRole) {
-	s.Role = val
-}
-
-// SetPlan sets the value of Plan.
-func (s *Account) SetPlan(val string) {
-	s.Plan = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Account) SetCreatedAt(val string) {
-	s.CreatedAt = val
+	Role         Role      `json:"role"`
+	Plan         string    `json:"plan"`
+	CreatedAt    string    `json:"createdAt"`
 }
 
 // Ref: #/components/schemas/AccountChange
@@ -102,115 +30,55 @@ type AccountChange struct {
 	Email OptString `json:"email"`
 }
 
-// GetName returns the value of Name.
-func (s *AccountChange) GetName() OptString {
-	return s.Name
-}
-
-// GetEmail returns the value of Email.
-func (s *AccountChange) GetEmail() OptString {
-	return s.Email
-}
-
-// SetName sets the value of Name.
-func (s *AccountChange) SetName(val OptString) {
-	s.Name = val
-}
-
-// SetEmail sets the value of Email.
-func (s *AccountChange) SetEmail(val OptString) {
-	s.Email = val
-}
-
 // Ref: #/components/schemas/AccountDeletion
 type AccountDeletion struct {
 	// The e-mail address of the account, typed by its owner.
 	Email string `json:"email"`
 }
 
-// GetEmail returns the value of Email.
-func (s *AccountDeletion) GetEmail() string {
-	return s.Email
+// Ref: #/components/schemas/AccountInvitation
+type AccountInvitation struct {
+	ID string `json:"id"`
+	// The address of the new account. Absent if the person chooses it.
+	Email OptString `json:"email"`
+	Role  GivenRole `json:"role"`
+	// Absent for the default plan.
+	Plan OptString `json:"plan"`
+	// The address of the administrator. Absent if the operator created it.
+	CreatedBy OptString `json:"createdBy"`
+	CreatedAt string    `json:"createdAt"`
+	ExpiresAt string    `json:"expiresAt"`
 }
 
-// SetEmail sets the value of Email.
-func (s *AccountDeletion) SetEmail(val string) {
-	s.Email = val
+// Ref: #/components/schemas/AccountInvitationCreate
+type AccountInvitationCreate struct {
+	// The address of the new account. When omitted, the person chooses one.
+	Email OptString    `json:"email"`
+	Role  OptGivenRole `json:"role"`
+	// The name of a plan, or `none`. When omitted, the default plan.
+	Plan OptString `json:"plan"`
+	// Days until it expires.
+	Days OptInt `json:"days"`
+}
+
+// Ref: #/components/schemas/AccountInvitationCreated
+type AccountInvitationCreated struct {
+	Invitation AccountInvitation `json:"invitation"`
+	// The page to create the account on. The code is behind the #, which browsers send to no server.
+	URL string `json:"url"`
+	// The code alone, to be typed on that page. It is in no other reply.
+	Code string `json:"code"`
+}
+
+// Ref: #/components/schemas/AccountInvitationList
+type AccountInvitationList struct {
+	Invitations []AccountInvitation `json:"invitations"`
 }
 
 // Ref: #/components/schemas/AccountReply
 type AccountReply struct {
 	Account    Account          `json:"account"`
 	Credential CallerCredential `json:"credential"`
-}
-
-// GetAccount returns the value of Account.
-func (s *AccountReply) GetAccount() Account {
-	return s.Account
-}
-
-// GetCredential returns the value of Credential.
-func (s *AccountReply) GetCredential() CallerCredential {
-	return s.Credential
-}
-
-// SetAccount sets the value of Account.
-func (s *AccountReply) SetAccount(val Account) {
-	s.Account = val
-}
-
-// SetCredential sets the value of Credential.
-func (s *AccountReply) SetCredential(val CallerCredential) {
-	s.Credential = val
-}
-
-// The role on this installation. There is one owner; admins manage users and plans.
-type AccountRole string
-
-const (
-	AccountRoleOwner  AccountRole = "owner"
-	AccountRoleAdmin  AccountRole = "admin"
-	AccountRoleMember AccountRole = "member"
-)
-
-// AllValues returns all AccountRole values.
-func (AccountRole) AllValues() []AccountRole {
-	return []AccountRole{
-		AccountRoleOwner,
-		AccountRoleAdmin,
-		AccountRoleMember,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AccountRole) MarshalText() ([]byte, error) {
-	switch s {
-	case AccountRoleOwner:
-		return []byte(s), nil
-	case AccountRoleAdmin:
-		return []byte(s), nil
-	case AccountRoleMember:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AccountRole) UnmarshalText(data []byte) error {
-	switch AccountRole(data) {
-	case AccountRoleOwner:
-		*s = AccountRoleOwner
-		return nil
-	case AccountRoleAdmin:
-		*s = AccountRoleAdmin
-		return nil
-	case AccountRoleMember:
-		*s = AccountRoleMember
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // A change that the user asked for in the message.
@@ -230,81 +98,11 @@ type Action struct {
 	// The operation that undoes the action: `deleteMemory` or `deleteFavourite` with `id`, `addMemory`
 	// with `text`, `saveFavourite` with `card`. Absent if there is nothing to undo.
 	Undo OptActionUndo `json:"undo"`
-	// The card of a removed favourite.
 	Card OptActionCard `json:"card"`
 }
 
-// GetKind returns the value of Kind.
-func (s *Action) GetKind() ActionKind {
-	return s.Kind
-}
-
-// GetState returns the value of State.
-func (s *Action) GetState() ActionState {
-	return s.State
-}
-
-// GetID returns the value of ID.
-func (s *Action) GetID() OptString {
-	return s.ID
-}
-
-// GetText returns the value of Text.
-func (s *Action) GetText() OptString {
-	return s.Text
-}
-
-// GetTitle returns the value of Title.
-func (s *Action) GetTitle() OptString {
-	return s.Title
-}
-
-// GetUndo returns the value of Undo.
-func (s *Action) GetUndo() OptActionUndo {
-	return s.Undo
-}
-
-// GetCard returns the value of Card.
-func (s *Action) GetCard() OptActionCard {
-	return s.Card
-}
-
-// SetKind sets the value of Kind.
-func (s *Action) SetKind(val ActionKind) {
-	s.Kind = val
-}
-
-// SetState sets the value of State.
-func (s *Action) SetState(val ActionState) {
-	s.State = val
-}
-
-// SetID sets the value of ID.
-func (s *Action) SetID(val OptString) {
-	s.ID = val
-}
-
-// SetText sets the value of Text.
-func (s *Action) SetText(val OptString) {
-	s.Text = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Action) SetTitle(val OptString) {
-	s.Title = val
-}
-
-// SetUndo sets the value of Undo.
-func (s *Action) SetUndo(val OptActionUndo) {
-	s.Undo = val
-}
-
-// SetCard sets the value of Card.
-func (s *Action) SetCard(val OptActionCard) {
-	s.Card = val
-}
-
 // The card of a removed favourite.
+// Ref: #/components/schemas/ActionCard
 type ActionCard map[string]jx.Raw
 
 func (s *ActionCard) init() ActionCard {
@@ -325,52 +123,6 @@ const (
 	ActionKindRemoveFavourite ActionKind = "remove_favourite"
 )
 
-// AllValues returns all ActionKind values.
-func (ActionKind) AllValues() []ActionKind {
-	return []ActionKind{
-		ActionKindRemember,
-		ActionKindForget,
-		ActionKindSaveFavourite,
-		ActionKindRemoveFavourite,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ActionKind) MarshalText() ([]byte, error) {
-	switch s {
-	case ActionKindRemember:
-		return []byte(s), nil
-	case ActionKindForget:
-		return []byte(s), nil
-	case ActionKindSaveFavourite:
-		return []byte(s), nil
-	case ActionKindRemoveFavourite:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ActionKind) UnmarshalText(data []byte) error {
-	switch ActionKind(data) {
-	case ActionKindRemember:
-		*s = ActionKindRemember
-		return nil
-	case ActionKindForget:
-		*s = ActionKindForget
-		return nil
-	case ActionKindSaveFavourite:
-		*s = ActionKindSaveFavourite
-		return nil
-	case ActionKindRemoveFavourite:
-		*s = ActionKindRemoveFavourite
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // `done`; `proposed` (a memory that waits for confirmation); `choice` (one of several objects, the
 // reply asks which); `unchanged` (nothing to do); `not_found`; `refused` (the sender may not do this);
 // `failed`.
@@ -386,70 +138,6 @@ const (
 	ActionStateFailed    ActionState = "failed"
 )
 
-// AllValues returns all ActionState values.
-func (ActionState) AllValues() []ActionState {
-	return []ActionState{
-		ActionStateDone,
-		ActionStateProposed,
-		ActionStateChoice,
-		ActionStateUnchanged,
-		ActionStateNotFound,
-		ActionStateRefused,
-		ActionStateFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ActionState) MarshalText() ([]byte, error) {
-	switch s {
-	case ActionStateDone:
-		return []byte(s), nil
-	case ActionStateProposed:
-		return []byte(s), nil
-	case ActionStateChoice:
-		return []byte(s), nil
-	case ActionStateUnchanged:
-		return []byte(s), nil
-	case ActionStateNotFound:
-		return []byte(s), nil
-	case ActionStateRefused:
-		return []byte(s), nil
-	case ActionStateFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ActionState) UnmarshalText(data []byte) error {
-	switch ActionState(data) {
-	case ActionStateDone:
-		*s = ActionStateDone
-		return nil
-	case ActionStateProposed:
-		*s = ActionStateProposed
-		return nil
-	case ActionStateChoice:
-		*s = ActionStateChoice
-		return nil
-	case ActionStateUnchanged:
-		*s = ActionStateUnchanged
-		return nil
-	case ActionStateNotFound:
-		*s = ActionStateNotFound
-		return nil
-	case ActionStateRefused:
-		*s = ActionStateRefused
-		return nil
-	case ActionStateFailed:
-		*s = ActionStateFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // The operation that undoes the action: `deleteMemory` or `deleteFavourite` with `id`, `addMemory`
 // with `text`, `saveFavourite` with `card`. Absent if there is nothing to undo.
 type ActionUndo string
@@ -460,52 +148,6 @@ const (
 	ActionUndoDeleteFavourite ActionUndo = "deleteFavourite"
 	ActionUndoSaveFavourite   ActionUndo = "saveFavourite"
 )
-
-// AllValues returns all ActionUndo values.
-func (ActionUndo) AllValues() []ActionUndo {
-	return []ActionUndo{
-		ActionUndoDeleteMemory,
-		ActionUndoAddMemory,
-		ActionUndoDeleteFavourite,
-		ActionUndoSaveFavourite,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ActionUndo) MarshalText() ([]byte, error) {
-	switch s {
-	case ActionUndoDeleteMemory:
-		return []byte(s), nil
-	case ActionUndoAddMemory:
-		return []byte(s), nil
-	case ActionUndoDeleteFavourite:
-		return []byte(s), nil
-	case ActionUndoSaveFavourite:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ActionUndo) UnmarshalText(data []byte) error {
-	switch ActionUndo(data) {
-	case ActionUndoDeleteMemory:
-		*s = ActionUndoDeleteMemory
-		return nil
-	case ActionUndoAddMemory:
-		*s = ActionUndoAddMemory
-		return nil
-	case ActionUndoDeleteFavourite:
-		*s = ActionUndoDeleteFavourite
-		return nil
-	case ActionUndoSaveFavourite:
-		*s = ActionUndoSaveFavourite
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/Agent
 type Agent struct {
@@ -543,196 +185,6 @@ type Agent struct {
 	UpdatedAt    string                  `json:"updatedAt"`
 }
 
-// GetID returns the value of ID.
-func (s *Agent) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *Agent) GetName() string {
-	return s.Name
-}
-
-// GetDescription returns the value of Description.
-func (s *Agent) GetDescription() string {
-	return s.Description
-}
-
-// GetInstructions returns the value of Instructions.
-func (s *Agent) GetInstructions() string {
-	return s.Instructions
-}
-
-// GetModel returns the value of Model.
-func (s *Agent) GetModel() string {
-	return s.Model
-}
-
-// GetPolicy returns the value of Policy.
-func (s *Agent) GetPolicy() OptAgentPolicy {
-	return s.Policy
-}
-
-// GetAnswerLength returns the value of AnswerLength.
-func (s *Agent) GetAnswerLength() OptAnswerLength {
-	return s.AnswerLength
-}
-
-// GetLanguage returns the value of Language.
-func (s *Agent) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetOpening returns the value of Opening.
-func (s *Agent) GetOpening() OptString {
-	return s.Opening
-}
-
-// GetExamples returns the value of Examples.
-func (s *Agent) GetExamples() []string {
-	return s.Examples
-}
-
-// GetSuggestedExamples returns the value of SuggestedExamples.
-func (s *Agent) GetSuggestedExamples() []string {
-	return s.SuggestedExamples
-}
-
-// GetSources returns the value of Sources.
-func (s *Agent) GetSources() []AgentSource {
-	return s.Sources
-}
-
-// GetDefaultSourceId returns the value of DefaultSourceId.
-func (s *Agent) GetDefaultSourceId() string {
-	return s.DefaultSourceId
-}
-
-// GetAccess returns the value of Access.
-func (s *Agent) GetAccess() AgentAccess {
-	return s.Access
-}
-
-// GetShared returns the value of Shared.
-func (s *Agent) GetShared() bool {
-	return s.Shared
-}
-
-// GetOwner returns the value of Owner.
-func (s *Agent) GetOwner() OptString {
-	return s.Owner
-}
-
-// GetCapabilities returns the value of Capabilities.
-func (s *Agent) GetCapabilities() []AgentCapabilitiesItem {
-	return s.Capabilities
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Agent) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Agent) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Agent) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *Agent) SetName(val string) {
-	s.Name = val
-}
-
-// SetDescription sets the value of Description.
-func (s *Agent) SetDescription(val string) {
-	s.Description = val
-}
-
-// SetInstructions sets the value of Instructions.
-func (s *Agent) SetInstructions(val string) {
-	s.Instructions = val
-}
-
-// SetModel sets the value of Model.
-func (s *Agent) SetModel(val string) {
-	s.Model = val
-}
-
-// SetPolicy sets the value of Policy.
-func (s *Agent) SetPolicy(val OptAgentPolicy) {
-	s.Policy = val
-}
-
-// SetAnswerLength sets the value of AnswerLength.
-func (s *Agent) SetAnswerLength(val OptAnswerLength) {
-	s.AnswerLength = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *Agent) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetOpening sets the value of Opening.
-func (s *Agent) SetOpening(val OptString) {
-	s.Opening = val
-}
-
-// SetExamples sets the value of Examples.
-func (s *Agent) SetExamples(val []string) {
-	s.Examples = val
-}
-
-// SetSuggestedExamples sets the value of SuggestedExamples.
-func (s *Agent) SetSuggestedExamples(val []string) {
-	s.SuggestedExamples = val
-}
-
-// SetSources sets the value of Sources.
-func (s *Agent) SetSources(val []AgentSource) {
-	s.Sources = val
-}
-
-// SetDefaultSourceId sets the value of DefaultSourceId.
-func (s *Agent) SetDefaultSourceId(val string) {
-	s.DefaultSourceId = val
-}
-
-// SetAccess sets the value of Access.
-func (s *Agent) SetAccess(val AgentAccess) {
-	s.Access = val
-}
-
-// SetShared sets the value of Shared.
-func (s *Agent) SetShared(val bool) {
-	s.Shared = val
-}
-
-// SetOwner sets the value of Owner.
-func (s *Agent) SetOwner(val OptString) {
-	s.Owner = val
-}
-
-// SetCapabilities sets the value of Capabilities.
-func (s *Agent) SetCapabilities(val []AgentCapabilitiesItem) {
-	s.Capabilities = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Agent) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Agent) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // The caller's access: `owner` for their own agents, else the grant that it is shared with.
 type AgentAccess string
 
@@ -743,52 +195,6 @@ const (
 	AgentAccessViewer  AgentAccess = "viewer"
 )
 
-// AllValues returns all AgentAccess values.
-func (AgentAccess) AllValues() []AgentAccess {
-	return []AgentAccess{
-		AgentAccessOwner,
-		AgentAccessManager,
-		AgentAccessUser,
-		AgentAccessViewer,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentAccess) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentAccessOwner:
-		return []byte(s), nil
-	case AgentAccessManager:
-		return []byte(s), nil
-	case AgentAccessUser:
-		return []byte(s), nil
-	case AgentAccessViewer:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentAccess) UnmarshalText(data []byte) error {
-	switch AgentAccess(data) {
-	case AgentAccessOwner:
-		*s = AgentAccessOwner
-		return nil
-	case AgentAccessManager:
-		*s = AgentAccessManager
-		return nil
-	case AgentAccessUser:
-		*s = AgentAccessUser
-		return nil
-	case AgentAccessViewer:
-		*s = AgentAccessViewer
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 type AgentCapabilitiesItem string
 
 const (
@@ -798,65 +204,8 @@ const (
 	AgentCapabilitiesItemMemories   AgentCapabilitiesItem = "memories"
 	AgentCapabilitiesItemFavourites AgentCapabilitiesItem = "favourites"
 	AgentCapabilitiesItemManage     AgentCapabilitiesItem = "manage"
+	AgentCapabilitiesItemShare      AgentCapabilitiesItem = "share"
 )
-
-// AllValues returns all AgentCapabilitiesItem values.
-func (AgentCapabilitiesItem) AllValues() []AgentCapabilitiesItem {
-	return []AgentCapabilitiesItem{
-		AgentCapabilitiesItemSearch,
-		AgentCapabilitiesItemChat,
-		AgentCapabilitiesItemResearch,
-		AgentCapabilitiesItemMemories,
-		AgentCapabilitiesItemFavourites,
-		AgentCapabilitiesItemManage,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentCapabilitiesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentCapabilitiesItemSearch:
-		return []byte(s), nil
-	case AgentCapabilitiesItemChat:
-		return []byte(s), nil
-	case AgentCapabilitiesItemResearch:
-		return []byte(s), nil
-	case AgentCapabilitiesItemMemories:
-		return []byte(s), nil
-	case AgentCapabilitiesItemFavourites:
-		return []byte(s), nil
-	case AgentCapabilitiesItemManage:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentCapabilitiesItem) UnmarshalText(data []byte) error {
-	switch AgentCapabilitiesItem(data) {
-	case AgentCapabilitiesItemSearch:
-		*s = AgentCapabilitiesItemSearch
-		return nil
-	case AgentCapabilitiesItemChat:
-		*s = AgentCapabilitiesItemChat
-		return nil
-	case AgentCapabilitiesItemResearch:
-		*s = AgentCapabilitiesItemResearch
-		return nil
-	case AgentCapabilitiesItemMemories:
-		*s = AgentCapabilitiesItemMemories
-		return nil
-	case AgentCapabilitiesItemFavourites:
-		*s = AgentCapabilitiesItemFavourites
-		return nil
-	case AgentCapabilitiesItemManage:
-		*s = AgentCapabilitiesItemManage
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/AgentChange
 type AgentChange struct {
@@ -871,96 +220,6 @@ type AgentChange struct {
 	Opening      OptString       `json:"opening"`
 	// At most 6 questions of 1 to 300 characters. They replace the earlier ones.
 	Examples []string `json:"examples"`
-}
-
-// GetName returns the value of Name.
-func (s *AgentChange) GetName() OptString {
-	return s.Name
-}
-
-// GetDescription returns the value of Description.
-func (s *AgentChange) GetDescription() OptString {
-	return s.Description
-}
-
-// GetInstructions returns the value of Instructions.
-func (s *AgentChange) GetInstructions() OptString {
-	return s.Instructions
-}
-
-// GetModel returns the value of Model.
-func (s *AgentChange) GetModel() OptString {
-	return s.Model
-}
-
-// GetPolicy returns the value of Policy.
-func (s *AgentChange) GetPolicy() OptAgentPolicy {
-	return s.Policy
-}
-
-// GetAnswerLength returns the value of AnswerLength.
-func (s *AgentChange) GetAnswerLength() OptAnswerLength {
-	return s.AnswerLength
-}
-
-// GetLanguage returns the value of Language.
-func (s *AgentChange) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetOpening returns the value of Opening.
-func (s *AgentChange) GetOpening() OptString {
-	return s.Opening
-}
-
-// GetExamples returns the value of Examples.
-func (s *AgentChange) GetExamples() []string {
-	return s.Examples
-}
-
-// SetName sets the value of Name.
-func (s *AgentChange) SetName(val OptString) {
-	s.Name = val
-}
-
-// SetDescription sets the value of Description.
-func (s *AgentChange) SetDescription(val OptString) {
-	s.Description = val
-}
-
-// SetInstructions sets the value of Instructions.
-func (s *AgentChange) SetInstructions(val OptString) {
-	s.Instructions = val
-}
-
-// SetModel sets the value of Model.
-func (s *AgentChange) SetModel(val OptString) {
-	s.Model = val
-}
-
-// SetPolicy sets the value of Policy.
-func (s *AgentChange) SetPolicy(val OptAgentPolicy) {
-	s.Policy = val
-}
-
-// SetAnswerLength sets the value of AnswerLength.
-func (s *AgentChange) SetAnswerLength(val OptAnswerLength) {
-	s.AnswerLength = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *AgentChange) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetOpening sets the value of Opening.
-func (s *AgentChange) SetOpening(val OptString) {
-	s.Opening = val
-}
-
-// SetExamples sets the value of Examples.
-func (s *AgentChange) SetExamples(val []string) {
-	s.Examples = val
 }
 
 // Ref: #/components/schemas/AgentCreate
@@ -978,96 +237,6 @@ type AgentCreate struct {
 	Examples []string `json:"examples"`
 }
 
-// GetName returns the value of Name.
-func (s *AgentCreate) GetName() string {
-	return s.Name
-}
-
-// GetDescription returns the value of Description.
-func (s *AgentCreate) GetDescription() OptString {
-	return s.Description
-}
-
-// GetInstructions returns the value of Instructions.
-func (s *AgentCreate) GetInstructions() OptString {
-	return s.Instructions
-}
-
-// GetModel returns the value of Model.
-func (s *AgentCreate) GetModel() OptString {
-	return s.Model
-}
-
-// GetPolicy returns the value of Policy.
-func (s *AgentCreate) GetPolicy() OptAgentPolicy {
-	return s.Policy
-}
-
-// GetAnswerLength returns the value of AnswerLength.
-func (s *AgentCreate) GetAnswerLength() OptAnswerLength {
-	return s.AnswerLength
-}
-
-// GetLanguage returns the value of Language.
-func (s *AgentCreate) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetOpening returns the value of Opening.
-func (s *AgentCreate) GetOpening() OptString {
-	return s.Opening
-}
-
-// GetExamples returns the value of Examples.
-func (s *AgentCreate) GetExamples() []string {
-	return s.Examples
-}
-
-// SetName sets the value of Name.
-func (s *AgentCreate) SetName(val string) {
-	s.Name = val
-}
-
-// SetDescription sets the value of Description.
-func (s *AgentCreate) SetDescription(val OptString) {
-	s.Description = val
-}
-
-// SetInstructions sets the value of Instructions.
-func (s *AgentCreate) SetInstructions(val OptString) {
-	s.Instructions = val
-}
-
-// SetModel sets the value of Model.
-func (s *AgentCreate) SetModel(val OptString) {
-	s.Model = val
-}
-
-// SetPolicy sets the value of Policy.
-func (s *AgentCreate) SetPolicy(val OptAgentPolicy) {
-	s.Policy = val
-}
-
-// SetAnswerLength sets the value of AnswerLength.
-func (s *AgentCreate) SetAnswerLength(val OptAnswerLength) {
-	s.AnswerLength = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *AgentCreate) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetOpening sets the value of Opening.
-func (s *AgentCreate) SetOpening(val OptString) {
-	s.Opening = val
-}
-
-// SetExamples sets the value of Examples.
-func (s *AgentCreate) SetExamples(val []string) {
-	s.Examples = val
-}
-
 // Ref: #/components/schemas/AgentGrant
 type AgentGrant struct {
 	// The id of an account, or `everybody`. For a pending grant, the id or address as the owner entered
@@ -1076,119 +245,11 @@ type AgentGrant struct {
 	// Absent while the grant is pending.
 	Name OptString `json:"name"`
 	// For a pending grant, the address as the owner entered it.
-	Email OptString       `json:"email"`
-	Grant AgentGrantGrant `json:"grant"`
+	Email OptString `json:"email"`
+	Grant Grant     `json:"grant"`
 	// `pending` until the invited person accepts.
 	State     AgentGrantState `json:"state"`
 	CreatedAt string          `json:"createdAt"`
-}
-
-// GetUserId returns the value of UserId.
-func (s *AgentGrant) GetUserId() string {
-	return s.UserId
-}
-
-// GetName returns the value of Name.
-func (s *AgentGrant) GetName() OptString {
-	return s.Name
-}
-
-// GetEmail returns the value of Email.
-func (s *AgentGrant) GetEmail() OptString {
-	return s.Email
-}
-
-// GetGrant returns the value of Grant.
-func (s *AgentGrant) GetGrant() AgentGrantGrant {
-	return s.Grant
-}
-
-// GetState returns the value of State.
-func (s *AgentGrant) GetState() AgentGrantState {
-	return s.State
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *AgentGrant) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// SetUserId sets the value of UserId.
-func (s *AgentGrant) SetUserId(val string) {
-	s.UserId = val
-}
-
-// SetName sets the value of Name.
-func (s *AgentGrant) SetName(val OptString) {
-	s.Name = val
-}
-
-// SetEmail sets the value of Email.
-func (s *AgentGrant) SetEmail(val OptString) {
-	s.Email = val
-}
-
-// SetGrant sets the value of Grant.
-func (s *AgentGrant) SetGrant(val AgentGrantGrant) {
-	s.Grant = val
-}
-
-// SetState sets the value of State.
-func (s *AgentGrant) SetState(val AgentGrantState) {
-	s.State = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *AgentGrant) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-type AgentGrantGrant string
-
-const (
-	AgentGrantGrantViewer  AgentGrantGrant = "viewer"
-	AgentGrantGrantUser    AgentGrantGrant = "user"
-	AgentGrantGrantManager AgentGrantGrant = "manager"
-)
-
-// AllValues returns all AgentGrantGrant values.
-func (AgentGrantGrant) AllValues() []AgentGrantGrant {
-	return []AgentGrantGrant{
-		AgentGrantGrantViewer,
-		AgentGrantGrantUser,
-		AgentGrantGrantManager,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentGrantGrant) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentGrantGrantViewer:
-		return []byte(s), nil
-	case AgentGrantGrantUser:
-		return []byte(s), nil
-	case AgentGrantGrantManager:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentGrantGrant) UnmarshalText(data []byte) error {
-	switch AgentGrantGrant(data) {
-	case AgentGrantGrantViewer:
-		*s = AgentGrantGrantViewer
-		return nil
-	case AgentGrantGrantUser:
-		*s = AgentGrantGrantUser
-		return nil
-	case AgentGrantGrantManager:
-		*s = AgentGrantGrantManager
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // `pending` until the invited person accepts.
@@ -1199,39 +260,64 @@ const (
 	AgentGrantStateAccepted AgentGrantState = "accepted"
 )
 
-// AllValues returns all AgentGrantState values.
-func (AgentGrantState) AllValues() []AgentGrantState {
-	return []AgentGrantState{
-		AgentGrantStatePending,
-		AgentGrantStateAccepted,
-	}
+// A result of a search across agents. The ids are always given, the other fields as `fields` says; see
+// `Card`.
+// Ref: #/components/schemas/AgentHit
+type AgentHit struct {
+	AgentId string    `json:"agentId"`
+	CardId  string    `json:"cardId"`
+	Title   OptString `json:"title"`
+	URL     OptString `json:"url"`
+	Doi     OptString `json:"doi"`
+	Authors []string  `json:"authors"`
+	Year    OptInt    `json:"year"`
+	// When it was published, as given by the source: a date, or a date with a time (RFC 3339).
+	PublishedAt OptString `json:"publishedAt"`
+	Venue       OptString `json:"venue"`
+	Type        OptString `json:"type"`
+	// The number of citations at the time of the import.
+	CitationCount OptInt `json:"citationCount"`
+	// The address of a freely accessible copy.
+	OpenAccessUrl OptString `json:"openAccessUrl"`
+	// The part of the text that matches best.
+	Snippet OptString `json:"snippet"`
+	// The matched words in the snippet.
+	Highlights []Span `json:"highlights"`
+	// The page of the snippet, if the document has pages.
+	Page    OptInt     `json:"page"`
+	Passage OptPassage `json:"passage"`
+	Score   OptFloat64 `json:"score"`
+	// Whether the document contains none of the query's words and was found by its meaning alone.
+	ByMeaning  OptBool `json:"byMeaning"`
+	SourceId   string  `json:"sourceId"`
+	DocumentId string  `json:"documentId"`
+	// The id of the document in its file, site or catalogue.
+	ExternalId OptString `json:"externalId"`
 }
 
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentGrantState) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentGrantStatePending:
-		return []byte(s), nil
-	case AgentGrantStateAccepted:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
+// A field of a hit that can be chosen.
+// Ref: #/components/schemas/AgentHitField
+type AgentHitField string
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentGrantState) UnmarshalText(data []byte) error {
-	switch AgentGrantState(data) {
-	case AgentGrantStatePending:
-		*s = AgentGrantStatePending
-		return nil
-	case AgentGrantStateAccepted:
-		*s = AgentGrantStateAccepted
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
+const (
+	AgentHitFieldTitle         AgentHitField = "title"
+	AgentHitFieldURL           AgentHitField = "url"
+	AgentHitFieldDoi           AgentHitField = "doi"
+	AgentHitFieldAuthors       AgentHitField = "authors"
+	AgentHitFieldYear          AgentHitField = "year"
+	AgentHitFieldPublishedAt   AgentHitField = "publishedAt"
+	AgentHitFieldVenue         AgentHitField = "venue"
+	AgentHitFieldType          AgentHitField = "type"
+	AgentHitFieldCitationCount AgentHitField = "citationCount"
+	AgentHitFieldOpenAccessUrl AgentHitField = "openAccessUrl"
+	AgentHitFieldSnippet       AgentHitField = "snippet"
+	AgentHitFieldHighlights    AgentHitField = "highlights"
+	AgentHitFieldPage          AgentHitField = "page"
+	AgentHitFieldPassage       AgentHitField = "passage"
+	AgentHitFieldScore         AgentHitField = "score"
+	AgentHitFieldByMeaning     AgentHitField = "byMeaning"
+	AgentHitFieldExternalId    AgentHitField = "externalId"
+)
 
 // Ref: #/components/schemas/AgentList
 type AgentList struct {
@@ -1240,36 +326,6 @@ type AgentList struct {
 	// model.
 	Models     []string  `json:"models"`
 	NextCursor OptString `json:"nextCursor"`
-}
-
-// GetAgents returns the value of Agents.
-func (s *AgentList) GetAgents() []Agent {
-	return s.Agents
-}
-
-// GetModels returns the value of Models.
-func (s *AgentList) GetModels() []string {
-	return s.Models
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *AgentList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetAgents sets the value of Agents.
-func (s *AgentList) SetAgents(val []Agent) {
-	s.Agents = val
-}
-
-// SetModels sets the value of Models.
-func (s *AgentList) SetModels(val []string) {
-	s.Models = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *AgentList) SetNextCursor(val OptString) {
-	s.NextCursor = val
 }
 
 // What happens to sentences of an answer that the sources do not support: `strict` removes them, and
@@ -1284,59 +340,9 @@ const (
 	AgentPolicyOpen   AgentPolicy = "open"
 )
 
-// AllValues returns all AgentPolicy values.
-func (AgentPolicy) AllValues() []AgentPolicy {
-	return []AgentPolicy{
-		AgentPolicyStrict,
-		AgentPolicyMarked,
-		AgentPolicyOpen,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentPolicy) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentPolicyStrict:
-		return []byte(s), nil
-	case AgentPolicyMarked:
-		return []byte(s), nil
-	case AgentPolicyOpen:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentPolicy) UnmarshalText(data []byte) error {
-	switch AgentPolicy(data) {
-	case AgentPolicyStrict:
-		*s = AgentPolicyStrict
-		return nil
-	case AgentPolicyMarked:
-		*s = AgentPolicyMarked
-		return nil
-	case AgentPolicyOpen:
-		*s = AgentPolicyOpen
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/AgentReply
 type AgentReply struct {
 	Agent Agent `json:"agent"`
-}
-
-// GetAgent returns the value of Agent.
-func (s *AgentReply) GetAgent() Agent {
-	return s.Agent
-}
-
-// SetAgent sets the value of Agent.
-func (s *AgentReply) SetAgent(val Agent) {
-	s.Agent = val
 }
 
 // Ref: #/components/schemas/AgentSource
@@ -1346,137 +352,50 @@ type AgentSource struct {
 	// `upload`, `folder`, `web`, `feed`, `s3`, `zotero`, or the name of a live kind; see `SourceSettings`.
 	Kind string `json:"kind"`
 	// Searched when a search names no source.
-	Default   bool `json:"default"`
-	Documents int  `json:"documents"`
+	Default   bool  `json:"default"`
+	Documents int64 `json:"documents"`
 	// The number of indexed documents on the responding server.
-	Indexed int `json:"indexed"`
-	// `ready` if all documents are indexed, otherwise `indexing`.
-	Status AgentSourceStatus `json:"status"`
+	Indexed int64        `json:"indexed"`
+	Status  SourceStatus `json:"status"`
 	// The language of the documents (ISO 639-1): given when the source was created, or detected at the
 	// first import. Empty if unknown.
 	Language string `json:"language"`
 }
 
-// GetID returns the value of ID.
-func (s *AgentSource) GetID() string {
-	return s.ID
+// Ref: #/components/schemas/AgentsSearchReply
+type AgentsSearchReply struct {
+	// Best first.
+	Results []AgentHit `json:"results"`
+	// The `cursor` of the next results; absent after the last ones.
+	NextCursor OptString `json:"nextCursor"`
+	// The number of matching documents.
+	Total int64 `json:"total"`
+	// How long the search took, in milliseconds.
+	TookMs float64 `json:"tookMs"`
+	// The number of matches excluded by a year bound because their year is unknown.
+	UndatedExcluded int64     `json:"undatedExcluded"`
+	Query           QueryInfo `json:"query"`
+	// Problems that make the reply incomplete; usually empty.
+	Warnings []SearchWarning `json:"warnings"`
 }
 
-// GetName returns the value of Name.
-func (s *AgentSource) GetName() string {
-	return s.Name
-}
-
-// GetKind returns the value of Kind.
-func (s *AgentSource) GetKind() string {
-	return s.Kind
-}
-
-// GetDefault returns the value of Default.
-func (s *AgentSource) GetDefault() bool {
-	return s.Default
-}
-
-// GetDocuments returns the value of Documents.
-func (s *AgentSource) GetDocuments() int {
-	return s.Documents
-}
-
-// GetIndexed returns the value of Indexed.
-func (s *AgentSource) GetIndexed() int {
-	return s.Indexed
-}
-
-// GetStatus returns the value of Status.
-func (s *AgentSource) GetStatus() AgentSourceStatus {
-	return s.Status
-}
-
-// GetLanguage returns the value of Language.
-func (s *AgentSource) GetLanguage() string {
-	return s.Language
-}
-
-// SetID sets the value of ID.
-func (s *AgentSource) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *AgentSource) SetName(val string) {
-	s.Name = val
-}
-
-// SetKind sets the value of Kind.
-func (s *AgentSource) SetKind(val string) {
-	s.Kind = val
-}
-
-// SetDefault sets the value of Default.
-func (s *AgentSource) SetDefault(val bool) {
-	s.Default = val
-}
-
-// SetDocuments sets the value of Documents.
-func (s *AgentSource) SetDocuments(val int) {
-	s.Documents = val
-}
-
-// SetIndexed sets the value of Indexed.
-func (s *AgentSource) SetIndexed(val int) {
-	s.Indexed = val
-}
-
-// SetStatus sets the value of Status.
-func (s *AgentSource) SetStatus(val AgentSourceStatus) {
-	s.Status = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *AgentSource) SetLanguage(val string) {
-	s.Language = val
-}
-
-// `ready` if all documents are indexed, otherwise `indexing`.
-type AgentSourceStatus string
-
-const (
-	AgentSourceStatusReady    AgentSourceStatus = "ready"
-	AgentSourceStatusIndexing AgentSourceStatus = "indexing"
-)
-
-// AllValues returns all AgentSourceStatus values.
-func (AgentSourceStatus) AllValues() []AgentSourceStatus {
-	return []AgentSourceStatus{
-		AgentSourceStatusReady,
-		AgentSourceStatusIndexing,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentSourceStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentSourceStatusReady:
-		return []byte(s), nil
-	case AgentSourceStatusIndexing:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
-	switch AgentSourceStatus(data) {
-	case AgentSourceStatusReady:
-		*s = AgentSourceStatusReady
-		return nil
-	case AgentSourceStatusIndexing:
-		*s = AgentSourceStatusIndexing
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// Ref: #/components/schemas/AgentsSearchRequest
+type AgentsSearchRequest struct {
+	// The search text; 1 to 2000 characters after trimming.
+	Query string `json:"query"`
+	// The agents to search; all when omitted or empty. At most 200.
+	AgentIds []string `json:"agentIds"`
+	// The maximum number of results, 10 when omitted.
+	NumResults OptInt `json:"numResults"`
+	// Only results published in this year or later.
+	FromYear OptInt `json:"fromYear"`
+	// Only results published in this year or earlier.
+	ToYear OptInt          `json:"toYear"`
+	Filter OptSearchFilter `json:"filter"`
+	// The fields of the hits to return besides their ids; all when omitted.
+	Fields []AgentHitField `json:"fields"`
+	// `nextCursor` of the previous reply to the same request.
+	Cursor OptString `json:"cursor"`
 }
 
 // Ref: #/components/schemas/AllAuditEvent
@@ -1492,101 +411,11 @@ type AllAuditEvent struct {
 	Detail  AuditDetail `json:"detail"`
 }
 
-// GetSeq returns the value of Seq.
-func (s *AllAuditEvent) GetSeq() int64 {
-	return s.Seq
-}
-
-// GetAt returns the value of At.
-func (s *AllAuditEvent) GetAt() string {
-	return s.At
-}
-
-// GetUserId returns the value of UserId.
-func (s *AllAuditEvent) GetUserId() OptString {
-	return s.UserId
-}
-
-// GetEvent returns the value of Event.
-func (s *AllAuditEvent) GetEvent() string {
-	return s.Event
-}
-
-// GetActor returns the value of Actor.
-func (s *AllAuditEvent) GetActor() string {
-	return s.Actor
-}
-
-// GetAddress returns the value of Address.
-func (s *AllAuditEvent) GetAddress() OptString {
-	return s.Address
-}
-
-// GetDetail returns the value of Detail.
-func (s *AllAuditEvent) GetDetail() AuditDetail {
-	return s.Detail
-}
-
-// SetSeq sets the value of Seq.
-func (s *AllAuditEvent) SetSeq(val int64) {
-	s.Seq = val
-}
-
-// SetAt sets the value of At.
-func (s *AllAuditEvent) SetAt(val string) {
-	s.At = val
-}
-
-// SetUserId sets the value of UserId.
-func (s *AllAuditEvent) SetUserId(val OptString) {
-	s.UserId = val
-}
-
-// SetEvent sets the value of Event.
-func (s *AllAuditEvent) SetEvent(val string) {
-	s.Event = val
-}
-
-// SetActor sets the value of Actor.
-func (s *AllAuditEvent) SetActor(val string) {
-	s.Actor = val
-}
-
-// SetAddress sets the value of Address.
-func (s *AllAuditEvent) SetAddress(val OptString) {
-	s.Address = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *AllAuditEvent) SetDetail(val AuditDetail) {
-	s.Detail = val
-}
-
 // Ref: #/components/schemas/AllAuditList
 type AllAuditList struct {
 	Events []AllAuditEvent `json:"events"`
 	// Absent on the last page.
 	NextCursor OptString `json:"nextCursor"`
-}
-
-// GetEvents returns the value of Events.
-func (s *AllAuditList) GetEvents() []AllAuditEvent {
-	return s.Events
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *AllAuditList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetEvents sets the value of Events.
-func (s *AllAuditList) SetEvents(val []AllAuditEvent) {
-	s.Events = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *AllAuditList) SetNextCursor(val OptString) {
-	s.NextCursor = val
 }
 
 // The preferred length of answers.
@@ -1598,46 +427,6 @@ const (
 	AnswerLengthNormal AnswerLength = "normal"
 	AnswerLengthLong   AnswerLength = "long"
 )
-
-// AllValues returns all AnswerLength values.
-func (AnswerLength) AllValues() []AnswerLength {
-	return []AnswerLength{
-		AnswerLengthShort,
-		AnswerLengthNormal,
-		AnswerLengthLong,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AnswerLength) MarshalText() ([]byte, error) {
-	switch s {
-	case AnswerLengthShort:
-		return []byte(s), nil
-	case AnswerLengthNormal:
-		return []byte(s), nil
-	case AnswerLengthLong:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AnswerLength) UnmarshalText(data []byte) error {
-	switch AnswerLength(data) {
-	case AnswerLengthShort:
-		*s = AnswerLengthShort
-		return nil
-	case AnswerLengthNormal:
-		*s = AnswerLengthNormal
-		return nil
-	case AnswerLengthLong:
-		*s = AnswerLengthLong
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 type AnyCard jx.Raw
 
@@ -1667,139 +456,9 @@ type Attempt struct {
 	Program OptString `json:"program"`
 }
 
-// GetID returns the value of ID.
-func (s *Attempt) GetID() string {
-	return s.ID
-}
-
-// GetStage returns the value of Stage.
-func (s *Attempt) GetStage() string {
-	return s.Stage
-}
-
-// GetProblem returns the value of Problem.
-func (s *Attempt) GetProblem() string {
-	return s.Problem
-}
-
-// GetAsked returns the value of Asked.
-func (s *Attempt) GetAsked() string {
-	return s.Asked
-}
-
-// GetWrong returns the value of Wrong.
-func (s *Attempt) GetWrong() string {
-	return s.Wrong
-}
-
-// GetMend returns the value of Mend.
-func (s *Attempt) GetMend() string {
-	return s.Mend
-}
-
-// GetClientName returns the value of ClientName.
-func (s *Attempt) GetClientName() OptString {
-	return s.ClientName
-}
-
-// GetCount returns the value of Count.
-func (s *Attempt) GetCount() int {
-	return s.Count
-}
-
-// GetFirstAt returns the value of FirstAt.
-func (s *Attempt) GetFirstAt() string {
-	return s.FirstAt
-}
-
-// GetLastAt returns the value of LastAt.
-func (s *Attempt) GetLastAt() string {
-	return s.LastAt
-}
-
-// GetAddress returns the value of Address.
-func (s *Attempt) GetAddress() OptString {
-	return s.Address
-}
-
-// GetProgram returns the value of Program.
-func (s *Attempt) GetProgram() OptString {
-	return s.Program
-}
-
-// SetID sets the value of ID.
-func (s *Attempt) SetID(val string) {
-	s.ID = val
-}
-
-// SetStage sets the value of Stage.
-func (s *Attempt) SetStage(val string) {
-	s.Stage = val
-}
-
-// SetProblem sets the value of Problem.
-func (s *Attempt) SetProblem(val string) {
-	s.Problem = val
-}
-
-// SetAsked sets the value of Asked.
-func (s *Attempt) SetAsked(val string) {
-	s.Asked = val
-}
-
-// SetWrong sets the value of Wrong.
-func (s *Attempt) SetWrong(val string) {
-	s.Wrong = val
-}
-
-// SetMend sets the value of Mend.
-func (s *Attempt) SetMend(val string) {
-	s.Mend = val
-}
-
-// SetClientName sets the value of ClientName.
-func (s *Attempt) SetClientName(val OptString) {
-	s.ClientName = val
-}
-
-// SetCount sets the value of Count.
-func (s *Attempt) SetCount(val int) {
-	s.Count = val
-}
-
-// SetFirstAt sets the value of FirstAt.
-func (s *Attempt) SetFirstAt(val string) {
-	s.FirstAt = val
-}
-
-// SetLastAt sets the value of LastAt.
-func (s *Attempt) SetLastAt(val string) {
-	s.LastAt = val
-}
-
-// SetAddress sets the value of Address.
-func (s *Attempt) SetAddress(val OptString) {
-	s.Address = val
-}
-
-// SetProgram sets the value of Program.
-func (s *Attempt) SetProgram(val OptString) {
-	s.Program = val
-}
-
 // Ref: #/components/schemas/AttemptList
 type AttemptList struct {
 	Attempts []Attempt `json:"attempts"`
-}
-
-// GetAttempts returns the value of Attempts.
-func (s *AttemptList) GetAttempts() []Attempt {
-	return s.Attempts
-}
-
-// SetAttempts sets the value of Attempts.
-func (s *AttemptList) SetAttempts(val []Attempt) {
-	s.Attempts = val
 }
 
 type AuditDetail jx.Raw
@@ -1817,81 +476,11 @@ type AuditEvent struct {
 	Detail  AuditDetail `json:"detail"`
 }
 
-// GetAt returns the value of At.
-func (s *AuditEvent) GetAt() string {
-	return s.At
-}
-
-// GetEvent returns the value of Event.
-func (s *AuditEvent) GetEvent() string {
-	return s.Event
-}
-
-// GetActor returns the value of Actor.
-func (s *AuditEvent) GetActor() string {
-	return s.Actor
-}
-
-// GetAddress returns the value of Address.
-func (s *AuditEvent) GetAddress() OptString {
-	return s.Address
-}
-
-// GetDetail returns the value of Detail.
-func (s *AuditEvent) GetDetail() AuditDetail {
-	return s.Detail
-}
-
-// SetAt sets the value of At.
-func (s *AuditEvent) SetAt(val string) {
-	s.At = val
-}
-
-// SetEvent sets the value of Event.
-func (s *AuditEvent) SetEvent(val string) {
-	s.Event = val
-}
-
-// SetActor sets the value of Actor.
-func (s *AuditEvent) SetActor(val string) {
-	s.Actor = val
-}
-
-// SetAddress sets the value of Address.
-func (s *AuditEvent) SetAddress(val OptString) {
-	s.Address = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *AuditEvent) SetDetail(val AuditDetail) {
-	s.Detail = val
-}
-
 // Ref: #/components/schemas/AuditList
 type AuditList struct {
 	Events []AuditEvent `json:"events"`
 	// Absent on the last page.
 	NextCursor OptString `json:"nextCursor"`
-}
-
-// GetEvents returns the value of Events.
-func (s *AuditList) GetEvents() []AuditEvent {
-	return s.Events
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *AuditList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetEvents sets the value of Events.
-func (s *AuditList) SetEvents(val []AuditEvent) {
-	s.Events = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *AuditList) SetNextCursor(val OptString) {
-	s.NextCursor = val
 }
 
 // The result of `PublicKeyCredential.toJSON()` (WebAuthn).
@@ -1919,100 +508,52 @@ type Billing struct {
 	Plans []Plan `json:"plans"`
 }
 
-// GetCheckout returns the value of Checkout.
-func (s *Billing) GetCheckout() bool {
-	return s.Checkout
-}
-
-// GetPortal returns the value of Portal.
-func (s *Billing) GetPortal() bool {
-	return s.Portal
-}
-
-// GetPlans returns the value of Plans.
-func (s *Billing) GetPlans() []Plan {
-	return s.Plans
-}
-
-// SetCheckout sets the value of Checkout.
-func (s *Billing) SetCheckout(val bool) {
-	s.Checkout = val
-}
-
-// SetPortal sets the value of Portal.
-func (s *Billing) SetPortal(val bool) {
-	s.Portal = val
-}
-
-// SetPlans sets the value of Plans.
-func (s *Billing) SetPlans(val []Plan) {
-	s.Plans = val
-}
-
 // Ref: #/components/schemas/BillingPage
 type BillingPage struct {
 	// A page of the payment provider. It leads back to the settings of the web app.
 	URL string `json:"url"`
 }
 
-// GetURL returns the value of URL.
-func (s *BillingPage) GetURL() string {
-	return s.URL
+// A deleted item that can be restored.
+// Ref: #/components/schemas/BinItem
+type BinItem struct {
+	ID   string  `json:"id"`
+	Kind BinKind `json:"kind"`
+	// The id of the thread, memory or document, or the card id of the favourite.
+	ItemId string `json:"itemId"`
+	// The title of the thread, card or document, or the start of the memory: up to 200 characters. Empty
+	// for a thread or card without a title.
+	Title     string `json:"title"`
+	DeletedAt string `json:"deletedAt"`
+	// When it is deleted for good.
+	ExpiresAt string `json:"expiresAt"`
 }
 
-// SetURL sets the value of URL.
-func (s *BillingPage) SetURL(val string) {
-	s.URL = val
+// Ref: #/components/schemas/BinItemList
+type BinItemList struct {
+	Items      []BinItem `json:"items"`
+	NextCursor OptString `json:"nextCursor"`
 }
+
+// What was deleted.
+// Ref: #/components/schemas/BinKind
+type BinKind string
+
+const (
+	BinKindThread    BinKind = "thread"
+	BinKindMemory    BinKind = "memory"
+	BinKindFavourite BinKind = "favourite"
+	BinKindDocument  BinKind = "document"
+)
 
 // The credential of the request.
 // Ref: #/components/schemas/CallerCredential
 type CallerCredential struct {
-	ID     string                       `json:"id"`
-	Kind   CallerCredentialKind         `json:"kind"`
-	Scopes []CallerCredentialScopesItem `json:"scopes"`
+	ID     string               `json:"id"`
+	Kind   CallerCredentialKind `json:"kind"`
+	Scopes []Scope              `json:"scopes"`
 	// Until when the session's proof of identity is valid. Absent for a key, which needs none.
 	ProvedUntil OptString `json:"provedUntil"`
-}
-
-// GetID returns the value of ID.
-func (s *CallerCredential) GetID() string {
-	return s.ID
-}
-
-// GetKind returns the value of Kind.
-func (s *CallerCredential) GetKind() CallerCredentialKind {
-	return s.Kind
-}
-
-// GetScopes returns the value of Scopes.
-func (s *CallerCredential) GetScopes() []CallerCredentialScopesItem {
-	return s.Scopes
-}
-
-// GetProvedUntil returns the value of ProvedUntil.
-func (s *CallerCredential) GetProvedUntil() OptString {
-	return s.ProvedUntil
-}
-
-// SetID sets the value of ID.
-func (s *CallerCredential) SetID(val string) {
-	s.ID = val
-}
-
-// SetKind sets the value of Kind.
-func (s *CallerCredential) SetKind(val CallerCredentialKind) {
-	s.Kind = val
-}
-
-// SetScopes sets the value of Scopes.
-func (s *CallerCredential) SetScopes(val []CallerCredentialScopesItem) {
-	s.Scopes = val
-}
-
-// SetProvedUntil sets the value of ProvedUntil.
-func (s *CallerCredential) SetProvedUntil(val OptString) {
-	s.ProvedUntil = val
 }
 
 type CallerCredentialKind string
@@ -2022,109 +563,10 @@ const (
 	CallerCredentialKindKey     CallerCredentialKind = "key"
 )
 
-// AllValues returns all CallerCredentialKind values.
-func (CallerCredentialKind) AllValues() []CallerCredentialKind {
-	return []CallerCredentialKind{
-		CallerCredentialKindSession,
-		CallerCredentialKindKey,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s CallerCredentialKind) MarshalText() ([]byte, error) {
-	switch s {
-	case CallerCredentialKindSession:
-		return []byte(s), nil
-	case CallerCredentialKindKey:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *CallerCredentialKind) UnmarshalText(data []byte) error {
-	switch CallerCredentialKind(data) {
-	case CallerCredentialKindSession:
-		*s = CallerCredentialKindSession
-		return nil
-	case CallerCredentialKindKey:
-		*s = CallerCredentialKindKey
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
-type CallerCredentialScopesItem string
-
-const (
-	CallerCredentialScopesItemAgents  CallerCredentialScopesItem = "agents"
-	CallerCredentialScopesItemManage  CallerCredentialScopesItem = "manage"
-	CallerCredentialScopesItemAccount CallerCredentialScopesItem = "account"
-	CallerCredentialScopesItemAdmin   CallerCredentialScopesItem = "admin"
-)
-
-// AllValues returns all CallerCredentialScopesItem values.
-func (CallerCredentialScopesItem) AllValues() []CallerCredentialScopesItem {
-	return []CallerCredentialScopesItem{
-		CallerCredentialScopesItemAgents,
-		CallerCredentialScopesItemManage,
-		CallerCredentialScopesItemAccount,
-		CallerCredentialScopesItemAdmin,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s CallerCredentialScopesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case CallerCredentialScopesItemAgents:
-		return []byte(s), nil
-	case CallerCredentialScopesItemManage:
-		return []byte(s), nil
-	case CallerCredentialScopesItemAccount:
-		return []byte(s), nil
-	case CallerCredentialScopesItemAdmin:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *CallerCredentialScopesItem) UnmarshalText(data []byte) error {
-	switch CallerCredentialScopesItem(data) {
-	case CallerCredentialScopesItemAgents:
-		*s = CallerCredentialScopesItemAgents
-		return nil
-	case CallerCredentialScopesItemManage:
-		*s = CallerCredentialScopesItemManage
-		return nil
-	case CallerCredentialScopesItemAccount:
-		*s = CallerCredentialScopesItemAccount
-		return nil
-	case CallerCredentialScopesItemAdmin:
-		*s = CallerCredentialScopesItemAdmin
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/CancelReply
 type CancelReply struct {
 	// False if no turn was running.
 	Cancelled bool `json:"cancelled"`
-}
-
-// GetCancelled returns the value of Cancelled.
-func (s *CancelReply) GetCancelled() bool {
-	return s.Cancelled
-}
-
-// SetCancelled sets the value of Cancelled.
-func (s *CancelReply) SetCancelled(val bool) {
-	s.Cancelled = val
 }
 
 // Ref: #/components/schemas/CapChange
@@ -2133,29 +575,9 @@ type CapChange struct {
 	CapMicros NilInt64 `json:"capMicros"`
 }
 
-// GetCapMicros returns the value of CapMicros.
-func (s *CapChange) GetCapMicros() NilInt64 {
-	return s.CapMicros
-}
-
-// SetCapMicros sets the value of CapMicros.
-func (s *CapChange) SetCapMicros(val NilInt64) {
-	s.CapMicros = val
-}
-
 // Ref: #/components/schemas/CapList
 type CapList struct {
 	Caps []CredentialCap `json:"caps"`
-}
-
-// GetCaps returns the value of Caps.
-func (s *CapList) GetCaps() []CredentialCap {
-	return s.Caps
-}
-
-// SetCaps sets the value of Caps.
-func (s *CapList) SetCaps(val []CredentialCap) {
-	s.Caps = val
 }
 
 // One search result. The same document is the same card in every search, conversation and favourite.
@@ -2191,238 +613,11 @@ type Card struct {
 	ExternalId string `json:"externalId"`
 }
 
-// GetCardId returns the value of CardId.
-func (s *Card) GetCardId() string {
-	return s.CardId
-}
-
-// GetTitle returns the value of Title.
-func (s *Card) GetTitle() string {
-	return s.Title
-}
-
-// GetURL returns the value of URL.
-func (s *Card) GetURL() OptString {
-	return s.URL
-}
-
-// GetDoi returns the value of Doi.
-func (s *Card) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetAuthors returns the value of Authors.
-func (s *Card) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *Card) GetYear() OptInt {
-	return s.Year
-}
-
-// GetPublishedAt returns the value of PublishedAt.
-func (s *Card) GetPublishedAt() OptString {
-	return s.PublishedAt
-}
-
-// GetVenue returns the value of Venue.
-func (s *Card) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetType returns the value of Type.
-func (s *Card) GetType() OptString {
-	return s.Type
-}
-
-// GetCitationCount returns the value of CitationCount.
-func (s *Card) GetCitationCount() OptInt {
-	return s.CitationCount
-}
-
-// GetOpenAccessUrl returns the value of OpenAccessUrl.
-func (s *Card) GetOpenAccessUrl() OptString {
-	return s.OpenAccessUrl
-}
-
-// GetSnippet returns the value of Snippet.
-func (s *Card) GetSnippet() string {
-	return s.Snippet
-}
-
-// GetHighlights returns the value of Highlights.
-func (s *Card) GetHighlights() []Span {
-	return s.Highlights
-}
-
-// GetPage returns the value of Page.
-func (s *Card) GetPage() OptInt {
-	return s.Page
-}
-
-// GetPassage returns the value of Passage.
-func (s *Card) GetPassage() OptPassage {
-	return s.Passage
-}
-
-// GetScore returns the value of Score.
-func (s *Card) GetScore() float64 {
-	return s.Score
-}
-
-// GetByMeaning returns the value of ByMeaning.
-func (s *Card) GetByMeaning() bool {
-	return s.ByMeaning
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *Card) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetDocumentId returns the value of DocumentId.
-func (s *Card) GetDocumentId() string {
-	return s.DocumentId
-}
-
-// GetExternalId returns the value of ExternalId.
-func (s *Card) GetExternalId() string {
-	return s.ExternalId
-}
-
-// SetCardId sets the value of CardId.
-func (s *Card) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Card) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetURL sets the value of URL.
-func (s *Card) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *Card) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *Card) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *Card) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetPublishedAt sets the value of PublishedAt.
-func (s *Card) SetPublishedAt(val OptString) {
-	s.PublishedAt = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *Card) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetType sets the value of Type.
-func (s *Card) SetType(val OptString) {
-	s.Type = val
-}
-
-// SetCitationCount sets the value of CitationCount.
-func (s *Card) SetCitationCount(val OptInt) {
-	s.CitationCount = val
-}
-
-// SetOpenAccessUrl sets the value of OpenAccessUrl.
-func (s *Card) SetOpenAccessUrl(val OptString) {
-	s.OpenAccessUrl = val
-}
-
-// SetSnippet sets the value of Snippet.
-func (s *Card) SetSnippet(val string) {
-	s.Snippet = val
-}
-
-// SetHighlights sets the value of Highlights.
-func (s *Card) SetHighlights(val []Span) {
-	s.Highlights = val
-}
-
-// SetPage sets the value of Page.
-func (s *Card) SetPage(val OptInt) {
-	s.Page = val
-}
-
-// SetPassage sets the value of Passage.
-func (s *Card) SetPassage(val OptPassage) {
-	s.Passage = val
-}
-
-// SetScore sets the value of Score.
-func (s *Card) SetScore(val float64) {
-	s.Score = val
-}
-
-// SetByMeaning sets the value of ByMeaning.
-func (s *Card) SetByMeaning(val bool) {
-	s.ByMeaning = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *Card) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetDocumentId sets the value of DocumentId.
-func (s *Card) SetDocumentId(val string) {
-	s.DocumentId = val
-}
-
-// SetExternalId sets the value of ExternalId.
-func (s *Card) SetExternalId(val string) {
-	s.ExternalId = val
-}
-
-// Ref: #/components/schemas/CeremonyReply
-type CeremonyReply struct {
-	// Sent back with the answer.
-	Ceremony string `json:"ceremony"`
-	// The input of `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`.
-	Options CeremonyReplyOptions `json:"options"`
-}
-
-// GetCeremony returns the value of Ceremony.
-func (s *CeremonyReply) GetCeremony() string {
-	return s.Ceremony
-}
-
-// GetOptions returns the value of Options.
-func (s *CeremonyReply) GetOptions() CeremonyReplyOptions {
-	return s.Options
-}
-
-// SetCeremony sets the value of Ceremony.
-func (s *CeremonyReply) SetCeremony(val string) {
-	s.Ceremony = val
-}
-
-// SetOptions sets the value of Options.
-func (s *CeremonyReply) SetOptions(val CeremonyReplyOptions) {
-	s.Options = val
-}
-
 // The input of `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`.
-type CeremonyReplyOptions map[string]jx.Raw
+// Ref: #/components/schemas/CeremonyOptions
+type CeremonyOptions map[string]jx.Raw
 
-func (s *CeremonyReplyOptions) init() CeremonyReplyOptions {
+func (s *CeremonyOptions) init() CeremonyOptions {
 	m := *s
 	if m == nil {
 		m = map[string]jx.Raw{}
@@ -2431,19 +626,16 @@ func (s *CeremonyReplyOptions) init() CeremonyReplyOptions {
 	return m
 }
 
+// Ref: #/components/schemas/CeremonyReply
+type CeremonyReply struct {
+	// Sent back with the answer.
+	Ceremony string          `json:"ceremony"`
+	Options  CeremonyOptions `json:"options"`
+}
+
 // Ref: #/components/schemas/Changed
 type Changed struct {
 	Changed bool `json:"changed"`
-}
-
-// GetChanged returns the value of Changed.
-func (s *Changed) GetChanged() bool {
-	return s.Changed
-}
-
-// SetChanged sets the value of Changed.
-func (s *Changed) SetChanged(val bool) {
-	s.Changed = val
 }
 
 // Whether its citations support a sentence of the reply.
@@ -2456,124 +648,11 @@ type Check struct {
 	// `unsupported`.
 	State   CheckState `json:"state"`
 	Verdict OptVerdict `json:"verdict"`
-	// Who judged: rules, or the language model. Absent for replies of earlier versions.
-	By OptCheckBy `json:"by"`
+	By      OptJudge   `json:"by"`
 	// A stable code for the reason. More codes may be added.
 	ReasonCode OptString `json:"reasonCode"`
 	// Why it is not supported.
 	Reason OptString `json:"reason"`
-}
-
-// GetStart returns the value of Start.
-func (s *Check) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Check) GetEnd() int {
-	return s.End
-}
-
-// GetState returns the value of State.
-func (s *Check) GetState() CheckState {
-	return s.State
-}
-
-// GetVerdict returns the value of Verdict.
-func (s *Check) GetVerdict() OptVerdict {
-	return s.Verdict
-}
-
-// GetBy returns the value of By.
-func (s *Check) GetBy() OptCheckBy {
-	return s.By
-}
-
-// GetReasonCode returns the value of ReasonCode.
-func (s *Check) GetReasonCode() OptString {
-	return s.ReasonCode
-}
-
-// GetReason returns the value of Reason.
-func (s *Check) GetReason() OptString {
-	return s.Reason
-}
-
-// SetStart sets the value of Start.
-func (s *Check) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Check) SetEnd(val int) {
-	s.End = val
-}
-
-// SetState sets the value of State.
-func (s *Check) SetState(val CheckState) {
-	s.State = val
-}
-
-// SetVerdict sets the value of Verdict.
-func (s *Check) SetVerdict(val OptVerdict) {
-	s.Verdict = val
-}
-
-// SetBy sets the value of By.
-func (s *Check) SetBy(val OptCheckBy) {
-	s.By = val
-}
-
-// SetReasonCode sets the value of ReasonCode.
-func (s *Check) SetReasonCode(val OptString) {
-	s.ReasonCode = val
-}
-
-// SetReason sets the value of Reason.
-func (s *Check) SetReason(val OptString) {
-	s.Reason = val
-}
-
-// Who judged: rules, or the language model. Absent for replies of earlier versions.
-type CheckBy string
-
-const (
-	CheckByRules CheckBy = "rules"
-	CheckByModel CheckBy = "model"
-)
-
-// AllValues returns all CheckBy values.
-func (CheckBy) AllValues() []CheckBy {
-	return []CheckBy{
-		CheckByRules,
-		CheckByModel,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s CheckBy) MarshalText() ([]byte, error) {
-	switch s {
-	case CheckByRules:
-		return []byte(s), nil
-	case CheckByModel:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *CheckBy) UnmarshalText(data []byte) error {
-	switch CheckBy(data) {
-	case CheckByRules:
-		*s = CheckByRules
-		return nil
-	case CheckByModel:
-		*s = CheckByModel
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // The number of sentences in each state.
@@ -2588,86 +667,6 @@ type CheckCounts struct {
 	Talk         int `json:"talk"`
 	// Always 0: memories are not evidence.
 	Memory int `json:"memory"`
-}
-
-// GetQuoted returns the value of Quoted.
-func (s *CheckCounts) GetQuoted() int {
-	return s.Quoted
-}
-
-// GetSupported returns the value of Supported.
-func (s *CheckCounts) GetSupported() int {
-	return s.Supported
-}
-
-// GetCited returns the value of Cited.
-func (s *CheckCounts) GetCited() int {
-	return s.Cited
-}
-
-// GetContradicted returns the value of Contradicted.
-func (s *CheckCounts) GetContradicted() int {
-	return s.Contradicted
-}
-
-// GetUnsupported returns the value of Unsupported.
-func (s *CheckCounts) GetUnsupported() int {
-	return s.Unsupported
-}
-
-// GetUncited returns the value of Uncited.
-func (s *CheckCounts) GetUncited() int {
-	return s.Uncited
-}
-
-// GetTalk returns the value of Talk.
-func (s *CheckCounts) GetTalk() int {
-	return s.Talk
-}
-
-// GetMemory returns the value of Memory.
-func (s *CheckCounts) GetMemory() int {
-	return s.Memory
-}
-
-// SetQuoted sets the value of Quoted.
-func (s *CheckCounts) SetQuoted(val int) {
-	s.Quoted = val
-}
-
-// SetSupported sets the value of Supported.
-func (s *CheckCounts) SetSupported(val int) {
-	s.Supported = val
-}
-
-// SetCited sets the value of Cited.
-func (s *CheckCounts) SetCited(val int) {
-	s.Cited = val
-}
-
-// SetContradicted sets the value of Contradicted.
-func (s *CheckCounts) SetContradicted(val int) {
-	s.Contradicted = val
-}
-
-// SetUnsupported sets the value of Unsupported.
-func (s *CheckCounts) SetUnsupported(val int) {
-	s.Unsupported = val
-}
-
-// SetUncited sets the value of Uncited.
-func (s *CheckCounts) SetUncited(val int) {
-	s.Uncited = val
-}
-
-// SetTalk sets the value of Talk.
-func (s *CheckCounts) SetTalk(val int) {
-	s.Talk = val
-}
-
-// SetMemory sets the value of Memory.
-func (s *CheckCounts) SetMemory(val int) {
-	s.Memory = val
 }
 
 // Why the language model did not judge all sentences that the rules left `cited`. Absent if it did, or
@@ -2688,26 +687,6 @@ type CheckIncomplete struct {
 	Detail string `json:"detail"`
 }
 
-// GetCode returns the value of Code.
-func (s *CheckIncomplete) GetCode() string {
-	return s.Code
-}
-
-// GetDetail returns the value of Detail.
-func (s *CheckIncomplete) GetDetail() string {
-	return s.Detail
-}
-
-// SetCode sets the value of Code.
-func (s *CheckIncomplete) SetCode(val string) {
-	s.Code = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *CheckIncomplete) SetDetail(val string) {
-	s.Detail = val
-}
-
 // `supported` for the verdicts `quoted` and `supported`, `unsupported` for `contradicted` and
 // `unsupported`.
 type CheckState string
@@ -2716,40 +695,6 @@ const (
 	CheckStateSupported   CheckState = "supported"
 	CheckStateUnsupported CheckState = "unsupported"
 )
-
-// AllValues returns all CheckState values.
-func (CheckState) AllValues() []CheckState {
-	return []CheckState{
-		CheckStateSupported,
-		CheckStateUnsupported,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s CheckState) MarshalText() ([]byte, error) {
-	switch s {
-	case CheckStateSupported:
-		return []byte(s), nil
-	case CheckStateUnsupported:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *CheckState) UnmarshalText(data []byte) error {
-	switch CheckState(data) {
-	case CheckStateSupported:
-		*s = CheckStateSupported
-		return nil
-	case CheckStateUnsupported:
-		*s = CheckStateUnsupported
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/CheckTextReply
 type CheckTextReply struct {
@@ -2764,66 +709,6 @@ type CheckTextReply struct {
 	Usage    OptUsage  `json:"usage"`
 }
 
-// GetSentences returns the value of Sentences.
-func (s *CheckTextReply) GetSentences() []CheckedSentence {
-	return s.Sentences
-}
-
-// GetCounts returns the value of Counts.
-func (s *CheckTextReply) GetCounts() CheckCounts {
-	return s.Counts
-}
-
-// GetIncomplete returns the value of Incomplete.
-func (s *CheckTextReply) GetIncomplete() OptCheckIncomplete {
-	return s.Incomplete
-}
-
-// GetWarnings returns the value of Warnings.
-func (s *CheckTextReply) GetWarnings() []SearchWarning {
-	return s.Warnings
-}
-
-// GetMarkdown returns the value of Markdown.
-func (s *CheckTextReply) GetMarkdown() OptString {
-	return s.Markdown
-}
-
-// GetUsage returns the value of Usage.
-func (s *CheckTextReply) GetUsage() OptUsage {
-	return s.Usage
-}
-
-// SetSentences sets the value of Sentences.
-func (s *CheckTextReply) SetSentences(val []CheckedSentence) {
-	s.Sentences = val
-}
-
-// SetCounts sets the value of Counts.
-func (s *CheckTextReply) SetCounts(val CheckCounts) {
-	s.Counts = val
-}
-
-// SetIncomplete sets the value of Incomplete.
-func (s *CheckTextReply) SetIncomplete(val OptCheckIncomplete) {
-	s.Incomplete = val
-}
-
-// SetWarnings sets the value of Warnings.
-func (s *CheckTextReply) SetWarnings(val []SearchWarning) {
-	s.Warnings = val
-}
-
-// SetMarkdown sets the value of Markdown.
-func (s *CheckTextReply) SetMarkdown(val OptString) {
-	s.Markdown = val
-}
-
-// SetUsage sets the value of Usage.
-func (s *CheckTextReply) SetUsage(val OptUsage) {
-	s.Usage = val
-}
-
 // Ref: #/components/schemas/CheckTextRequest
 type CheckTextRequest struct {
 	// The text to check, plain or Markdown; 1 to 20,000 characters after trimming.
@@ -2836,56 +721,15 @@ type CheckTextRequest struct {
 	Markdown OptBool `json:"markdown"`
 }
 
-// GetText returns the value of Text.
-func (s *CheckTextRequest) GetText() string {
-	return s.Text
-}
-
-// GetSourceIds returns the value of SourceIds.
-func (s *CheckTextRequest) GetSourceIds() []string {
-	return s.SourceIds
-}
-
-// GetDocumentIds returns the value of DocumentIds.
-func (s *CheckTextRequest) GetDocumentIds() []string {
-	return s.DocumentIds
-}
-
-// GetMarkdown returns the value of Markdown.
-func (s *CheckTextRequest) GetMarkdown() OptBool {
-	return s.Markdown
-}
-
-// SetText sets the value of Text.
-func (s *CheckTextRequest) SetText(val string) {
-	s.Text = val
-}
-
-// SetSourceIds sets the value of SourceIds.
-func (s *CheckTextRequest) SetSourceIds(val []string) {
-	s.SourceIds = val
-}
-
-// SetDocumentIds sets the value of DocumentIds.
-func (s *CheckTextRequest) SetDocumentIds(val []string) {
-	s.DocumentIds = val
-}
-
-// SetMarkdown sets the value of Markdown.
-func (s *CheckTextRequest) SetMarkdown(val OptBool) {
-	s.Markdown = val
-}
-
 // A sentence of the text, and what the agent's documents say about it.
 // Ref: #/components/schemas/CheckedSentence
 type CheckedSentence struct {
 	// Where the sentence starts in the text as sent, in Unicode code points; leading white space counts.
 	Start int `json:"start"`
 	// The end of the sentence; exclusive.
-	End   int     `json:"end"`
-	State Verdict `json:"state"`
-	// Who judged: rules, or the language model. Absent if nothing was judged.
-	By OptCheckedSentenceBy `json:"by"`
+	End   int      `json:"end"`
+	State Verdict  `json:"state"`
+	By    OptJudge `json:"by"`
 	// A stable code for the reason. More codes may be added.
 	ReasonCode OptString `json:"reasonCode"`
 	// Why it is contradicted or unsupported.
@@ -2894,132 +738,10 @@ type CheckedSentence struct {
 	Evidence []Evidence `json:"evidence"`
 }
 
-// GetStart returns the value of Start.
-func (s *CheckedSentence) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *CheckedSentence) GetEnd() int {
-	return s.End
-}
-
-// GetState returns the value of State.
-func (s *CheckedSentence) GetState() Verdict {
-	return s.State
-}
-
-// GetBy returns the value of By.
-func (s *CheckedSentence) GetBy() OptCheckedSentenceBy {
-	return s.By
-}
-
-// GetReasonCode returns the value of ReasonCode.
-func (s *CheckedSentence) GetReasonCode() OptString {
-	return s.ReasonCode
-}
-
-// GetReason returns the value of Reason.
-func (s *CheckedSentence) GetReason() OptString {
-	return s.Reason
-}
-
-// GetEvidence returns the value of Evidence.
-func (s *CheckedSentence) GetEvidence() []Evidence {
-	return s.Evidence
-}
-
-// SetStart sets the value of Start.
-func (s *CheckedSentence) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *CheckedSentence) SetEnd(val int) {
-	s.End = val
-}
-
-// SetState sets the value of State.
-func (s *CheckedSentence) SetState(val Verdict) {
-	s.State = val
-}
-
-// SetBy sets the value of By.
-func (s *CheckedSentence) SetBy(val OptCheckedSentenceBy) {
-	s.By = val
-}
-
-// SetReasonCode sets the value of ReasonCode.
-func (s *CheckedSentence) SetReasonCode(val OptString) {
-	s.ReasonCode = val
-}
-
-// SetReason sets the value of Reason.
-func (s *CheckedSentence) SetReason(val OptString) {
-	s.Reason = val
-}
-
-// SetEvidence sets the value of Evidence.
-func (s *CheckedSentence) SetEvidence(val []Evidence) {
-	s.Evidence = val
-}
-
-// Who judged: rules, or the language model. Absent if nothing was judged.
-type CheckedSentenceBy string
-
-const (
-	CheckedSentenceByRules CheckedSentenceBy = "rules"
-	CheckedSentenceByModel CheckedSentenceBy = "model"
-)
-
-// AllValues returns all CheckedSentenceBy values.
-func (CheckedSentenceBy) AllValues() []CheckedSentenceBy {
-	return []CheckedSentenceBy{
-		CheckedSentenceByRules,
-		CheckedSentenceByModel,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s CheckedSentenceBy) MarshalText() ([]byte, error) {
-	switch s {
-	case CheckedSentenceByRules:
-		return []byte(s), nil
-	case CheckedSentenceByModel:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *CheckedSentenceBy) UnmarshalText(data []byte) error {
-	switch CheckedSentenceBy(data) {
-	case CheckedSentenceByRules:
-		*s = CheckedSentenceByRules
-		return nil
-	case CheckedSentenceByModel:
-		*s = CheckedSentenceByModel
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/CheckoutStart
 type CheckoutStart struct {
 	// One of `billing.plans`.
 	Plan string `json:"plan"`
-}
-
-// GetPlan returns the value of Plan.
-func (s *CheckoutStart) GetPlan() string {
-	return s.Plan
-}
-
-// SetPlan sets the value of Plan.
-func (s *CheckoutStart) SetPlan(val string) {
-	s.Plan = val
 }
 
 // A verbatim passage of a document, with the bibliographic data of the document.
@@ -3035,6 +757,8 @@ type Citation struct {
 	Year       OptInt    `json:"year"`
 	URL        OptString `json:"url"`
 	Doi        OptString `json:"doi"`
+	// The type of the document, if its source names one. Absent in answers of earlier versions.
+	Type OptString `json:"type"`
 	// The words of the document.
 	Quote string `json:"quote"`
 	// Where the quote starts in the document's text, in Unicode code points.
@@ -3045,194 +769,14 @@ type Citation struct {
 	Page OptInt `json:"page"`
 }
 
-// GetN returns the value of N.
-func (s *Citation) GetN() int {
-	return s.N
-}
-
-// GetCardId returns the value of CardId.
-func (s *Citation) GetCardId() string {
-	return s.CardId
-}
-
-// GetDocumentId returns the value of DocumentId.
-func (s *Citation) GetDocumentId() string {
-	return s.DocumentId
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *Citation) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetTitle returns the value of Title.
-func (s *Citation) GetTitle() string {
-	return s.Title
-}
-
-// GetAuthors returns the value of Authors.
-func (s *Citation) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *Citation) GetYear() OptInt {
-	return s.Year
-}
-
-// GetURL returns the value of URL.
-func (s *Citation) GetURL() OptString {
-	return s.URL
-}
-
-// GetDoi returns the value of Doi.
-func (s *Citation) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetQuote returns the value of Quote.
-func (s *Citation) GetQuote() string {
-	return s.Quote
-}
-
-// GetStart returns the value of Start.
-func (s *Citation) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Citation) GetEnd() int {
-	return s.End
-}
-
-// GetPage returns the value of Page.
-func (s *Citation) GetPage() OptInt {
-	return s.Page
-}
-
-// SetN sets the value of N.
-func (s *Citation) SetN(val int) {
-	s.N = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *Citation) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetDocumentId sets the value of DocumentId.
-func (s *Citation) SetDocumentId(val string) {
-	s.DocumentId = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *Citation) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Citation) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *Citation) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *Citation) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetURL sets the value of URL.
-func (s *Citation) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *Citation) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetQuote sets the value of Quote.
-func (s *Citation) SetQuote(val string) {
-	s.Quote = val
-}
-
-// SetStart sets the value of Start.
-func (s *Citation) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Citation) SetEnd(val int) {
-	s.End = val
-}
-
-// SetPage sets the value of Page.
-func (s *Citation) SetPage(val OptInt) {
-	s.Page = val
-}
-
 // Ref: #/components/schemas/Collection
 type Collection struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// The number of favourites in it.
-	Favourites int    `json:"favourites"`
+	Favourites int64  `json:"favourites"`
 	CreatedAt  string `json:"createdAt"`
 	UpdatedAt  string `json:"updatedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *Collection) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *Collection) GetName() string {
-	return s.Name
-}
-
-// GetFavourites returns the value of Favourites.
-func (s *Collection) GetFavourites() int {
-	return s.Favourites
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Collection) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Collection) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Collection) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *Collection) SetName(val string) {
-	s.Name = val
-}
-
-// SetFavourites sets the value of Favourites.
-func (s *Collection) SetFavourites(val int) {
-	s.Favourites = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Collection) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Collection) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
 }
 
 // Ref: #/components/schemas/CollectionList
@@ -3240,44 +784,14 @@ type CollectionList struct {
 	Collections []Collection `json:"collections"`
 }
 
-// GetCollections returns the value of Collections.
-func (s *CollectionList) GetCollections() []Collection {
-	return s.Collections
-}
-
-// SetCollections sets the value of Collections.
-func (s *CollectionList) SetCollections(val []Collection) {
-	s.Collections = val
-}
-
 // Ref: #/components/schemas/CollectionName
 type CollectionName struct {
 	Name string `json:"name"`
 }
 
-// GetName returns the value of Name.
-func (s *CollectionName) GetName() string {
-	return s.Name
-}
-
-// SetName sets the value of Name.
-func (s *CollectionName) SetName(val string) {
-	s.Name = val
-}
-
 // Ref: #/components/schemas/CollectionReply
 type CollectionReply struct {
 	Collection Collection `json:"collection"`
-}
-
-// GetCollection returns the value of Collection.
-func (s *CollectionReply) GetCollection() Collection {
-	return s.Collection
-}
-
-// SetCollection sets the value of Collection.
-func (s *CollectionReply) SetCollection(val Collection) {
-	s.Collection = val
 }
 
 // The fields that a public catalogue has filled, because the installation completes metadata. A field
@@ -3287,26 +801,6 @@ type Completion struct {
 	// `crossref`, `openalex` or `arxiv`.
 	From   string          `json:"from"`
 	Fields []DocumentField `json:"fields"`
-}
-
-// GetFrom returns the value of From.
-func (s *Completion) GetFrom() string {
-	return s.From
-}
-
-// GetFields returns the value of Fields.
-func (s *Completion) GetFields() []DocumentField {
-	return s.Fields
-}
-
-// SetFrom sets the value of From.
-func (s *Completion) SetFrom(val string) {
-	s.From = val
-}
-
-// SetFields sets the value of Fields.
-func (s *Completion) SetFields(val []DocumentField) {
-	s.Fields = val
 }
 
 // Ref: #/components/schemas/ConnectCode
@@ -3324,101 +818,15 @@ type ConnectCode struct {
 	ClientName OptString `json:"clientName"`
 }
 
-// GetID returns the value of ID.
-func (s *ConnectCode) GetID() string {
-	return s.ID
-}
-
-// GetState returns the value of State.
-func (s *ConnectCode) GetState() ConnectCodeState {
-	return s.State
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *ConnectCode) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *ConnectCode) GetExpiresAt() string {
-	return s.ExpiresAt
-}
-
-// GetClaimedAt returns the value of ClaimedAt.
-func (s *ConnectCode) GetClaimedAt() OptString {
-	return s.ClaimedAt
-}
-
-// GetConnectionId returns the value of ConnectionId.
-func (s *ConnectCode) GetConnectionId() OptString {
-	return s.ConnectionId
-}
-
-// GetClientName returns the value of ClientName.
-func (s *ConnectCode) GetClientName() OptString {
-	return s.ClientName
-}
-
-// SetID sets the value of ID.
-func (s *ConnectCode) SetID(val string) {
-	s.ID = val
-}
-
-// SetState sets the value of State.
-func (s *ConnectCode) SetState(val ConnectCodeState) {
-	s.State = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *ConnectCode) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *ConnectCode) SetExpiresAt(val string) {
-	s.ExpiresAt = val
-}
-
-// SetClaimedAt sets the value of ClaimedAt.
-func (s *ConnectCode) SetClaimedAt(val OptString) {
-	s.ClaimedAt = val
-}
-
-// SetConnectionId sets the value of ConnectionId.
-func (s *ConnectCode) SetConnectionId(val OptString) {
-	s.ConnectionId = val
-}
-
-// SetClientName sets the value of ClientName.
-func (s *ConnectCode) SetClientName(val OptString) {
-	s.ClientName = val
-}
-
 // Ref: #/components/schemas/ConnectCodeCreated
 type ConnectCodeCreated struct {
 	ConnectCode NewConnectCode `json:"connectCode"`
-	// The code to enter in the program.
+	// The code to enter in the program. It is in no other reply.
+	Secret string `json:"secret"`
+	// The same as `secret`.
+	//
+	// Deprecated: schema marks this property as deprecated.
 	Code string `json:"code"`
-}
-
-// GetConnectCode returns the value of ConnectCode.
-func (s *ConnectCodeCreated) GetConnectCode() NewConnectCode {
-	return s.ConnectCode
-}
-
-// GetCode returns the value of Code.
-func (s *ConnectCodeCreated) GetCode() string {
-	return s.Code
-}
-
-// SetConnectCode sets the value of ConnectCode.
-func (s *ConnectCodeCreated) SetConnectCode(val NewConnectCode) {
-	s.ConnectCode = val
-}
-
-// SetCode sets the value of Code.
-func (s *ConnectCodeCreated) SetCode(val string) {
-	s.Code = val
 }
 
 // Ref: #/components/schemas/ConnectCodeList
@@ -3428,39 +836,9 @@ type ConnectCodeList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetConnectCodes returns the value of ConnectCodes.
-func (s *ConnectCodeList) GetConnectCodes() []ConnectCode {
-	return s.ConnectCodes
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *ConnectCodeList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetConnectCodes sets the value of ConnectCodes.
-func (s *ConnectCodeList) SetConnectCodes(val []ConnectCode) {
-	s.ConnectCodes = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *ConnectCodeList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // Ref: #/components/schemas/ConnectCodeReply
 type ConnectCodeReply struct {
 	ConnectCode ConnectCode `json:"connectCode"`
-}
-
-// GetConnectCode returns the value of ConnectCode.
-func (s *ConnectCodeReply) GetConnectCode() ConnectCode {
-	return s.ConnectCode
-}
-
-// SetConnectCode sets the value of ConnectCode.
-func (s *ConnectCodeReply) SetConnectCode(val ConnectCode) {
-	s.ConnectCode = val
 }
 
 // The state of the code.
@@ -3472,72 +850,12 @@ const (
 	ConnectCodeStateExpired ConnectCodeState = "expired"
 )
 
-// AllValues returns all ConnectCodeState values.
-func (ConnectCodeState) AllValues() []ConnectCodeState {
-	return []ConnectCodeState{
-		ConnectCodeStateWaiting,
-		ConnectCodeStateClaimed,
-		ConnectCodeStateExpired,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ConnectCodeState) MarshalText() ([]byte, error) {
-	switch s {
-	case ConnectCodeStateWaiting:
-		return []byte(s), nil
-	case ConnectCodeStateClaimed:
-		return []byte(s), nil
-	case ConnectCodeStateExpired:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ConnectCodeState) UnmarshalText(data []byte) error {
-	switch ConnectCodeState(data) {
-	case ConnectCodeStateWaiting:
-		*s = ConnectCodeStateWaiting
-		return nil
-	case ConnectCodeStateClaimed:
-		*s = ConnectCodeStateClaimed
-		return nil
-	case ConnectCodeStateExpired:
-		*s = ConnectCodeStateExpired
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/ConnectExchange
 type ConnectExchange struct {
 	// The connect code.
 	Code string `json:"code"`
 	// A short name for the calling tool: 1 to 64 printable characters.
 	Client string `json:"client"`
-}
-
-// GetCode returns the value of Code.
-func (s *ConnectExchange) GetCode() string {
-	return s.Code
-}
-
-// GetClient returns the value of Client.
-func (s *ConnectExchange) GetClient() string {
-	return s.Client
-}
-
-// SetCode sets the value of Code.
-func (s *ConnectExchange) SetCode(val string) {
-	s.Code = val
-}
-
-// SetClient sets the value of Client.
-func (s *ConnectExchange) SetClient(val string) {
-	s.Client = val
 }
 
 // Ref: #/components/schemas/ConnectReply
@@ -3548,26 +866,6 @@ type ConnectReply struct {
 	McpUrl string `json:"mcpUrl"`
 }
 
-// GetToken returns the value of Token.
-func (s *ConnectReply) GetToken() string {
-	return s.Token
-}
-
-// GetMcpUrl returns the value of McpUrl.
-func (s *ConnectReply) GetMcpUrl() string {
-	return s.McpUrl
-}
-
-// SetToken sets the value of Token.
-func (s *ConnectReply) SetToken(val string) {
-	s.Token = val
-}
-
-// SetMcpUrl sets the value of McpUrl.
-func (s *ConnectReply) SetMcpUrl(val string) {
-	s.McpUrl = val
-}
-
 // Ref: #/components/schemas/Connection
 type Connection struct {
 	ID string `json:"id"`
@@ -3576,8 +874,8 @@ type Connection struct {
 	// The name given by the user.
 	Name string `json:"name"`
 	// The program's own name, which is not verified.
-	ClientName string                 `json:"clientName"`
-	Scopes     []ConnectionScopesItem `json:"scopes"`
+	ClientName string            `json:"clientName"`
+	Scopes     []ConnectionScope `json:"scopes"`
 	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
@@ -3591,129 +889,9 @@ type Connection struct {
 	LastProgram OptString `json:"lastProgram"`
 }
 
-// GetID returns the value of ID.
-func (s *Connection) GetID() string {
-	return s.ID
-}
-
-// GetKind returns the value of Kind.
-func (s *Connection) GetKind() ConnectionKind {
-	return s.Kind
-}
-
-// GetName returns the value of Name.
-func (s *Connection) GetName() string {
-	return s.Name
-}
-
-// GetClientName returns the value of ClientName.
-func (s *Connection) GetClientName() string {
-	return s.ClientName
-}
-
-// GetScopes returns the value of Scopes.
-func (s *Connection) GetScopes() []ConnectionScopesItem {
-	return s.Scopes
-}
-
-// GetAgents returns the value of Agents.
-func (s *Connection) GetAgents() []string {
-	return s.Agents
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Connection) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *Connection) GetExpiresAt() OptString {
-	return s.ExpiresAt
-}
-
-// GetLastUsedAt returns the value of LastUsedAt.
-func (s *Connection) GetLastUsedAt() OptString {
-	return s.LastUsedAt
-}
-
-// GetLastAddress returns the value of LastAddress.
-func (s *Connection) GetLastAddress() OptString {
-	return s.LastAddress
-}
-
-// GetLastProgram returns the value of LastProgram.
-func (s *Connection) GetLastProgram() OptString {
-	return s.LastProgram
-}
-
-// SetID sets the value of ID.
-func (s *Connection) SetID(val string) {
-	s.ID = val
-}
-
-// SetKind sets the value of Kind.
-func (s *Connection) SetKind(val ConnectionKind) {
-	s.Kind = val
-}
-
-// SetName sets the value of Name.
-func (s *Connection) SetName(val string) {
-	s.Name = val
-}
-
-// SetClientName sets the value of ClientName.
-func (s *Connection) SetClientName(val string) {
-	s.ClientName = val
-}
-
-// SetScopes sets the value of Scopes.
-func (s *Connection) SetScopes(val []ConnectionScopesItem) {
-	s.Scopes = val
-}
-
-// SetAgents sets the value of Agents.
-func (s *Connection) SetAgents(val []string) {
-	s.Agents = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Connection) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *Connection) SetExpiresAt(val OptString) {
-	s.ExpiresAt = val
-}
-
-// SetLastUsedAt sets the value of LastUsedAt.
-func (s *Connection) SetLastUsedAt(val OptString) {
-	s.LastUsedAt = val
-}
-
-// SetLastAddress sets the value of LastAddress.
-func (s *Connection) SetLastAddress(val OptString) {
-	s.LastAddress = val
-}
-
-// SetLastProgram sets the value of LastProgram.
-func (s *Connection) SetLastProgram(val OptString) {
-	s.LastProgram = val
-}
-
 // Ref: #/components/schemas/ConnectionChange
 type ConnectionChange struct {
 	Name string `json:"name"`
-}
-
-// GetName returns the value of Name.
-func (s *ConnectionChange) GetName() string {
-	return s.Name
-}
-
-// SetName sets the value of Name.
-func (s *ConnectionChange) SetName(val string) {
-	s.Name = val
 }
 
 // A key minted from a connect code, or an OAuth grant.
@@ -3724,40 +902,6 @@ const (
 	ConnectionKindOAuth  ConnectionKind = "oauth"
 )
 
-// AllValues returns all ConnectionKind values.
-func (ConnectionKind) AllValues() []ConnectionKind {
-	return []ConnectionKind{
-		ConnectionKindMinted,
-		ConnectionKindOAuth,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ConnectionKind) MarshalText() ([]byte, error) {
-	switch s {
-	case ConnectionKindMinted:
-		return []byte(s), nil
-	case ConnectionKindOAuth:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ConnectionKind) UnmarshalText(data []byte) error {
-	switch ConnectionKind(data) {
-	case ConnectionKindMinted:
-		*s = ConnectionKindMinted
-		return nil
-	case ConnectionKindOAuth:
-		*s = ConnectionKindOAuth
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/ConnectionList
 type ConnectionList struct {
 	Connections []Connection `json:"connections"`
@@ -3765,81 +909,19 @@ type ConnectionList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetConnections returns the value of Connections.
-func (s *ConnectionList) GetConnections() []Connection {
-	return s.Connections
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *ConnectionList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetConnections sets the value of Connections.
-func (s *ConnectionList) SetConnections(val []Connection) {
-	s.Connections = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *ConnectionList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // Ref: #/components/schemas/ConnectionReply
 type ConnectionReply struct {
 	Connection Connection `json:"connection"`
 }
 
-// GetConnection returns the value of Connection.
-func (s *ConnectionReply) GetConnection() Connection {
-	return s.Connection
-}
-
-// SetConnection sets the value of Connection.
-func (s *ConnectionReply) SetConnection(val Connection) {
-	s.Connection = val
-}
-
-type ConnectionScopesItem string
+// A scope that a connected program can have.
+// Ref: #/components/schemas/ConnectionScope
+type ConnectionScope string
 
 const (
-	ConnectionScopesItemAgents ConnectionScopesItem = "agents"
-	ConnectionScopesItemManage ConnectionScopesItem = "manage"
+	ConnectionScopeAgents ConnectionScope = "agents"
+	ConnectionScopeManage ConnectionScope = "manage"
 )
-
-// AllValues returns all ConnectionScopesItem values.
-func (ConnectionScopesItem) AllValues() []ConnectionScopesItem {
-	return []ConnectionScopesItem{
-		ConnectionScopesItemAgents,
-		ConnectionScopesItemManage,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ConnectionScopesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case ConnectionScopesItemAgents:
-		return []byte(s), nil
-	case ConnectionScopesItemManage:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ConnectionScopesItem) UnmarshalText(data []byte) error {
-	switch ConnectionScopesItem(data) {
-	case ConnectionScopesItemAgents:
-		*s = ConnectionScopesItemAgents
-		return nil
-	case ConnectionScopesItemManage:
-		*s = ConnectionScopesItemManage
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/CredentialCap
 type CredentialCap struct {
@@ -3852,74 +934,21 @@ type CredentialCap struct {
 	LeftMicros int64 `json:"leftMicros"`
 }
 
-// GetCredentialId returns the value of CredentialId.
-func (s *CredentialCap) GetCredentialId() string {
-	return s.CredentialId
-}
-
-// GetCapMicros returns the value of CapMicros.
-func (s *CredentialCap) GetCapMicros() int64 {
-	return s.CapMicros
-}
-
-// GetUsedMicros returns the value of UsedMicros.
-func (s *CredentialCap) GetUsedMicros() int64 {
-	return s.UsedMicros
-}
-
-// GetLeftMicros returns the value of LeftMicros.
-func (s *CredentialCap) GetLeftMicros() int64 {
-	return s.LeftMicros
-}
-
-// SetCredentialId sets the value of CredentialId.
-func (s *CredentialCap) SetCredentialId(val string) {
-	s.CredentialId = val
-}
-
-// SetCapMicros sets the value of CapMicros.
-func (s *CredentialCap) SetCapMicros(val int64) {
-	s.CapMicros = val
-}
-
-// SetUsedMicros sets the value of UsedMicros.
-func (s *CredentialCap) SetUsedMicros(val int64) {
-	s.UsedMicros = val
-}
-
-// SetLeftMicros sets the value of LeftMicros.
-func (s *CredentialCap) SetLeftMicros(val int64) {
-	s.LeftMicros = val
-}
-
 // Ref: #/components/schemas/Deleted
 type Deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
-// GetDeleted returns the value of Deleted.
-func (s *Deleted) GetDeleted() bool {
-	return s.Deleted
-}
-
-// SetDeleted sets the value of Deleted.
-func (s *Deleted) SetDeleted(val bool) {
-	s.Deleted = val
-}
-
-// Ref: #/components/schemas/DeletedDocuments
-type DeletedDocuments struct {
-	Deleted int `json:"deleted"`
-}
-
-// GetDeleted returns the value of Deleted.
-func (s *DeletedDocuments) GetDeleted() int {
-	return s.Deleted
-}
-
-// SetDeleted sets the value of Deleted.
-func (s *DeletedDocuments) SetDeleted(val int) {
-	s.Deleted = val
+// The result of a request that deletes several objects. Every id of the request is in one of the
+// lists.
+// Ref: #/components/schemas/DeletedItems
+type DeletedItems struct {
+	// The number of deleted objects.
+	Deleted int64 `json:"deleted"`
+	// The ids of the deleted objects.
+	DeletedIds []string `json:"deletedIds"`
+	// The ids that belong to no object that the caller can delete here.
+	NotFoundIds []string `json:"notFoundIds"`
 }
 
 // Ref: #/components/schemas/Document
@@ -3959,249 +988,9 @@ type Document struct {
 	UpdatedAt string    `json:"updatedAt"`
 }
 
-// GetID returns the value of ID.
-func (s *Document) GetID() string {
-	return s.ID
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *Document) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetExternalId returns the value of ExternalId.
-func (s *Document) GetExternalId() string {
-	return s.ExternalId
-}
-
-// GetTitle returns the value of Title.
-func (s *Document) GetTitle() string {
-	return s.Title
-}
-
-// GetAuthors returns the value of Authors.
-func (s *Document) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *Document) GetYear() OptInt {
-	return s.Year
-}
-
-// GetPublishedAt returns the value of PublishedAt.
-func (s *Document) GetPublishedAt() OptString {
-	return s.PublishedAt
-}
-
-// GetURL returns the value of URL.
-func (s *Document) GetURL() OptString {
-	return s.URL
-}
-
-// GetDoi returns the value of Doi.
-func (s *Document) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetVenue returns the value of Venue.
-func (s *Document) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetType returns the value of Type.
-func (s *Document) GetType() OptString {
-	return s.Type
-}
-
-// GetLanguage returns the value of Language.
-func (s *Document) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetText returns the value of Text.
-func (s *Document) GetText() string {
-	return s.Text
-}
-
-// GetCitationCount returns the value of CitationCount.
-func (s *Document) GetCitationCount() OptInt {
-	return s.CitationCount
-}
-
-// GetOpenAccessUrl returns the value of OpenAccessUrl.
-func (s *Document) GetOpenAccessUrl() OptString {
-	return s.OpenAccessUrl
-}
-
-// GetCardId returns the value of CardId.
-func (s *Document) GetCardId() string {
-	return s.CardId
-}
-
-// GetOriginal returns the value of Original.
-func (s *Document) GetOriginal() OptOriginal {
-	return s.Original
-}
-
-// GetTags returns the value of Tags.
-func (s *Document) GetTags() []string {
-	return s.Tags
-}
-
-// GetEdited returns the value of Edited.
-func (s *Document) GetEdited() []DocumentField {
-	return s.Edited
-}
-
-// GetCompleted returns the value of Completed.
-func (s *Document) GetCompleted() OptCompletion {
-	return s.Completed
-}
-
-// GetFileId returns the value of FileId.
-func (s *Document) GetFileId() OptString {
-	return s.FileId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Document) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Document) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Document) SetID(val string) {
-	s.ID = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *Document) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetExternalId sets the value of ExternalId.
-func (s *Document) SetExternalId(val string) {
-	s.ExternalId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Document) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *Document) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *Document) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetPublishedAt sets the value of PublishedAt.
-func (s *Document) SetPublishedAt(val OptString) {
-	s.PublishedAt = val
-}
-
-// SetURL sets the value of URL.
-func (s *Document) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *Document) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *Document) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetType sets the value of Type.
-func (s *Document) SetType(val OptString) {
-	s.Type = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *Document) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetText sets the value of Text.
-func (s *Document) SetText(val string) {
-	s.Text = val
-}
-
-// SetCitationCount sets the value of CitationCount.
-func (s *Document) SetCitationCount(val OptInt) {
-	s.CitationCount = val
-}
-
-// SetOpenAccessUrl sets the value of OpenAccessUrl.
-func (s *Document) SetOpenAccessUrl(val OptString) {
-	s.OpenAccessUrl = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *Document) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetOriginal sets the value of Original.
-func (s *Document) SetOriginal(val OptOriginal) {
-	s.Original = val
-}
-
-// SetTags sets the value of Tags.
-func (s *Document) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetEdited sets the value of Edited.
-func (s *Document) SetEdited(val []DocumentField) {
-	s.Edited = val
-}
-
-// SetCompleted sets the value of Completed.
-func (s *Document) SetCompleted(val OptCompletion) {
-	s.Completed = val
-}
-
-// SetFileId sets the value of FileId.
-func (s *Document) SetFileId(val OptString) {
-	s.FileId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Document) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Document) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // Ref: #/components/schemas/DocumentBatch
 type DocumentBatch struct {
 	Documents []DocumentPut `json:"documents"`
-}
-
-// GetDocuments returns the value of Documents.
-func (s *DocumentBatch) GetDocuments() []DocumentPut {
-	return s.Documents
-}
-
-// SetDocuments sets the value of Documents.
-func (s *DocumentBatch) SetDocuments(val []DocumentPut) {
-	s.Documents = val
 }
 
 // Ref: #/components/schemas/DocumentChange
@@ -4213,90 +1002,9 @@ type DocumentChange struct {
 	Venue OptString `json:"venue"`
 	Doi   OptString `json:"doi"`
 	// An http or https URL, or empty.
-	URL  OptString `json:"url"`
-	Tags []string  `json:"tags"`
-	// One of the codes that sources accept; empty means unknown.
+	URL      OptString `json:"url"`
+	Tags     []string  `json:"tags"`
 	Language OptString `json:"language"`
-}
-
-// GetTitle returns the value of Title.
-func (s *DocumentChange) GetTitle() OptString {
-	return s.Title
-}
-
-// GetAuthors returns the value of Authors.
-func (s *DocumentChange) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *DocumentChange) GetYear() OptInt {
-	return s.Year
-}
-
-// GetVenue returns the value of Venue.
-func (s *DocumentChange) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetDoi returns the value of Doi.
-func (s *DocumentChange) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetURL returns the value of URL.
-func (s *DocumentChange) GetURL() OptString {
-	return s.URL
-}
-
-// GetTags returns the value of Tags.
-func (s *DocumentChange) GetTags() []string {
-	return s.Tags
-}
-
-// GetLanguage returns the value of Language.
-func (s *DocumentChange) GetLanguage() OptString {
-	return s.Language
-}
-
-// SetTitle sets the value of Title.
-func (s *DocumentChange) SetTitle(val OptString) {
-	s.Title = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *DocumentChange) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *DocumentChange) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *DocumentChange) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *DocumentChange) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetURL sets the value of URL.
-func (s *DocumentChange) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetTags sets the value of Tags.
-func (s *DocumentChange) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *DocumentChange) SetLanguage(val OptString) {
-	s.Language = val
 }
 
 // Ref: #/components/schemas/DocumentField
@@ -4313,128 +1021,18 @@ const (
 	DocumentFieldLanguage DocumentField = "language"
 )
 
-// AllValues returns all DocumentField values.
-func (DocumentField) AllValues() []DocumentField {
-	return []DocumentField{
-		DocumentFieldTitle,
-		DocumentFieldAuthors,
-		DocumentFieldYear,
-		DocumentFieldVenue,
-		DocumentFieldDoi,
-		DocumentFieldURL,
-		DocumentFieldTags,
-		DocumentFieldLanguage,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s DocumentField) MarshalText() ([]byte, error) {
-	switch s {
-	case DocumentFieldTitle:
-		return []byte(s), nil
-	case DocumentFieldAuthors:
-		return []byte(s), nil
-	case DocumentFieldYear:
-		return []byte(s), nil
-	case DocumentFieldVenue:
-		return []byte(s), nil
-	case DocumentFieldDoi:
-		return []byte(s), nil
-	case DocumentFieldURL:
-		return []byte(s), nil
-	case DocumentFieldTags:
-		return []byte(s), nil
-	case DocumentFieldLanguage:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *DocumentField) UnmarshalText(data []byte) error {
-	switch DocumentField(data) {
-	case DocumentFieldTitle:
-		*s = DocumentFieldTitle
-		return nil
-	case DocumentFieldAuthors:
-		*s = DocumentFieldAuthors
-		return nil
-	case DocumentFieldYear:
-		*s = DocumentFieldYear
-		return nil
-	case DocumentFieldVenue:
-		*s = DocumentFieldVenue
-		return nil
-	case DocumentFieldDoi:
-		*s = DocumentFieldDoi
-		return nil
-	case DocumentFieldURL:
-		*s = DocumentFieldURL
-		return nil
-	case DocumentFieldTags:
-		*s = DocumentFieldTags
-		return nil
-	case DocumentFieldLanguage:
-		*s = DocumentFieldLanguage
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/DocumentIds
 type DocumentIds struct {
 	Ids []string `json:"ids"`
-}
-
-// GetIds returns the value of Ids.
-func (s *DocumentIds) GetIds() []string {
-	return s.Ids
-}
-
-// SetIds sets the value of Ids.
-func (s *DocumentIds) SetIds(val []string) {
-	s.Ids = val
 }
 
 // Ref: #/components/schemas/DocumentList
 type DocumentList struct {
 	Documents []DocumentSummary `json:"documents"`
 	// The number of documents of the source without a year, whatever the filter. On the first page only.
-	Undated OptInt `json:"undated"`
+	Undated OptInt64 `json:"undated"`
 	// Absent on the last page.
 	NextCursor OptString `json:"nextCursor"`
-}
-
-// GetDocuments returns the value of Documents.
-func (s *DocumentList) GetDocuments() []DocumentSummary {
-	return s.Documents
-}
-
-// GetUndated returns the value of Undated.
-func (s *DocumentList) GetUndated() OptInt {
-	return s.Undated
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *DocumentList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetDocuments sets the value of Documents.
-func (s *DocumentList) SetDocuments(val []DocumentSummary) {
-	s.Documents = val
-}
-
-// SetUndated sets the value of Undated.
-func (s *DocumentList) SetUndated(val OptInt) {
-	s.Undated = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *DocumentList) SetNextCursor(val OptString) {
-	s.NextCursor = val
 }
 
 // Ref: #/components/schemas/DocumentPut
@@ -4450,148 +1048,17 @@ type DocumentPut struct {
 	// A date, or a date with a time (RFC 3339).
 	PublishedAt OptString `json:"publishedAt"`
 	// An http or https URL, or empty.
-	URL   OptString `json:"url"`
-	Doi   OptString `json:"doi"`
-	Venue OptString `json:"venue"`
-	Type  OptString `json:"type"`
-	Tags  []string  `json:"tags"`
-	// One of the codes that sources accept. It is detected if it is empty.
+	URL      OptString `json:"url"`
+	Doi      OptString `json:"doi"`
+	Venue    OptString `json:"venue"`
+	Type     OptString `json:"type"`
+	Tags     []string  `json:"tags"`
 	Language OptString `json:"language"`
-}
-
-// GetExternalId returns the value of ExternalId.
-func (s *DocumentPut) GetExternalId() string {
-	return s.ExternalId
-}
-
-// GetTitle returns the value of Title.
-func (s *DocumentPut) GetTitle() OptString {
-	return s.Title
-}
-
-// GetText returns the value of Text.
-func (s *DocumentPut) GetText() OptString {
-	return s.Text
-}
-
-// GetAuthors returns the value of Authors.
-func (s *DocumentPut) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *DocumentPut) GetYear() OptInt {
-	return s.Year
-}
-
-// GetPublishedAt returns the value of PublishedAt.
-func (s *DocumentPut) GetPublishedAt() OptString {
-	return s.PublishedAt
-}
-
-// GetURL returns the value of URL.
-func (s *DocumentPut) GetURL() OptString {
-	return s.URL
-}
-
-// GetDoi returns the value of Doi.
-func (s *DocumentPut) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetVenue returns the value of Venue.
-func (s *DocumentPut) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetType returns the value of Type.
-func (s *DocumentPut) GetType() OptString {
-	return s.Type
-}
-
-// GetTags returns the value of Tags.
-func (s *DocumentPut) GetTags() []string {
-	return s.Tags
-}
-
-// GetLanguage returns the value of Language.
-func (s *DocumentPut) GetLanguage() OptString {
-	return s.Language
-}
-
-// SetExternalId sets the value of ExternalId.
-func (s *DocumentPut) SetExternalId(val string) {
-	s.ExternalId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *DocumentPut) SetTitle(val OptString) {
-	s.Title = val
-}
-
-// SetText sets the value of Text.
-func (s *DocumentPut) SetText(val OptString) {
-	s.Text = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *DocumentPut) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *DocumentPut) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetPublishedAt sets the value of PublishedAt.
-func (s *DocumentPut) SetPublishedAt(val OptString) {
-	s.PublishedAt = val
-}
-
-// SetURL sets the value of URL.
-func (s *DocumentPut) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *DocumentPut) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *DocumentPut) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetType sets the value of Type.
-func (s *DocumentPut) SetType(val OptString) {
-	s.Type = val
-}
-
-// SetTags sets the value of Tags.
-func (s *DocumentPut) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *DocumentPut) SetLanguage(val OptString) {
-	s.Language = val
 }
 
 // Ref: #/components/schemas/DocumentReply
 type DocumentReply struct {
 	Document Document `json:"document"`
-}
-
-// GetDocument returns the value of Document.
-func (s *DocumentReply) GetDocument() Document {
-	return s.Document
-}
-
-// SetDocument sets the value of Document.
-func (s *DocumentReply) SetDocument(val Document) {
-	s.Document = val
 }
 
 // A document without its text.
@@ -4627,216 +1094,6 @@ type DocumentSummary struct {
 	UpdatedAt string    `json:"updatedAt"`
 }
 
-// GetID returns the value of ID.
-func (s *DocumentSummary) GetID() string {
-	return s.ID
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *DocumentSummary) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetExternalId returns the value of ExternalId.
-func (s *DocumentSummary) GetExternalId() string {
-	return s.ExternalId
-}
-
-// GetTitle returns the value of Title.
-func (s *DocumentSummary) GetTitle() string {
-	return s.Title
-}
-
-// GetAuthors returns the value of Authors.
-func (s *DocumentSummary) GetAuthors() []string {
-	return s.Authors
-}
-
-// GetYear returns the value of Year.
-func (s *DocumentSummary) GetYear() OptInt {
-	return s.Year
-}
-
-// GetYearGuess returns the value of YearGuess.
-func (s *DocumentSummary) GetYearGuess() OptYearGuess {
-	return s.YearGuess
-}
-
-// GetPublishedAt returns the value of PublishedAt.
-func (s *DocumentSummary) GetPublishedAt() OptString {
-	return s.PublishedAt
-}
-
-// GetURL returns the value of URL.
-func (s *DocumentSummary) GetURL() OptString {
-	return s.URL
-}
-
-// GetDoi returns the value of Doi.
-func (s *DocumentSummary) GetDoi() OptString {
-	return s.Doi
-}
-
-// GetVenue returns the value of Venue.
-func (s *DocumentSummary) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetType returns the value of Type.
-func (s *DocumentSummary) GetType() OptString {
-	return s.Type
-}
-
-// GetLanguage returns the value of Language.
-func (s *DocumentSummary) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetCardId returns the value of CardId.
-func (s *DocumentSummary) GetCardId() string {
-	return s.CardId
-}
-
-// GetOriginal returns the value of Original.
-func (s *DocumentSummary) GetOriginal() OptOriginal {
-	return s.Original
-}
-
-// GetTags returns the value of Tags.
-func (s *DocumentSummary) GetTags() []string {
-	return s.Tags
-}
-
-// GetEdited returns the value of Edited.
-func (s *DocumentSummary) GetEdited() []DocumentField {
-	return s.Edited
-}
-
-// GetCompleted returns the value of Completed.
-func (s *DocumentSummary) GetCompleted() OptCompletion {
-	return s.Completed
-}
-
-// GetFileId returns the value of FileId.
-func (s *DocumentSummary) GetFileId() OptString {
-	return s.FileId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *DocumentSummary) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *DocumentSummary) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *DocumentSummary) SetID(val string) {
-	s.ID = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *DocumentSummary) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetExternalId sets the value of ExternalId.
-func (s *DocumentSummary) SetExternalId(val string) {
-	s.ExternalId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *DocumentSummary) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetAuthors sets the value of Authors.
-func (s *DocumentSummary) SetAuthors(val []string) {
-	s.Authors = val
-}
-
-// SetYear sets the value of Year.
-func (s *DocumentSummary) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetYearGuess sets the value of YearGuess.
-func (s *DocumentSummary) SetYearGuess(val OptYearGuess) {
-	s.YearGuess = val
-}
-
-// SetPublishedAt sets the value of PublishedAt.
-func (s *DocumentSummary) SetPublishedAt(val OptString) {
-	s.PublishedAt = val
-}
-
-// SetURL sets the value of URL.
-func (s *DocumentSummary) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetDoi sets the value of Doi.
-func (s *DocumentSummary) SetDoi(val OptString) {
-	s.Doi = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *DocumentSummary) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetType sets the value of Type.
-func (s *DocumentSummary) SetType(val OptString) {
-	s.Type = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *DocumentSummary) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *DocumentSummary) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetOriginal sets the value of Original.
-func (s *DocumentSummary) SetOriginal(val OptOriginal) {
-	s.Original = val
-}
-
-// SetTags sets the value of Tags.
-func (s *DocumentSummary) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetEdited sets the value of Edited.
-func (s *DocumentSummary) SetEdited(val []DocumentField) {
-	s.Edited = val
-}
-
-// SetCompleted sets the value of Completed.
-func (s *DocumentSummary) SetCompleted(val OptCompletion) {
-	s.Completed = val
-}
-
-// SetFileId sets the value of FileId.
-func (s *DocumentSummary) SetFileId(val OptString) {
-	s.FileId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *DocumentSummary) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *DocumentSummary) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // A verbatim passage of a document on the subject of a sentence.
 // Ref: #/components/schemas/Evidence
 type Evidence struct {
@@ -4859,106 +1116,6 @@ type Evidence struct {
 	Stance EvidenceStance `json:"stance"`
 }
 
-// GetDocumentId returns the value of DocumentId.
-func (s *Evidence) GetDocumentId() string {
-	return s.DocumentId
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *Evidence) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetCardId returns the value of CardId.
-func (s *Evidence) GetCardId() OptString {
-	return s.CardId
-}
-
-// GetTitle returns the value of Title.
-func (s *Evidence) GetTitle() string {
-	return s.Title
-}
-
-// GetYear returns the value of Year.
-func (s *Evidence) GetYear() OptInt {
-	return s.Year
-}
-
-// GetPage returns the value of Page.
-func (s *Evidence) GetPage() OptInt {
-	return s.Page
-}
-
-// GetQuote returns the value of Quote.
-func (s *Evidence) GetQuote() string {
-	return s.Quote
-}
-
-// GetStart returns the value of Start.
-func (s *Evidence) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Evidence) GetEnd() int {
-	return s.End
-}
-
-// GetStance returns the value of Stance.
-func (s *Evidence) GetStance() EvidenceStance {
-	return s.Stance
-}
-
-// SetDocumentId sets the value of DocumentId.
-func (s *Evidence) SetDocumentId(val string) {
-	s.DocumentId = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *Evidence) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *Evidence) SetCardId(val OptString) {
-	s.CardId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Evidence) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetYear sets the value of Year.
-func (s *Evidence) SetYear(val OptInt) {
-	s.Year = val
-}
-
-// SetPage sets the value of Page.
-func (s *Evidence) SetPage(val OptInt) {
-	s.Page = val
-}
-
-// SetQuote sets the value of Quote.
-func (s *Evidence) SetQuote(val string) {
-	s.Quote = val
-}
-
-// SetStart sets the value of Start.
-func (s *Evidence) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Evidence) SetEnd(val int) {
-	s.End = val
-}
-
-// SetStance sets the value of Stance.
-func (s *Evidence) SetStance(val EvidenceStance) {
-	s.Stance = val
-}
-
 // Whether the quote supports or contradicts the sentence. `related`: it is on the subject, and was not
 // judged or does not decide.
 type EvidenceStance string
@@ -4968,46 +1125,6 @@ const (
 	EvidenceStanceContradicts EvidenceStance = "contradicts"
 	EvidenceStanceRelated     EvidenceStance = "related"
 )
-
-// AllValues returns all EvidenceStance values.
-func (EvidenceStance) AllValues() []EvidenceStance {
-	return []EvidenceStance{
-		EvidenceStanceSupports,
-		EvidenceStanceContradicts,
-		EvidenceStanceRelated,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s EvidenceStance) MarshalText() ([]byte, error) {
-	switch s {
-	case EvidenceStanceSupports:
-		return []byte(s), nil
-	case EvidenceStanceContradicts:
-		return []byte(s), nil
-	case EvidenceStanceRelated:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *EvidenceStance) UnmarshalText(data []byte) error {
-	switch EvidenceStance(data) {
-	case EvidenceStanceSupports:
-		*s = EvidenceStanceSupports
-		return nil
-	case EvidenceStanceContradicts:
-		*s = EvidenceStanceContradicts
-		return nil
-	case EvidenceStanceRelated:
-		*s = EvidenceStanceRelated
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/Export
 type Export struct {
@@ -5027,96 +1144,6 @@ type Export struct {
 	Error     OptExportError `json:"error"`
 }
 
-// GetID returns the value of ID.
-func (s *Export) GetID() string {
-	return s.ID
-}
-
-// GetStatus returns the value of Status.
-func (s *Export) GetStatus() ExportStatus {
-	return s.Status
-}
-
-// GetDone returns the value of Done.
-func (s *Export) GetDone() int64 {
-	return s.Done
-}
-
-// GetTotal returns the value of Total.
-func (s *Export) GetTotal() int64 {
-	return s.Total
-}
-
-// GetBytes returns the value of Bytes.
-func (s *Export) GetBytes() int64 {
-	return s.Bytes
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Export) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetFinishedAt returns the value of FinishedAt.
-func (s *Export) GetFinishedAt() OptString {
-	return s.FinishedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *Export) GetExpiresAt() OptString {
-	return s.ExpiresAt
-}
-
-// GetError returns the value of Error.
-func (s *Export) GetError() OptExportError {
-	return s.Error
-}
-
-// SetID sets the value of ID.
-func (s *Export) SetID(val string) {
-	s.ID = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Export) SetStatus(val ExportStatus) {
-	s.Status = val
-}
-
-// SetDone sets the value of Done.
-func (s *Export) SetDone(val int64) {
-	s.Done = val
-}
-
-// SetTotal sets the value of Total.
-func (s *Export) SetTotal(val int64) {
-	s.Total = val
-}
-
-// SetBytes sets the value of Bytes.
-func (s *Export) SetBytes(val int64) {
-	s.Bytes = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Export) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetFinishedAt sets the value of FinishedAt.
-func (s *Export) SetFinishedAt(val OptString) {
-	s.FinishedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *Export) SetExpiresAt(val OptString) {
-	s.ExpiresAt = val
-}
-
-// SetError sets the value of Error.
-func (s *Export) SetError(val OptExportError) {
-	s.Error = val
-}
-
 // Why it failed.
 // Ref: #/components/schemas/ExportError
 type ExportError struct {
@@ -5124,39 +1151,21 @@ type ExportError struct {
 	Detail string `json:"detail"`
 }
 
-// GetCode returns the value of Code.
-func (s *ExportError) GetCode() string {
-	return s.Code
-}
+// The format of the file.
+// Ref: #/components/schemas/ExportFormat
+type ExportFormat string
 
-// GetDetail returns the value of Detail.
-func (s *ExportError) GetDetail() string {
-	return s.Detail
-}
-
-// SetCode sets the value of Code.
-func (s *ExportError) SetCode(val string) {
-	s.Code = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *ExportError) SetDetail(val string) {
-	s.Detail = val
-}
+const (
+	ExportFormatBibtex   ExportFormat = "bibtex"
+	ExportFormatRis      ExportFormat = "ris"
+	ExportFormatCslJSON  ExportFormat = "csl-json"
+	ExportFormatCsv      ExportFormat = "csv"
+	ExportFormatMarkdown ExportFormat = "markdown"
+)
 
 // Ref: #/components/schemas/ExportReply
 type ExportReply struct {
 	Export Export `json:"export"`
-}
-
-// GetExport returns the value of Export.
-func (s *ExportReply) GetExport() Export {
-	return s.Export
-}
-
-// SetExport sets the value of Export.
-func (s *ExportReply) SetExport(val Export) {
-	s.Export = val
 }
 
 // `working` while in progress; `complete` when it can be downloaded; `failed` otherwise.
@@ -5167,46 +1176,6 @@ const (
 	ExportStatusComplete ExportStatus = "complete"
 	ExportStatusFailed   ExportStatus = "failed"
 )
-
-// AllValues returns all ExportStatus values.
-func (ExportStatus) AllValues() []ExportStatus {
-	return []ExportStatus{
-		ExportStatusWorking,
-		ExportStatusComplete,
-		ExportStatusFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ExportStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case ExportStatusWorking:
-		return []byte(s), nil
-	case ExportStatusComplete:
-		return []byte(s), nil
-	case ExportStatusFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ExportStatus) UnmarshalText(data []byte) error {
-	switch ExportStatus(data) {
-	case ExportStatusWorking:
-		*s = ExportStatusWorking
-		return nil
-	case ExportStatusComplete:
-		*s = ExportStatusComplete
-		return nil
-	case ExportStatusFailed:
-		*s = ExportStatusFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/Favourite
 type Favourite struct {
@@ -5226,96 +1195,6 @@ type Favourite struct {
 	UpdatedAt string    `json:"updatedAt"`
 }
 
-// GetAgentId returns the value of AgentId.
-func (s *Favourite) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetCardId returns the value of CardId.
-func (s *Favourite) GetCardId() string {
-	return s.CardId
-}
-
-// GetCard returns the value of Card.
-func (s *Favourite) GetCard() AnyCard {
-	return s.Card
-}
-
-// GetTags returns the value of Tags.
-func (s *Favourite) GetTags() []string {
-	return s.Tags
-}
-
-// GetNote returns the value of Note.
-func (s *Favourite) GetNote() OptString {
-	return s.Note
-}
-
-// GetCollections returns the value of Collections.
-func (s *Favourite) GetCollections() []string {
-	return s.Collections
-}
-
-// GetThreadId returns the value of ThreadId.
-func (s *Favourite) GetThreadId() OptString {
-	return s.ThreadId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Favourite) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Favourite) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *Favourite) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *Favourite) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetCard sets the value of Card.
-func (s *Favourite) SetCard(val AnyCard) {
-	s.Card = val
-}
-
-// SetTags sets the value of Tags.
-func (s *Favourite) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetNote sets the value of Note.
-func (s *Favourite) SetNote(val OptString) {
-	s.Note = val
-}
-
-// SetCollections sets the value of Collections.
-func (s *Favourite) SetCollections(val []string) {
-	s.Collections = val
-}
-
-// SetThreadId sets the value of ThreadId.
-func (s *Favourite) SetThreadId(val OptString) {
-	s.ThreadId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Favourite) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Favourite) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // Ref: #/components/schemas/FavouriteChange
 type FavouriteChange struct {
 	// Tags that differ only in case are one tag.
@@ -5326,71 +1205,11 @@ type FavouriteChange struct {
 	Collections []string `json:"collections"`
 }
 
-// GetTags returns the value of Tags.
-func (s *FavouriteChange) GetTags() []string {
-	return s.Tags
-}
-
-// GetNote returns the value of Note.
-func (s *FavouriteChange) GetNote() OptString {
-	return s.Note
-}
-
-// GetCollections returns the value of Collections.
-func (s *FavouriteChange) GetCollections() []string {
-	return s.Collections
-}
-
-// SetTags sets the value of Tags.
-func (s *FavouriteChange) SetTags(val []string) {
-	s.Tags = val
-}
-
-// SetNote sets the value of Note.
-func (s *FavouriteChange) SetNote(val OptString) {
-	s.Note = val
-}
-
-// SetCollections sets the value of Collections.
-func (s *FavouriteChange) SetCollections(val []string) {
-	s.Collections = val
-}
-
 // Ref: #/components/schemas/FavouriteFile
 type FavouriteFile struct {
 	Filename    string `json:"filename"`
 	ContentType string `json:"contentType"`
 	Content     string `json:"content"`
-}
-
-// GetFilename returns the value of Filename.
-func (s *FavouriteFile) GetFilename() string {
-	return s.Filename
-}
-
-// GetContentType returns the value of ContentType.
-func (s *FavouriteFile) GetContentType() string {
-	return s.ContentType
-}
-
-// GetContent returns the value of Content.
-func (s *FavouriteFile) GetContent() string {
-	return s.Content
-}
-
-// SetFilename sets the value of Filename.
-func (s *FavouriteFile) SetFilename(val string) {
-	s.Filename = val
-}
-
-// SetContentType sets the value of ContentType.
-func (s *FavouriteFile) SetContentType(val string) {
-	s.ContentType = val
-}
-
-// SetContent sets the value of Content.
-func (s *FavouriteFile) SetContent(val string) {
-	s.Content = val
 }
 
 // Ref: #/components/schemas/FavouriteImport
@@ -5400,26 +1219,6 @@ type FavouriteImport struct {
 	Content string `json:"content"`
 }
 
-// GetFormat returns the value of Format.
-func (s *FavouriteImport) GetFormat() FavouriteImportFormat {
-	return s.Format
-}
-
-// GetContent returns the value of Content.
-func (s *FavouriteImport) GetContent() string {
-	return s.Content
-}
-
-// SetFormat sets the value of Format.
-func (s *FavouriteImport) SetFormat(val FavouriteImportFormat) {
-	s.Format = val
-}
-
-// SetContent sets the value of Content.
-func (s *FavouriteImport) SetContent(val string) {
-	s.Content = val
-}
-
 type FavouriteImportFormat string
 
 const (
@@ -5427,53 +1226,9 @@ const (
 	FavouriteImportFormatRis    FavouriteImportFormat = "ris"
 )
 
-// AllValues returns all FavouriteImportFormat values.
-func (FavouriteImportFormat) AllValues() []FavouriteImportFormat {
-	return []FavouriteImportFormat{
-		FavouriteImportFormatBibtex,
-		FavouriteImportFormatRis,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s FavouriteImportFormat) MarshalText() ([]byte, error) {
-	switch s {
-	case FavouriteImportFormatBibtex:
-		return []byte(s), nil
-	case FavouriteImportFormatRis:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *FavouriteImportFormat) UnmarshalText(data []byte) error {
-	switch FavouriteImportFormat(data) {
-	case FavouriteImportFormatBibtex:
-		*s = FavouriteImportFormatBibtex
-		return nil
-	case FavouriteImportFormatRis:
-		*s = FavouriteImportFormatRis
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/FavouriteImportReply
 type FavouriteImportReply struct {
 	Entries []ImportedFavourite `json:"entries"`
-}
-
-// GetEntries returns the value of Entries.
-func (s *FavouriteImportReply) GetEntries() []ImportedFavourite {
-	return s.Entries
-}
-
-// SetEntries sets the value of Entries.
-func (s *FavouriteImportReply) SetEntries(val []ImportedFavourite) {
-	s.Entries = val
 }
 
 // Ref: #/components/schemas/FavouriteList
@@ -5482,54 +1237,14 @@ type FavouriteList struct {
 	NextCursor OptString   `json:"nextCursor"`
 }
 
-// GetFavourites returns the value of Favourites.
-func (s *FavouriteList) GetFavourites() []Favourite {
-	return s.Favourites
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *FavouriteList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetFavourites sets the value of Favourites.
-func (s *FavouriteList) SetFavourites(val []Favourite) {
-	s.Favourites = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *FavouriteList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // Ref: #/components/schemas/FavouriteLookup
 type FavouriteLookup struct {
 	CardIds []string `json:"cardIds"`
 }
 
-// GetCardIds returns the value of CardIds.
-func (s *FavouriteLookup) GetCardIds() []string {
-	return s.CardIds
-}
-
-// SetCardIds sets the value of CardIds.
-func (s *FavouriteLookup) SetCardIds(val []string) {
-	s.CardIds = val
-}
-
 // Ref: #/components/schemas/FavouriteLookupReply
 type FavouriteLookupReply struct {
 	CardIds []string `json:"cardIds"`
-}
-
-// GetCardIds returns the value of CardIds.
-func (s *FavouriteLookupReply) GetCardIds() []string {
-	return s.CardIds
-}
-
-// SetCardIds sets the value of CardIds.
-func (s *FavouriteLookupReply) SetCardIds(val []string) {
-	s.CardIds = val
 }
 
 // Ref: #/components/schemas/FavouriteRef
@@ -5538,39 +1253,9 @@ type FavouriteRef struct {
 	CardId  string `json:"cardId"`
 }
 
-// GetAgentId returns the value of AgentId.
-func (s *FavouriteRef) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetCardId returns the value of CardId.
-func (s *FavouriteRef) GetCardId() string {
-	return s.CardId
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *FavouriteRef) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *FavouriteRef) SetCardId(val string) {
-	s.CardId = val
-}
-
 // Ref: #/components/schemas/FavouriteReply
 type FavouriteReply struct {
 	Favourite Favourite `json:"favourite"`
-}
-
-// GetFavourite returns the value of Favourite.
-func (s *FavouriteReply) GetFavourite() Favourite {
-	return s.Favourite
-}
-
-// SetFavourite sets the value of Favourite.
-func (s *FavouriteReply) SetFavourite(val Favourite) {
-	s.Favourite = val
 }
 
 // Ref: #/components/schemas/FavouriteSave
@@ -5580,154 +1265,22 @@ type FavouriteSave struct {
 	ThreadId OptString `json:"threadId"`
 }
 
-// GetCard returns the value of Card.
-func (s *FavouriteSave) GetCard() AnyCard {
-	return s.Card
-}
-
-// GetThreadId returns the value of ThreadId.
-func (s *FavouriteSave) GetThreadId() OptString {
-	return s.ThreadId
-}
-
-// SetCard sets the value of Card.
-func (s *FavouriteSave) SetCard(val AnyCard) {
-	s.Card = val
-}
-
-// SetThreadId sets the value of ThreadId.
-func (s *FavouriteSave) SetThreadId(val OptString) {
-	s.ThreadId = val
-}
-
 // Ref: #/components/schemas/FavouriteSelection
 type FavouriteSelection struct {
-	Format     FavouriteSelectionFormat `json:"format"`
-	Favourites []FavouriteRef           `json:"favourites"`
-}
-
-// GetFormat returns the value of Format.
-func (s *FavouriteSelection) GetFormat() FavouriteSelectionFormat {
-	return s.Format
-}
-
-// GetFavourites returns the value of Favourites.
-func (s *FavouriteSelection) GetFavourites() []FavouriteRef {
-	return s.Favourites
-}
-
-// SetFormat sets the value of Format.
-func (s *FavouriteSelection) SetFormat(val FavouriteSelectionFormat) {
-	s.Format = val
-}
-
-// SetFavourites sets the value of Favourites.
-func (s *FavouriteSelection) SetFavourites(val []FavouriteRef) {
-	s.Favourites = val
-}
-
-type FavouriteSelectionFormat string
-
-const (
-	FavouriteSelectionFormatBibtex   FavouriteSelectionFormat = "bibtex"
-	FavouriteSelectionFormatRis      FavouriteSelectionFormat = "ris"
-	FavouriteSelectionFormatCslJSON  FavouriteSelectionFormat = "csl-json"
-	FavouriteSelectionFormatCsv      FavouriteSelectionFormat = "csv"
-	FavouriteSelectionFormatMarkdown FavouriteSelectionFormat = "markdown"
-)
-
-// AllValues returns all FavouriteSelectionFormat values.
-func (FavouriteSelectionFormat) AllValues() []FavouriteSelectionFormat {
-	return []FavouriteSelectionFormat{
-		FavouriteSelectionFormatBibtex,
-		FavouriteSelectionFormatRis,
-		FavouriteSelectionFormatCslJSON,
-		FavouriteSelectionFormatCsv,
-		FavouriteSelectionFormatMarkdown,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s FavouriteSelectionFormat) MarshalText() ([]byte, error) {
-	switch s {
-	case FavouriteSelectionFormatBibtex:
-		return []byte(s), nil
-	case FavouriteSelectionFormatRis:
-		return []byte(s), nil
-	case FavouriteSelectionFormatCslJSON:
-		return []byte(s), nil
-	case FavouriteSelectionFormatCsv:
-		return []byte(s), nil
-	case FavouriteSelectionFormatMarkdown:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *FavouriteSelectionFormat) UnmarshalText(data []byte) error {
-	switch FavouriteSelectionFormat(data) {
-	case FavouriteSelectionFormatBibtex:
-		*s = FavouriteSelectionFormatBibtex
-		return nil
-	case FavouriteSelectionFormatRis:
-		*s = FavouriteSelectionFormatRis
-		return nil
-	case FavouriteSelectionFormatCslJSON:
-		*s = FavouriteSelectionFormatCslJSON
-		return nil
-	case FavouriteSelectionFormatCsv:
-		*s = FavouriteSelectionFormatCsv
-		return nil
-	case FavouriteSelectionFormatMarkdown:
-		*s = FavouriteSelectionFormatMarkdown
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+	Format     ExportFormat   `json:"format"`
+	Favourites []FavouriteRef `json:"favourites"`
 }
 
 // Ref: #/components/schemas/FavouriteTag
 type FavouriteTag struct {
 	Tag string `json:"tag"`
 	// The number of favourites with the tag.
-	Favourites int `json:"favourites"`
-}
-
-// GetTag returns the value of Tag.
-func (s *FavouriteTag) GetTag() string {
-	return s.Tag
-}
-
-// GetFavourites returns the value of Favourites.
-func (s *FavouriteTag) GetFavourites() int {
-	return s.Favourites
-}
-
-// SetTag sets the value of Tag.
-func (s *FavouriteTag) SetTag(val string) {
-	s.Tag = val
-}
-
-// SetFavourites sets the value of Favourites.
-func (s *FavouriteTag) SetFavourites(val int) {
-	s.Favourites = val
+	Favourites int64 `json:"favourites"`
 }
 
 // Ref: #/components/schemas/FavouriteTagList
 type FavouriteTagList struct {
 	Tags []FavouriteTag `json:"tags"`
-}
-
-// GetTags returns the value of Tags.
-func (s *FavouriteTagList) GetTags() []FavouriteTag {
-	return s.Tags
-}
-
-// SetTags sets the value of Tags.
-func (s *FavouriteTagList) SetTags(val []FavouriteTag) {
-	s.Tags = val
 }
 
 // Which favourites are written to which Zotero collection. A favourite must match every given field;
@@ -5748,302 +1301,33 @@ type FavouriteWrite struct {
 	CardIds []string `json:"cardIds"`
 }
 
-// GetCollection returns the value of Collection.
-func (s *FavouriteWrite) GetCollection() OptString {
-	return s.Collection
-}
-
-// GetCollectionId returns the value of CollectionId.
-func (s *FavouriteWrite) GetCollectionId() OptString {
-	return s.CollectionId
-}
-
-// GetTag returns the value of Tag.
-func (s *FavouriteWrite) GetTag() OptString {
-	return s.Tag
-}
-
-// GetQ returns the value of Q.
-func (s *FavouriteWrite) GetQ() OptString {
-	return s.Q
-}
-
-// GetFromAgentId returns the value of FromAgentId.
-func (s *FavouriteWrite) GetFromAgentId() OptString {
-	return s.FromAgentId
-}
-
-// GetCardIds returns the value of CardIds.
-func (s *FavouriteWrite) GetCardIds() []string {
-	return s.CardIds
-}
-
-// SetCollection sets the value of Collection.
-func (s *FavouriteWrite) SetCollection(val OptString) {
-	s.Collection = val
-}
-
-// SetCollectionId sets the value of CollectionId.
-func (s *FavouriteWrite) SetCollectionId(val OptString) {
-	s.CollectionId = val
-}
-
-// SetTag sets the value of Tag.
-func (s *FavouriteWrite) SetTag(val OptString) {
-	s.Tag = val
-}
-
-// SetQ sets the value of Q.
-func (s *FavouriteWrite) SetQ(val OptString) {
-	s.Q = val
-}
-
-// SetFromAgentId sets the value of FromAgentId.
-func (s *FavouriteWrite) SetFromAgentId(val OptString) {
-	s.FromAgentId = val
-}
-
-// SetCardIds sets the value of CardIds.
-func (s *FavouriteWrite) SetCardIds(val []string) {
-	s.CardIds = val
-}
-
 // Ref: #/components/schemas/FavouriteWriteReply
 type FavouriteWriteReply struct {
 	// The Zotero library.
-	Library    string                        `json:"library"`
-	Collection FavouriteWriteReplyCollection `json:"collection"`
-	Favourites []WrittenFavourite            `json:"favourites"`
-}
-
-// GetLibrary returns the value of Library.
-func (s *FavouriteWriteReply) GetLibrary() string {
-	return s.Library
-}
-
-// GetCollection returns the value of Collection.
-func (s *FavouriteWriteReply) GetCollection() FavouriteWriteReplyCollection {
-	return s.Collection
-}
-
-// GetFavourites returns the value of Favourites.
-func (s *FavouriteWriteReply) GetFavourites() []WrittenFavourite {
-	return s.Favourites
-}
-
-// SetLibrary sets the value of Library.
-func (s *FavouriteWriteReply) SetLibrary(val string) {
-	s.Library = val
-}
-
-// SetCollection sets the value of Collection.
-func (s *FavouriteWriteReply) SetCollection(val FavouriteWriteReplyCollection) {
-	s.Collection = val
-}
-
-// SetFavourites sets the value of Favourites.
-func (s *FavouriteWriteReply) SetFavourites(val []WrittenFavourite) {
-	s.Favourites = val
-}
-
-type FavouriteWriteReplyCollection struct {
-	Key  string `json:"key"`
-	Name string `json:"name"`
-	// Whether it was created by this request.
-	Created bool `json:"created"`
-}
-
-// GetKey returns the value of Key.
-func (s *FavouriteWriteReplyCollection) GetKey() string {
-	return s.Key
-}
-
-// GetName returns the value of Name.
-func (s *FavouriteWriteReplyCollection) GetName() string {
-	return s.Name
-}
-
-// GetCreated returns the value of Created.
-func (s *FavouriteWriteReplyCollection) GetCreated() bool {
-	return s.Created
-}
-
-// SetKey sets the value of Key.
-func (s *FavouriteWriteReplyCollection) SetKey(val string) {
-	s.Key = val
-}
-
-// SetName sets the value of Name.
-func (s *FavouriteWriteReplyCollection) SetName(val string) {
-	s.Name = val
-}
-
-// SetCreated sets the value of Created.
-func (s *FavouriteWriteReplyCollection) SetCreated(val bool) {
-	s.Created = val
+	Library    string             `json:"library"`
+	Collection ZoteroCollection   `json:"collection"`
+	Favourites []WrittenFavourite `json:"favourites"`
 }
 
 // The user's rating of a reply.
 // Ref: #/components/schemas/Feedback
 type Feedback struct {
-	Thumb FeedbackThumb `json:"thumb"`
+	Thumb Thumb `json:"thumb"`
 	// A comment of the user.
 	Note      OptString `json:"note"`
 	UpdatedAt string    `json:"updatedAt"`
 }
 
-// GetThumb returns the value of Thumb.
-func (s *Feedback) GetThumb() FeedbackThumb {
-	return s.Thumb
-}
-
-// GetNote returns the value of Note.
-func (s *Feedback) GetNote() OptString {
-	return s.Note
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Feedback) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetThumb sets the value of Thumb.
-func (s *Feedback) SetThumb(val FeedbackThumb) {
-	s.Thumb = val
-}
-
-// SetNote sets the value of Note.
-func (s *Feedback) SetNote(val OptString) {
-	s.Note = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Feedback) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // Ref: #/components/schemas/FeedbackGive
 type FeedbackGive struct {
-	Thumb FeedbackGiveThumb `json:"thumb"`
+	Thumb Thumb `json:"thumb"`
 	// At most 2000 characters.
 	Note OptString `json:"note"`
-}
-
-// GetThumb returns the value of Thumb.
-func (s *FeedbackGive) GetThumb() FeedbackGiveThumb {
-	return s.Thumb
-}
-
-// GetNote returns the value of Note.
-func (s *FeedbackGive) GetNote() OptString {
-	return s.Note
-}
-
-// SetThumb sets the value of Thumb.
-func (s *FeedbackGive) SetThumb(val FeedbackGiveThumb) {
-	s.Thumb = val
-}
-
-// SetNote sets the value of Note.
-func (s *FeedbackGive) SetNote(val OptString) {
-	s.Note = val
-}
-
-type FeedbackGiveThumb string
-
-const (
-	FeedbackGiveThumbUp   FeedbackGiveThumb = "up"
-	FeedbackGiveThumbDown FeedbackGiveThumb = "down"
-)
-
-// AllValues returns all FeedbackGiveThumb values.
-func (FeedbackGiveThumb) AllValues() []FeedbackGiveThumb {
-	return []FeedbackGiveThumb{
-		FeedbackGiveThumbUp,
-		FeedbackGiveThumbDown,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s FeedbackGiveThumb) MarshalText() ([]byte, error) {
-	switch s {
-	case FeedbackGiveThumbUp:
-		return []byte(s), nil
-	case FeedbackGiveThumbDown:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *FeedbackGiveThumb) UnmarshalText(data []byte) error {
-	switch FeedbackGiveThumb(data) {
-	case FeedbackGiveThumbUp:
-		*s = FeedbackGiveThumbUp
-		return nil
-	case FeedbackGiveThumbDown:
-		*s = FeedbackGiveThumbDown
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Ref: #/components/schemas/FeedbackReply
 type FeedbackReply struct {
 	Feedback Feedback `json:"feedback"`
-}
-
-// GetFeedback returns the value of Feedback.
-func (s *FeedbackReply) GetFeedback() Feedback {
-	return s.Feedback
-}
-
-// SetFeedback sets the value of Feedback.
-func (s *FeedbackReply) SetFeedback(val Feedback) {
-	s.Feedback = val
-}
-
-type FeedbackThumb string
-
-const (
-	FeedbackThumbUp   FeedbackThumb = "up"
-	FeedbackThumbDown FeedbackThumb = "down"
-)
-
-// AllValues returns all FeedbackThumb values.
-func (FeedbackThumb) AllValues() []FeedbackThumb {
-	return []FeedbackThumb{
-		FeedbackThumbUp,
-		FeedbackThumbDown,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s FeedbackThumb) MarshalText() ([]byte, error) {
-	switch s {
-	case FeedbackThumbUp:
-		return []byte(s), nil
-	case FeedbackThumbDown:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *FeedbackThumb) UnmarshalText(data []byte) error {
-	switch FeedbackThumb(data) {
-	case FeedbackThumbUp:
-		*s = FeedbackThumbUp
-		return nil
-	case FeedbackThumbDown:
-		*s = FeedbackThumbDown
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Ref: #/components/schemas/FieldProblem
@@ -6054,235 +1338,11 @@ type FieldProblem struct {
 	Detail string `json:"detail"`
 }
 
-// GetPointer returns the value of Pointer.
-func (s *FieldProblem) GetPointer() string {
-	return s.Pointer
-}
-
-// GetDetail returns the value of Detail.
-func (s *FieldProblem) GetDetail() string {
-	return s.Detail
-}
-
-// SetPointer sets the value of Pointer.
-func (s *FieldProblem) SetPointer(val string) {
-	s.Pointer = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *FieldProblem) SetDetail(val string) {
-	s.Detail = val
-}
-
-// A file, page or feed of a source.
-// Ref: #/components/schemas/File
-type File struct {
-	ID string `json:"id"`
-	// Its path in the source, or its address.
-	Name string `json:"name"`
-	// The title of the document in it, if it is a single one.
-	Title OptString `json:"title"`
-	Size  int       `json:"size"`
-	// The number of documents in it.
-	Documents int `json:"documents"`
-	// The number of records that could not be read.
-	Skipped int `json:"skipped"`
-	// The reason if the file could not be read.
-	Error OptString `json:"error"`
-	// The result of its last import: `added`, `updated`, `unchanged` or `failed`. Absent if an earlier
-	// version of Carrel imported the file.
-	Outcome   OptString `json:"outcome"`
-	CreatedAt string    `json:"createdAt"`
-	UpdatedAt string    `json:"updatedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *File) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *File) GetName() string {
-	return s.Name
-}
-
-// GetTitle returns the value of Title.
-func (s *File) GetTitle() OptString {
-	return s.Title
-}
-
-// GetSize returns the value of Size.
-func (s *File) GetSize() int {
-	return s.Size
-}
-
-// GetDocuments returns the value of Documents.
-func (s *File) GetDocuments() int {
-	return s.Documents
-}
-
-// GetSkipped returns the value of Skipped.
-func (s *File) GetSkipped() int {
-	return s.Skipped
-}
-
-// GetError returns the value of Error.
-func (s *File) GetError() OptString {
-	return s.Error
-}
-
-// GetOutcome returns the value of Outcome.
-func (s *File) GetOutcome() OptString {
-	return s.Outcome
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *File) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *File) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *File) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *File) SetName(val string) {
-	s.Name = val
-}
-
-// SetTitle sets the value of Title.
-func (s *File) SetTitle(val OptString) {
-	s.Title = val
-}
-
-// SetSize sets the value of Size.
-func (s *File) SetSize(val int) {
-	s.Size = val
-}
-
-// SetDocuments sets the value of Documents.
-func (s *File) SetDocuments(val int) {
-	s.Documents = val
-}
-
-// SetSkipped sets the value of Skipped.
-func (s *File) SetSkipped(val int) {
-	s.Skipped = val
-}
-
-// SetError sets the value of Error.
-func (s *File) SetError(val OptString) {
-	s.Error = val
-}
-
-// SetOutcome sets the value of Outcome.
-func (s *File) SetOutcome(val OptString) {
-	s.Outcome = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *File) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *File) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // Ref: #/components/schemas/FileList
 type FileList struct {
-	Files []File `json:"files"`
+	Files []SourceFile `json:"files"`
 	// Absent on the last page.
 	NextCursor OptString `json:"nextCursor"`
-}
-
-// GetFiles returns the value of Files.
-func (s *FileList) GetFiles() []File {
-	return s.Files
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *FileList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetFiles sets the value of Files.
-func (s *FileList) SetFiles(val []File) {
-	s.Files = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *FileList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
-type GetAllUsageBy string
-
-const (
-	GetAllUsageByDay        GetAllUsageBy = "day"
-	GetAllUsageByAgent      GetAllUsageBy = "agent"
-	GetAllUsageByCredential GetAllUsageBy = "credential"
-	GetAllUsageByModel      GetAllUsageBy = "model"
-	GetAllUsageByUser       GetAllUsageBy = "user"
-)
-
-// AllValues returns all GetAllUsageBy values.
-func (GetAllUsageBy) AllValues() []GetAllUsageBy {
-	return []GetAllUsageBy{
-		GetAllUsageByDay,
-		GetAllUsageByAgent,
-		GetAllUsageByCredential,
-		GetAllUsageByModel,
-		GetAllUsageByUser,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s GetAllUsageBy) MarshalText() ([]byte, error) {
-	switch s {
-	case GetAllUsageByDay:
-		return []byte(s), nil
-	case GetAllUsageByAgent:
-		return []byte(s), nil
-	case GetAllUsageByCredential:
-		return []byte(s), nil
-	case GetAllUsageByModel:
-		return []byte(s), nil
-	case GetAllUsageByUser:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *GetAllUsageBy) UnmarshalText(data []byte) error {
-	switch GetAllUsageBy(data) {
-	case GetAllUsageByDay:
-		*s = GetAllUsageByDay
-		return nil
-	case GetAllUsageByAgent:
-		*s = GetAllUsageByAgent
-		return nil
-	case GetAllUsageByCredential:
-		*s = GetAllUsageByCredential
-		return nil
-	case GetAllUsageByModel:
-		*s = GetAllUsageByModel
-		return nil
-	case GetAllUsageByUser:
-		*s = GetAllUsageByUser
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 type GetUsageBy string
@@ -6294,113 +1354,28 @@ const (
 	GetUsageByModel      GetUsageBy = "model"
 )
 
-// AllValues returns all GetUsageBy values.
-func (GetUsageBy) AllValues() []GetUsageBy {
-	return []GetUsageBy{
-		GetUsageByDay,
-		GetUsageByAgent,
-		GetUsageByCredential,
-		GetUsageByModel,
-	}
-}
+// A role that accounts can be given. New accounts are members when it is omitted.
+// Ref: #/components/schemas/GivenRole
+type GivenRole string
 
-// MarshalText implements encoding.TextMarshaler.
-func (s GetUsageBy) MarshalText() ([]byte, error) {
-	switch s {
-	case GetUsageByDay:
-		return []byte(s), nil
-	case GetUsageByAgent:
-		return []byte(s), nil
-	case GetUsageByCredential:
-		return []byte(s), nil
-	case GetUsageByModel:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
+const (
+	GivenRoleAdmin  GivenRole = "admin"
+	GivenRoleMember GivenRole = "member"
+)
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *GetUsageBy) UnmarshalText(data []byte) error {
-	switch GetUsageBy(data) {
-	case GetUsageByDay:
-		*s = GetUsageByDay
-		return nil
-	case GetUsageByAgent:
-		*s = GetUsageByAgent
-		return nil
-	case GetUsageByCredential:
-		*s = GetUsageByCredential
-		return nil
-	case GetUsageByModel:
-		*s = GetUsageByModel
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
+// The access of an account that an agent is shared with; see `putGrant`.
+// Ref: #/components/schemas/Grant
+type Grant string
+
+const (
+	GrantViewer  Grant = "viewer"
+	GrantUser    Grant = "user"
+	GrantManager Grant = "manager"
+)
 
 // Ref: #/components/schemas/GrantChange
 type GrantChange struct {
-	Grant GrantChangeGrant `json:"grant"`
-}
-
-// GetGrant returns the value of Grant.
-func (s *GrantChange) GetGrant() GrantChangeGrant {
-	return s.Grant
-}
-
-// SetGrant sets the value of Grant.
-func (s *GrantChange) SetGrant(val GrantChangeGrant) {
-	s.Grant = val
-}
-
-type GrantChangeGrant string
-
-const (
-	GrantChangeGrantViewer  GrantChangeGrant = "viewer"
-	GrantChangeGrantUser    GrantChangeGrant = "user"
-	GrantChangeGrantManager GrantChangeGrant = "manager"
-)
-
-// AllValues returns all GrantChangeGrant values.
-func (GrantChangeGrant) AllValues() []GrantChangeGrant {
-	return []GrantChangeGrant{
-		GrantChangeGrantViewer,
-		GrantChangeGrantUser,
-		GrantChangeGrantManager,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s GrantChangeGrant) MarshalText() ([]byte, error) {
-	switch s {
-	case GrantChangeGrantViewer:
-		return []byte(s), nil
-	case GrantChangeGrantUser:
-		return []byte(s), nil
-	case GrantChangeGrantManager:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *GrantChangeGrant) UnmarshalText(data []byte) error {
-	switch GrantChangeGrant(data) {
-	case GrantChangeGrantViewer:
-		*s = GrantChangeGrantViewer
-		return nil
-	case GrantChangeGrantUser:
-		*s = GrantChangeGrantUser
-		return nil
-	case GrantChangeGrantManager:
-		*s = GrantChangeGrantManager
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+	Grant Grant `json:"grant"`
 }
 
 // Ref: #/components/schemas/GrantList
@@ -6408,232 +1383,20 @@ type GrantList struct {
 	Grants []AgentGrant `json:"grants"`
 }
 
-// GetGrants returns the value of Grants.
-func (s *GrantList) GetGrants() []AgentGrant {
-	return s.Grants
-}
-
-// SetGrants sets the value of Grants.
-func (s *GrantList) SetGrants(val []AgentGrant) {
-	s.Grants = val
-}
-
-// One import into a source.
-// Ref: #/components/schemas/Import
-type Import struct {
-	ID       string `json:"id"`
-	SourceId string `json:"sourceId"`
-	// `queued`, `running`, `complete`, `failed` or `cancelled`.
-	State string `json:"state"`
-	// The numbers of files.
-	Files ImportFiles `json:"files"`
-	// The size of the files in bytes.
-	Bytes ImportBytes `json:"bytes"`
-	// The numbers of documents.
-	Documents ImportDocuments `json:"documents"`
-	// The number of files and records that could not be read. `errors` lists the first 50.
-	Failed int           `json:"failed"`
-	Errors []ImportError `json:"errors"`
-	// The file that is being read.
-	Current OptString `json:"current"`
-	// The estimated remaining time; absent if unknown.
-	EtaSeconds OptInt `json:"etaSeconds"`
-	CreatedAt  string `json:"createdAt"`
-	UpdatedAt  string `json:"updatedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *Import) GetID() string {
-	return s.ID
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *Import) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetState returns the value of State.
-func (s *Import) GetState() string {
-	return s.State
-}
-
-// GetFiles returns the value of Files.
-func (s *Import) GetFiles() ImportFiles {
-	return s.Files
-}
-
-// GetBytes returns the value of Bytes.
-func (s *Import) GetBytes() ImportBytes {
-	return s.Bytes
-}
-
-// GetDocuments returns the value of Documents.
-func (s *Import) GetDocuments() ImportDocuments {
-	return s.Documents
-}
-
-// GetFailed returns the value of Failed.
-func (s *Import) GetFailed() int {
-	return s.Failed
-}
-
-// GetErrors returns the value of Errors.
-func (s *Import) GetErrors() []ImportError {
-	return s.Errors
-}
-
-// GetCurrent returns the value of Current.
-func (s *Import) GetCurrent() OptString {
-	return s.Current
-}
-
-// GetEtaSeconds returns the value of EtaSeconds.
-func (s *Import) GetEtaSeconds() OptInt {
-	return s.EtaSeconds
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Import) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Import) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Import) SetID(val string) {
-	s.ID = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *Import) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetState sets the value of State.
-func (s *Import) SetState(val string) {
-	s.State = val
-}
-
-// SetFiles sets the value of Files.
-func (s *Import) SetFiles(val ImportFiles) {
-	s.Files = val
-}
-
-// SetBytes sets the value of Bytes.
-func (s *Import) SetBytes(val ImportBytes) {
-	s.Bytes = val
-}
-
-// SetDocuments sets the value of Documents.
-func (s *Import) SetDocuments(val ImportDocuments) {
-	s.Documents = val
-}
-
-// SetFailed sets the value of Failed.
-func (s *Import) SetFailed(val int) {
-	s.Failed = val
-}
-
-// SetErrors sets the value of Errors.
-func (s *Import) SetErrors(val []ImportError) {
-	s.Errors = val
-}
-
-// SetCurrent sets the value of Current.
-func (s *Import) SetCurrent(val OptString) {
-	s.Current = val
-}
-
-// SetEtaSeconds sets the value of EtaSeconds.
-func (s *Import) SetEtaSeconds(val OptInt) {
-	s.EtaSeconds = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Import) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Import) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
 // The size of the files in bytes.
+// Ref: #/components/schemas/ImportBytes
 type ImportBytes struct {
-	Total int `json:"total"`
-	Done  int `json:"done"`
-}
-
-// GetTotal returns the value of Total.
-func (s *ImportBytes) GetTotal() int {
-	return s.Total
-}
-
-// GetDone returns the value of Done.
-func (s *ImportBytes) GetDone() int {
-	return s.Done
-}
-
-// SetTotal sets the value of Total.
-func (s *ImportBytes) SetTotal(val int) {
-	s.Total = val
-}
-
-// SetDone sets the value of Done.
-func (s *ImportBytes) SetDone(val int) {
-	s.Done = val
+	Total int64 `json:"total"`
+	Done  int64 `json:"done"`
 }
 
 // The numbers of documents.
+// Ref: #/components/schemas/ImportDocuments
 type ImportDocuments struct {
-	Added     int `json:"added"`
-	Updated   int `json:"updated"`
-	Unchanged int `json:"unchanged"`
-	Deleted   int `json:"deleted"`
-}
-
-// GetAdded returns the value of Added.
-func (s *ImportDocuments) GetAdded() int {
-	return s.Added
-}
-
-// GetUpdated returns the value of Updated.
-func (s *ImportDocuments) GetUpdated() int {
-	return s.Updated
-}
-
-// GetUnchanged returns the value of Unchanged.
-func (s *ImportDocuments) GetUnchanged() int {
-	return s.Unchanged
-}
-
-// GetDeleted returns the value of Deleted.
-func (s *ImportDocuments) GetDeleted() int {
-	return s.Deleted
-}
-
-// SetAdded sets the value of Added.
-func (s *ImportDocuments) SetAdded(val int) {
-	s.Added = val
-}
-
-// SetUpdated sets the value of Updated.
-func (s *ImportDocuments) SetUpdated(val int) {
-	s.Updated = val
-}
-
-// SetUnchanged sets the value of Unchanged.
-func (s *ImportDocuments) SetUnchanged(val int) {
-	s.Unchanged = val
-}
-
-// SetDeleted sets the value of Deleted.
-func (s *ImportDocuments) SetDeleted(val int) {
-	s.Deleted = val
+	Added     int64 `json:"added"`
+	Updated   int64 `json:"updated"`
+	Unchanged int64 `json:"unchanged"`
+	Deleted   int64 `json:"deleted"`
 }
 
 // Ref: #/components/schemas/ImportError
@@ -6642,113 +1405,56 @@ type ImportError struct {
 	Reason string `json:"reason"`
 }
 
-// GetFile returns the value of File.
-func (s *ImportError) GetFile() string {
-	return s.File
-}
-
-// GetReason returns the value of Reason.
-func (s *ImportError) GetReason() string {
-	return s.Reason
-}
-
-// SetFile sets the value of File.
-func (s *ImportError) SetFile(val string) {
-	s.File = val
-}
-
-// SetReason sets the value of Reason.
-func (s *ImportError) SetReason(val string) {
-	s.Reason = val
-}
-
 // The numbers of files.
+// Ref: #/components/schemas/ImportFiles
 type ImportFiles struct {
-	Total     int `json:"total"`
-	Done      int `json:"done"`
-	Unchanged int `json:"unchanged"`
-	Failed    int `json:"failed"`
-	Removed   int `json:"removed"`
+	Total     int64 `json:"total"`
+	Done      int64 `json:"done"`
+	Unchanged int64 `json:"unchanged"`
+	Failed    int64 `json:"failed"`
+	Removed   int64 `json:"removed"`
 }
 
-// GetTotal returns the value of Total.
-func (s *ImportFiles) GetTotal() int {
-	return s.Total
-}
-
-// GetDone returns the value of Done.
-func (s *ImportFiles) GetDone() int {
-	return s.Done
-}
-
-// GetUnchanged returns the value of Unchanged.
-func (s *ImportFiles) GetUnchanged() int {
-	return s.Unchanged
-}
-
-// GetFailed returns the value of Failed.
-func (s *ImportFiles) GetFailed() int {
-	return s.Failed
-}
-
-// GetRemoved returns the value of Removed.
-func (s *ImportFiles) GetRemoved() int {
-	return s.Removed
-}
-
-// SetTotal sets the value of Total.
-func (s *ImportFiles) SetTotal(val int) {
-	s.Total = val
-}
-
-// SetDone sets the value of Done.
-func (s *ImportFiles) SetDone(val int) {
-	s.Done = val
-}
-
-// SetUnchanged sets the value of Unchanged.
-func (s *ImportFiles) SetUnchanged(val int) {
-	s.Unchanged = val
-}
-
-// SetFailed sets the value of Failed.
-func (s *ImportFiles) SetFailed(val int) {
-	s.Failed = val
-}
-
-// SetRemoved sets the value of Removed.
-func (s *ImportFiles) SetRemoved(val int) {
-	s.Removed = val
+// One import into a source.
+// Ref: #/components/schemas/ImportJob
+type ImportJob struct {
+	ID        string          `json:"id"`
+	SourceId  string          `json:"sourceId"`
+	State     TaskState       `json:"state"`
+	Files     ImportFiles     `json:"files"`
+	Bytes     ImportBytes     `json:"bytes"`
+	Documents ImportDocuments `json:"documents"`
+	// The number of files and records that could not be read. `errors` lists the first 50.
+	Failed int64         `json:"failed"`
+	Errors []ImportError `json:"errors"`
+	// The file that is being read.
+	Current OptString `json:"current"`
+	// The estimated remaining time; absent if unknown.
+	EtaSeconds OptInt64 `json:"etaSeconds"`
+	CreatedAt  string   `json:"createdAt"`
+	UpdatedAt  string   `json:"updatedAt"`
 }
 
 // Ref: #/components/schemas/ImportList
 type ImportList struct {
-	Imports []Import `json:"imports"`
+	Imports []ImportJob `json:"imports"`
 }
 
-// GetImports returns the value of Imports.
-func (s *ImportList) GetImports() []Import {
-	return s.Imports
-}
+// The result of the last import of a file. Absent until the file is imported, and for files that an
+// early version of Carrel imported.
+// Ref: #/components/schemas/ImportOutcome
+type ImportOutcome string
 
-// SetImports sets the value of Imports.
-func (s *ImportList) SetImports(val []Import) {
-	s.Imports = val
-}
+const (
+	ImportOutcomeAdded     ImportOutcome = "added"
+	ImportOutcomeUpdated   ImportOutcome = "updated"
+	ImportOutcomeUnchanged ImportOutcome = "unchanged"
+	ImportOutcomeFailed    ImportOutcome = "failed"
+)
 
 // Ref: #/components/schemas/ImportReply
 type ImportReply struct {
-	Import Import `json:"import"`
-}
-
-// GetImport returns the value of Import.
-func (s *ImportReply) GetImport() Import {
-	return s.Import
-}
-
-// SetImport sets the value of Import.
-func (s *ImportReply) SetImport(val Import) {
-	s.Import = val
+	Import ImportJob `json:"import"`
 }
 
 // Ref: #/components/schemas/ImportedFavourite
@@ -6765,66 +1471,6 @@ type ImportedFavourite struct {
 	Detail OptString `json:"detail"`
 }
 
-// GetLine returns the value of Line.
-func (s *ImportedFavourite) GetLine() int {
-	return s.Line
-}
-
-// GetKey returns the value of Key.
-func (s *ImportedFavourite) GetKey() OptString {
-	return s.Key
-}
-
-// GetTitle returns the value of Title.
-func (s *ImportedFavourite) GetTitle() OptString {
-	return s.Title
-}
-
-// GetOutcome returns the value of Outcome.
-func (s *ImportedFavourite) GetOutcome() ImportedFavouriteOutcome {
-	return s.Outcome
-}
-
-// GetCardId returns the value of CardId.
-func (s *ImportedFavourite) GetCardId() OptString {
-	return s.CardId
-}
-
-// GetDetail returns the value of Detail.
-func (s *ImportedFavourite) GetDetail() OptString {
-	return s.Detail
-}
-
-// SetLine sets the value of Line.
-func (s *ImportedFavourite) SetLine(val int) {
-	s.Line = val
-}
-
-// SetKey sets the value of Key.
-func (s *ImportedFavourite) SetKey(val OptString) {
-	s.Key = val
-}
-
-// SetTitle sets the value of Title.
-func (s *ImportedFavourite) SetTitle(val OptString) {
-	s.Title = val
-}
-
-// SetOutcome sets the value of Outcome.
-func (s *ImportedFavourite) SetOutcome(val ImportedFavouriteOutcome) {
-	s.Outcome = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *ImportedFavourite) SetCardId(val OptString) {
-	s.CardId = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *ImportedFavourite) SetDetail(val OptString) {
-	s.Detail = val
-}
-
 type ImportedFavouriteOutcome string
 
 const (
@@ -6834,52 +1480,6 @@ const (
 	ImportedFavouriteOutcomeRefused   ImportedFavouriteOutcome = "refused"
 )
 
-// AllValues returns all ImportedFavouriteOutcome values.
-func (ImportedFavouriteOutcome) AllValues() []ImportedFavouriteOutcome {
-	return []ImportedFavouriteOutcome{
-		ImportedFavouriteOutcomeAdded,
-		ImportedFavouriteOutcomeUpdated,
-		ImportedFavouriteOutcomeUnchanged,
-		ImportedFavouriteOutcomeRefused,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ImportedFavouriteOutcome) MarshalText() ([]byte, error) {
-	switch s {
-	case ImportedFavouriteOutcomeAdded:
-		return []byte(s), nil
-	case ImportedFavouriteOutcomeUpdated:
-		return []byte(s), nil
-	case ImportedFavouriteOutcomeUnchanged:
-		return []byte(s), nil
-	case ImportedFavouriteOutcomeRefused:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ImportedFavouriteOutcome) UnmarshalText(data []byte) error {
-	switch ImportedFavouriteOutcome(data) {
-	case ImportedFavouriteOutcomeAdded:
-		*s = ImportedFavouriteOutcomeAdded
-		return nil
-	case ImportedFavouriteOutcomeUpdated:
-		*s = ImportedFavouriteOutcomeUpdated
-		return nil
-	case ImportedFavouriteOutcomeUnchanged:
-		*s = ImportedFavouriteOutcomeUnchanged
-		return nil
-	case ImportedFavouriteOutcomeRefused:
-		*s = ImportedFavouriteOutcomeRefused
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // An offer to use an agent of another account. Name and description were written by its owner.
 // Ref: #/components/schemas/Invitation
 type Invitation struct {
@@ -6887,145 +1487,10 @@ type Invitation struct {
 	// The name of the agent.
 	Name string `json:"name"`
 	// The description of the agent.
-	Description string          `json:"description"`
-	Grant       InvitationGrant `json:"grant"`
-	// The owner of the agent.
-	InvitedBy InvitationInvitedBy `json:"invitedBy"`
-	CreatedAt string              `json:"createdAt"`
-}
-
-// GetAgentId returns the value of AgentId.
-func (s *Invitation) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetName returns the value of Name.
-func (s *Invitation) GetName() string {
-	return s.Name
-}
-
-// GetDescription returns the value of Description.
-func (s *Invitation) GetDescription() string {
-	return s.Description
-}
-
-// GetGrant returns the value of Grant.
-func (s *Invitation) GetGrant() InvitationGrant {
-	return s.Grant
-}
-
-// GetInvitedBy returns the value of InvitedBy.
-func (s *Invitation) GetInvitedBy() InvitationInvitedBy {
-	return s.InvitedBy
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Invitation) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *Invitation) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetName sets the value of Name.
-func (s *Invitation) SetName(val string) {
-	s.Name = val
-}
-
-// SetDescription sets the value of Description.
-func (s *Invitation) SetDescription(val string) {
-	s.Description = val
-}
-
-// SetGrant sets the value of Grant.
-func (s *Invitation) SetGrant(val InvitationGrant) {
-	s.Grant = val
-}
-
-// SetInvitedBy sets the value of InvitedBy.
-func (s *Invitation) SetInvitedBy(val InvitationInvitedBy) {
-	s.InvitedBy = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Invitation) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-type InvitationGrant string
-
-const (
-	InvitationGrantViewer  InvitationGrant = "viewer"
-	InvitationGrantUser    InvitationGrant = "user"
-	InvitationGrantManager InvitationGrant = "manager"
-)
-
-// AllValues returns all InvitationGrant values.
-func (InvitationGrant) AllValues() []InvitationGrant {
-	return []InvitationGrant{
-		InvitationGrantViewer,
-		InvitationGrantUser,
-		InvitationGrantManager,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s InvitationGrant) MarshalText() ([]byte, error) {
-	switch s {
-	case InvitationGrantViewer:
-		return []byte(s), nil
-	case InvitationGrantUser:
-		return []byte(s), nil
-	case InvitationGrantManager:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *InvitationGrant) UnmarshalText(data []byte) error {
-	switch InvitationGrant(data) {
-	case InvitationGrantViewer:
-		*s = InvitationGrantViewer
-		return nil
-	case InvitationGrantUser:
-		*s = InvitationGrantUser
-		return nil
-	case InvitationGrantManager:
-		*s = InvitationGrantManager
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
-// The owner of the agent.
-type InvitationInvitedBy struct {
-	Name  string `json:"name"`
-	Email string `json:"email"`
-}
-
-// GetName returns the value of Name.
-func (s *InvitationInvitedBy) GetName() string {
-	return s.Name
-}
-
-// GetEmail returns the value of Email.
-func (s *InvitationInvitedBy) GetEmail() string {
-	return s.Email
-}
-
-// SetName sets the value of Name.
-func (s *InvitationInvitedBy) SetName(val string) {
-	s.Name = val
-}
-
-// SetEmail sets the value of Email.
-func (s *InvitationInvitedBy) SetEmail(val string) {
-	s.Email = val
+	Description string  `json:"description"`
+	Grant       Grant   `json:"grant"`
+	InvitedBy   Inviter `json:"invitedBy"`
+	CreatedAt   string  `json:"createdAt"`
 }
 
 // Ref: #/components/schemas/InvitationList
@@ -7033,23 +1498,37 @@ type InvitationList struct {
 	Invitations []Invitation `json:"invitations"`
 }
 
-// GetInvitations returns the value of Invitations.
-func (s *InvitationList) GetInvitations() []Invitation {
-	return s.Invitations
+// The owner of the agent.
+// Ref: #/components/schemas/Inviter
+type Inviter struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
 }
 
-// SetInvitations sets the value of Invitations.
-func (s *InvitationList) SetInvitations(val []Invitation) {
-	s.Invitations = val
+// The objects of one request.
+// Ref: #/components/schemas/ItemIds
+type ItemIds struct {
+	// 1 to 500 ids.
+	Ids []string `json:"ids"`
 }
+
+// What judged the sentence: rules, or the language model. Absent if nothing was judged, and for
+// replies of early versions.
+// Ref: #/components/schemas/Judge
+type Judge string
+
+const (
+	JudgeRules Judge = "rules"
+	JudgeModel Judge = "model"
+)
 
 // Ref: #/components/schemas/Key
 type Key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// The last characters of the token, to tell keys apart.
-	Hint   string          `json:"hint"`
-	Scopes []KeyScopesItem `json:"scopes"`
+	Hint   string  `json:"hint"`
+	Scopes []Scope `json:"scopes"`
 	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
@@ -7063,237 +1542,26 @@ type Key struct {
 	LastProgram OptString `json:"lastProgram"`
 }
 
-// GetID returns the value of ID.
-func (s *Key) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *Key) GetName() string {
-	return s.Name
-}
-
-// GetHint returns the value of Hint.
-func (s *Key) GetHint() string {
-	return s.Hint
-}
-
-// GetScopes returns the value of Scopes.
-func (s *Key) GetScopes() []KeyScopesItem {
-	return s.Scopes
-}
-
-// GetAgents returns the value of Agents.
-func (s *Key) GetAgents() []string {
-	return s.Agents
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Key) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *Key) GetExpiresAt() OptString {
-	return s.ExpiresAt
-}
-
-// GetLastUsedAt returns the value of LastUsedAt.
-func (s *Key) GetLastUsedAt() OptString {
-	return s.LastUsedAt
-}
-
-// GetLastAddress returns the value of LastAddress.
-func (s *Key) GetLastAddress() OptString {
-	return s.LastAddress
-}
-
-// GetLastProgram returns the value of LastProgram.
-func (s *Key) GetLastProgram() OptString {
-	return s.LastProgram
-}
-
-// SetID sets the value of ID.
-func (s *Key) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *Key) SetName(val string) {
-	s.Name = val
-}
-
-// SetHint sets the value of Hint.
-func (s *Key) SetHint(val string) {
-	s.Hint = val
-}
-
-// SetScopes sets the value of Scopes.
-func (s *Key) SetScopes(val []KeyScopesItem) {
-	s.Scopes = val
-}
-
-// SetAgents sets the value of Agents.
-func (s *Key) SetAgents(val []string) {
-	s.Agents = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Key) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *Key) SetExpiresAt(val OptString) {
-	s.ExpiresAt = val
-}
-
-// SetLastUsedAt sets the value of LastUsedAt.
-func (s *Key) SetLastUsedAt(val OptString) {
-	s.LastUsedAt = val
-}
-
-// SetLastAddress sets the value of LastAddress.
-func (s *Key) SetLastAddress(val OptString) {
-	s.LastAddress = val
-}
-
-// SetLastProgram sets the value of LastProgram.
-func (s *Key) SetLastProgram(val OptString) {
-	s.LastProgram = val
-}
-
 // Ref: #/components/schemas/KeyCreate
 type KeyCreate struct {
 	Name string `json:"name"`
 	// The scopes of the key; agents and manage when omitted. The caller needs each of them.
-	Scopes []KeyCreateScopesItem `json:"scopes"`
+	Scopes []Scope `json:"scopes"`
 	// The agents it may use, at most 100; all when omitted.
 	Agents []string `json:"agents"`
 	// When it expires. When omitted, it never expires, or together with the key that creates it.
 	ExpiresAt OptString `json:"expiresAt"`
 }
 
-// GetName returns the value of Name.
-func (s *KeyCreate) GetName() string {
-	return s.Name
-}
-
-// GetScopes returns the value of Scopes.
-func (s *KeyCreate) GetScopes() []KeyCreateScopesItem {
-	return s.Scopes
-}
-
-// GetAgents returns the value of Agents.
-func (s *KeyCreate) GetAgents() []string {
-	return s.Agents
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *KeyCreate) GetExpiresAt() OptString {
-	return s.ExpiresAt
-}
-
-// SetName sets the value of Name.
-func (s *KeyCreate) SetName(val string) {
-	s.Name = val
-}
-
-// SetScopes sets the value of Scopes.
-func (s *KeyCreate) SetScopes(val []KeyCreateScopesItem) {
-	s.Scopes = val
-}
-
-// SetAgents sets the value of Agents.
-func (s *KeyCreate) SetAgents(val []string) {
-	s.Agents = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *KeyCreate) SetExpiresAt(val OptString) {
-	s.ExpiresAt = val
-}
-
-type KeyCreateScopesItem string
-
-const (
-	KeyCreateScopesItemAgents  KeyCreateScopesItem = "agents"
-	KeyCreateScopesItemManage  KeyCreateScopesItem = "manage"
-	KeyCreateScopesItemAccount KeyCreateScopesItem = "account"
-	KeyCreateScopesItemAdmin   KeyCreateScopesItem = "admin"
-)
-
-// AllValues returns all KeyCreateScopesItem values.
-func (KeyCreateScopesItem) AllValues() []KeyCreateScopesItem {
-	return []KeyCreateScopesItem{
-		KeyCreateScopesItemAgents,
-		KeyCreateScopesItemManage,
-		KeyCreateScopesItemAccount,
-		KeyCreateScopesItemAdmin,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s KeyCreateScopesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case KeyCreateScopesItemAgents:
-		return []byte(s), nil
-	case KeyCreateScopesItemManage:
-		return []byte(s), nil
-	case KeyCreateScopesItemAccount:
-		return []byte(s), nil
-	case KeyCreateScopesItemAdmin:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *KeyCreateScopesItem) UnmarshalText(data []byte) error {
-	switch KeyCreateScopesItem(data) {
-	case KeyCreateScopesItemAgents:
-		*s = KeyCreateScopesItemAgents
-		return nil
-	case KeyCreateScopesItemManage:
-		*s = KeyCreateScopesItemManage
-		return nil
-	case KeyCreateScopesItemAccount:
-		*s = KeyCreateScopesItemAccount
-		return nil
-	case KeyCreateScopesItemAdmin:
-		*s = KeyCreateScopesItemAdmin
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/KeyCreated
 type KeyCreated struct {
 	Key NewKey `json:"key"`
-	// The bearer token.
+	// The bearer token. It is in no other reply.
+	Secret string `json:"secret"`
+	// The same as `secret`.
+	//
+	// Deprecated: schema marks this property as deprecated.
 	Token string `json:"token"`
-}
-
-// GetKey returns the value of Key.
-func (s *KeyCreated) GetKey() NewKey {
-	return s.Key
-}
-
-// GetToken returns the value of Token.
-func (s *KeyCreated) GetToken() string {
-	return s.Token
-}
-
-// SetKey sets the value of Key.
-func (s *KeyCreated) SetKey(val NewKey) {
-	s.Key = val
-}
-
-// SetToken sets the value of Token.
-func (s *KeyCreated) SetToken(val string) {
-	s.Token = val
 }
 
 // Ref: #/components/schemas/KeyList
@@ -7303,79 +1571,21 @@ type KeyList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetKeys returns the value of Keys.
-func (s *KeyList) GetKeys() []Key {
-	return s.Keys
+// One key.
+// Ref: #/components/schemas/KeyReply
+type KeyReply struct {
+	Key Key `json:"key"`
 }
 
-// GetNextCursor returns the value of NextCursor.
-func (s *KeyList) GetNextCursor() OptString {
-	return s.NextCursor
+// Ref: #/components/schemas/LatestExportReply
+type LatestExportReply struct {
+	Export OptExport `json:"export"`
 }
 
-// SetKeys sets the value of Keys.
-func (s *KeyList) SetKeys(val []Key) {
-	s.Keys = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *KeyList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
-type KeyScopesItem string
-
-const (
-	KeyScopesItemAgents  KeyScopesItem = "agents"
-	KeyScopesItemManage  KeyScopesItem = "manage"
-	KeyScopesItemAccount KeyScopesItem = "account"
-	KeyScopesItemAdmin   KeyScopesItem = "admin"
-)
-
-// AllValues returns all KeyScopesItem values.
-func (KeyScopesItem) AllValues() []KeyScopesItem {
-	return []KeyScopesItem{
-		KeyScopesItemAgents,
-		KeyScopesItemManage,
-		KeyScopesItemAccount,
-		KeyScopesItemAdmin,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s KeyScopesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case KeyScopesItemAgents:
-		return []byte(s), nil
-	case KeyScopesItemManage:
-		return []byte(s), nil
-	case KeyScopesItemAccount:
-		return []byte(s), nil
-	case KeyScopesItemAdmin:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *KeyScopesItem) UnmarshalText(data []byte) error {
-	switch KeyScopesItem(data) {
-	case KeyScopesItemAgents:
-		*s = KeyScopesItemAgents
-		return nil
-	case KeyScopesItemManage:
-		*s = KeyScopesItemManage
-		return nil
-	case KeyScopesItemAccount:
-		*s = KeyScopesItemAccount
-		return nil
-	case KeyScopesItemAdmin:
-		*s = KeyScopesItemAdmin
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// Ref: #/components/schemas/LinkList
+type LinkList struct {
+	Links      []ThreadLink `json:"links"`
+	NextCursor OptString    `json:"nextCursor"`
 }
 
 type ListDocumentsStatus string
@@ -7386,158 +1596,29 @@ const (
 	ListDocumentsStatusNoText ListDocumentsStatus = "no_text"
 )
 
-// AllValues returns all ListDocumentsStatus values.
-func (ListDocumentsStatus) AllValues() []ListDocumentsStatus {
-	return []ListDocumentsStatus{
-		ListDocumentsStatusEdited,
-		ListDocumentsStatusNoYear,
-		ListDocumentsStatusNoText,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ListDocumentsStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case ListDocumentsStatusEdited:
-		return []byte(s), nil
-	case ListDocumentsStatusNoYear:
-		return []byte(s), nil
-	case ListDocumentsStatusNoText:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ListDocumentsStatus) UnmarshalText(data []byte) error {
-	switch ListDocumentsStatus(data) {
-	case ListDocumentsStatusEdited:
-		*s = ListDocumentsStatusEdited
-		return nil
-	case ListDocumentsStatusNoYear:
-		*s = ListDocumentsStatusNoYear
-		return nil
-	case ListDocumentsStatusNoText:
-		*s = ListDocumentsStatusNoText
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
-type ListMemoriesStatus string
+type ListMemoriesSort string
 
 const (
-	ListMemoriesStatusActive   ListMemoriesStatus = "active"
-	ListMemoriesStatusProposed ListMemoriesStatus = "proposed"
+	ListMemoriesSortCreated ListMemoriesSort = "created"
+	ListMemoriesSortUpdated ListMemoriesSort = "updated"
 )
 
-// AllValues returns all ListMemoriesStatus values.
-func (ListMemoriesStatus) AllValues() []ListMemoriesStatus {
-	return []ListMemoriesStatus{
-		ListMemoriesStatusActive,
-		ListMemoriesStatusProposed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ListMemoriesStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case ListMemoriesStatusActive:
-		return []byte(s), nil
-	case ListMemoriesStatusProposed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ListMemoriesStatus) UnmarshalText(data []byte) error {
-	switch ListMemoriesStatus(data) {
-	case ListMemoriesStatusActive:
-		*s = ListMemoriesStatusActive
-		return nil
-	case ListMemoriesStatusProposed:
-		*s = ListMemoriesStatusProposed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
-type ListTasksState string
+type ListThreadsSort string
 
 const (
-	ListTasksStateQueued    ListTasksState = "queued"
-	ListTasksStateRunning   ListTasksState = "running"
-	ListTasksStateComplete  ListTasksState = "complete"
-	ListTasksStateFailed    ListTasksState = "failed"
-	ListTasksStateCancelled ListTasksState = "cancelled"
+	ListThreadsSortActivity ListThreadsSort = "activity"
+	ListThreadsSortCreated  ListThreadsSort = "created"
+	ListThreadsSortTitle    ListThreadsSort = "title"
+	ListThreadsSortPinned   ListThreadsSort = "pinned"
 )
-
-// AllValues returns all ListTasksState values.
-func (ListTasksState) AllValues() []ListTasksState {
-	return []ListTasksState{
-		ListTasksStateQueued,
-		ListTasksStateRunning,
-		ListTasksStateComplete,
-		ListTasksStateFailed,
-		ListTasksStateCancelled,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ListTasksState) MarshalText() ([]byte, error) {
-	switch s {
-	case ListTasksStateQueued:
-		return []byte(s), nil
-	case ListTasksStateRunning:
-		return []byte(s), nil
-	case ListTasksStateComplete:
-		return []byte(s), nil
-	case ListTasksStateFailed:
-		return []byte(s), nil
-	case ListTasksStateCancelled:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ListTasksState) UnmarshalText(data []byte) error {
-	switch ListTasksState(data) {
-	case ListTasksStateQueued:
-		*s = ListTasksStateQueued
-		return nil
-	case ListTasksStateRunning:
-		*s = ListTasksStateRunning
-		return nil
-	case ListTasksStateComplete:
-		*s = ListTasksStateComplete
-		return nil
-	case ListTasksStateFailed:
-		*s = ListTasksStateFailed
-		return nil
-	case ListTasksStateCancelled:
-		*s = ListTasksStateCancelled
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/Memory
 type Memory struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
-	// `active`, or `proposed` until the user confirms or dismisses it.
+	ID     string       `json:"id"`
+	Text   string       `json:"text"`
 	Status MemoryStatus `json:"status"`
 	// Whether the agent always receives it, before other memories.
-	Pinned bool `json:"pinned"`
-	// The author of the memory: the user, the agent, or a program.
+	Pinned bool         `json:"pinned"`
 	Origin MemoryOrigin `json:"origin"`
 	// The conversation that the agent proposed it in.
 	ThreadId OptString `json:"threadId"`
@@ -7545,96 +1626,6 @@ type Memory struct {
 	MessageId OptString `json:"messageId"`
 	CreatedAt string    `json:"createdAt"`
 	UpdatedAt string    `json:"updatedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *Memory) GetID() string {
-	return s.ID
-}
-
-// GetText returns the value of Text.
-func (s *Memory) GetText() string {
-	return s.Text
-}
-
-// GetStatus returns the value of Status.
-func (s *Memory) GetStatus() MemoryStatus {
-	return s.Status
-}
-
-// GetPinned returns the value of Pinned.
-func (s *Memory) GetPinned() bool {
-	return s.Pinned
-}
-
-// GetOrigin returns the value of Origin.
-func (s *Memory) GetOrigin() MemoryOrigin {
-	return s.Origin
-}
-
-// GetThreadId returns the value of ThreadId.
-func (s *Memory) GetThreadId() OptString {
-	return s.ThreadId
-}
-
-// GetMessageId returns the value of MessageId.
-func (s *Memory) GetMessageId() OptString {
-	return s.MessageId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Memory) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Memory) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Memory) SetID(val string) {
-	s.ID = val
-}
-
-// SetText sets the value of Text.
-func (s *Memory) SetText(val string) {
-	s.Text = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Memory) SetStatus(val MemoryStatus) {
-	s.Status = val
-}
-
-// SetPinned sets the value of Pinned.
-func (s *Memory) SetPinned(val bool) {
-	s.Pinned = val
-}
-
-// SetOrigin sets the value of Origin.
-func (s *Memory) SetOrigin(val MemoryOrigin) {
-	s.Origin = val
-}
-
-// SetThreadId sets the value of ThreadId.
-func (s *Memory) SetThreadId(val OptString) {
-	s.ThreadId = val
-}
-
-// SetMessageId sets the value of MessageId.
-func (s *Memory) SetMessageId(val OptString) {
-	s.MessageId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Memory) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Memory) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
 }
 
 // Ref: #/components/schemas/MemoryChange
@@ -7645,39 +1636,9 @@ type MemoryChange struct {
 	Pinned OptBool `json:"pinned"`
 }
 
-// GetText returns the value of Text.
-func (s *MemoryChange) GetText() OptString {
-	return s.Text
-}
-
-// GetPinned returns the value of Pinned.
-func (s *MemoryChange) GetPinned() OptBool {
-	return s.Pinned
-}
-
-// SetText sets the value of Text.
-func (s *MemoryChange) SetText(val OptString) {
-	s.Text = val
-}
-
-// SetPinned sets the value of Pinned.
-func (s *MemoryChange) SetPinned(val OptBool) {
-	s.Pinned = val
-}
-
 // Ref: #/components/schemas/MemoryDismissed
 type MemoryDismissed struct {
 	Dismissed bool `json:"dismissed"`
-}
-
-// GetDismissed returns the value of Dismissed.
-func (s *MemoryDismissed) GetDismissed() bool {
-	return s.Dismissed
-}
-
-// SetDismissed sets the value of Dismissed.
-func (s *MemoryDismissed) SetDismissed(val bool) {
-	s.Dismissed = val
 }
 
 // Ref: #/components/schemas/MemoryList
@@ -7686,27 +1647,8 @@ type MemoryList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetMemories returns the value of Memories.
-func (s *MemoryList) GetMemories() []Memory {
-	return s.Memories
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *MemoryList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetMemories sets the value of Memories.
-func (s *MemoryList) SetMemories(val []Memory) {
-	s.Memories = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *MemoryList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // The author of the memory: the user, the agent, or a program.
+// Ref: #/components/schemas/MemoryOrigin
 type MemoryOrigin string
 
 const (
@@ -7715,62 +1657,13 @@ const (
 	MemoryOriginClient MemoryOrigin = "client"
 )
 
-// AllValues returns all MemoryOrigin values.
-func (MemoryOrigin) AllValues() []MemoryOrigin {
-	return []MemoryOrigin{
-		MemoryOriginUser,
-		MemoryOriginAgent,
-		MemoryOriginClient,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MemoryOrigin) MarshalText() ([]byte, error) {
-	switch s {
-	case MemoryOriginUser:
-		return []byte(s), nil
-	case MemoryOriginAgent:
-		return []byte(s), nil
-	case MemoryOriginClient:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *MemoryOrigin) UnmarshalText(data []byte) error {
-	switch MemoryOrigin(data) {
-	case MemoryOriginUser:
-		*s = MemoryOriginUser
-		return nil
-	case MemoryOriginAgent:
-		*s = MemoryOriginAgent
-		return nil
-	case MemoryOriginClient:
-		*s = MemoryOriginClient
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/MemoryReply
 type MemoryReply struct {
 	Memory Memory `json:"memory"`
 }
 
-// GetMemory returns the value of Memory.
-func (s *MemoryReply) GetMemory() Memory {
-	return s.Memory
-}
-
-// SetMemory sets the value of Memory.
-func (s *MemoryReply) SetMemory(val Memory) {
-	s.Memory = val
-}
-
 // `active`, or `proposed` until the user confirms or dismisses it.
+// Ref: #/components/schemas/MemoryStatus
 type MemoryStatus string
 
 const (
@@ -7778,64 +1671,20 @@ const (
 	MemoryStatusProposed MemoryStatus = "proposed"
 )
 
-// AllValues returns all MemoryStatus values.
-func (MemoryStatus) AllValues() []MemoryStatus {
-	return []MemoryStatus{
-		MemoryStatusActive,
-		MemoryStatusProposed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MemoryStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case MemoryStatusActive:
-		return []byte(s), nil
-	case MemoryStatusProposed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *MemoryStatus) UnmarshalText(data []byte) error {
-	switch MemoryStatus(data) {
-	case MemoryStatusActive:
-		*s = MemoryStatusActive
-		return nil
-	case MemoryStatusProposed:
-		*s = MemoryStatusProposed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/MemoryText
 type MemoryText struct {
 	// 1 to 4000 characters.
 	Text string `json:"text"`
 }
 
-// GetText returns the value of Text.
-func (s *MemoryText) GetText() string {
-	return s.Text
-}
-
-// SetText sets the value of Text.
-func (s *MemoryText) SetText(val string) {
-	s.Text = val
-}
-
 // Ref: #/components/schemas/Message
 type Message struct {
-	ID        string        `json:"id"`
-	Role      MessageRole   `json:"role"`
-	Text      string        `json:"text"`
-	Status    MessageStatus `json:"status"`
-	TurnId    string        `json:"turnId"`
-	CreatedAt string        `json:"createdAt"`
+	ID        string      `json:"id"`
+	Role      MessageRole `json:"role"`
+	Text      string      `json:"text"`
+	Status    TurnEnd     `json:"status"`
+	TurnId    string      `json:"turnId"`
+	CreatedAt string      `json:"createdAt"`
 	// True if the reply is incomplete; the text gives the reason. Absent otherwise.
 	Partial OptBool `json:"partial"`
 	// The citations for the marks `[n]` in the text; absent if there are none.
@@ -7854,178 +1703,15 @@ type Message struct {
 	// The memories that were used for the reply.
 	MemoriesUsed []UsedMemory `json:"memoriesUsed"`
 	Usage        OptUsage     `json:"usage"`
-	Feedback     OptFeedback  `json:"feedback"`
-	Error        OptTurnError `json:"error"`
-}
-
-// GetID returns the value of ID.
-func (s *Message) GetID() string {
-	return s.ID
-}
-
-// GetRole returns the value of Role.
-func (s *Message) GetRole() MessageRole {
-	return s.Role
-}
-
-// GetText returns the value of Text.
-func (s *Message) GetText() string {
-	return s.Text
-}
-
-// GetStatus returns the value of Status.
-func (s *Message) GetStatus() MessageStatus {
-	return s.Status
-}
-
-// GetTurnId returns the value of TurnId.
-func (s *Message) GetTurnId() string {
-	return s.TurnId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Message) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetPartial returns the value of Partial.
-func (s *Message) GetPartial() OptBool {
-	return s.Partial
-}
-
-// GetCitations returns the value of Citations.
-func (s *Message) GetCitations() []Citation {
-	return s.Citations
-}
-
-// GetChecks returns the value of Checks.
-func (s *Message) GetChecks() []Check {
-	return s.Checks
-}
-
-// GetSentences returns the value of Sentences.
-func (s *Message) GetSentences() []Sentence {
-	return s.Sentences
-}
-
-// GetActions returns the value of Actions.
-func (s *Message) GetActions() []Action {
-	return s.Actions
-}
-
-// GetFollowUps returns the value of FollowUps.
-func (s *Message) GetFollowUps() []string {
-	return s.FollowUps
-}
-
-// GetQuery returns the value of Query.
-func (s *Message) GetQuery() OptString {
-	return s.Query
-}
-
-// GetMemoriesUsed returns the value of MemoriesUsed.
-func (s *Message) GetMemoriesUsed() []UsedMemory {
-	return s.MemoriesUsed
-}
-
-// GetUsage returns the value of Usage.
-func (s *Message) GetUsage() OptUsage {
-	return s.Usage
-}
-
-// GetFeedback returns the value of Feedback.
-func (s *Message) GetFeedback() OptFeedback {
-	return s.Feedback
-}
-
-// GetError returns the value of Error.
-func (s *Message) GetError() OptTurnError {
-	return s.Error
-}
-
-// SetID sets the value of ID.
-func (s *Message) SetID(val string) {
-	s.ID = val
-}
-
-// SetRole sets the value of Role.
-func (s *Message) SetRole(val MessageRole) {
-	s.Role = val
-}
-
-// SetText sets the value of Text.
-func (s *Message) SetText(val string) {
-	s.Text = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Message) SetStatus(val MessageStatus) {
-	s.Status = val
-}
-
-// SetTurnId sets the value of TurnId.
-func (s *Message) SetTurnId(val string) {
-	s.TurnId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Message) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetPartial sets the value of Partial.
-func (s *Message) SetPartial(val OptBool) {
-	s.Partial = val
-}
-
-// SetCitations sets the value of Citations.
-func (s *Message) SetCitations(val []Citation) {
-	s.Citations = val
-}
-
-// SetChecks sets the value of Checks.
-func (s *Message) SetChecks(val []Check) {
-	s.Checks = val
-}
-
-// SetSentences sets the value of Sentences.
-func (s *Message) SetSentences(val []Sentence) {
-	s.Sentences = val
-}
-
-// SetActions sets the value of Actions.
-func (s *Message) SetActions(val []Action) {
-	s.Actions = val
-}
-
-// SetFollowUps sets the value of FollowUps.
-func (s *Message) SetFollowUps(val []string) {
-	s.FollowUps = val
-}
-
-// SetQuery sets the value of Query.
-func (s *Message) SetQuery(val OptString) {
-	s.Query = val
-}
-
-// SetMemoriesUsed sets the value of MemoriesUsed.
-func (s *Message) SetMemoriesUsed(val []UsedMemory) {
-	s.MemoriesUsed = val
-}
-
-// SetUsage sets the value of Usage.
-func (s *Message) SetUsage(val OptUsage) {
-	s.Usage = val
-}
-
-// SetFeedback sets the value of Feedback.
-func (s *Message) SetFeedback(val OptFeedback) {
-	s.Feedback = val
-}
-
-// SetError sets the value of Error.
-func (s *Message) SetError(val OptTurnError) {
-	s.Error = val
+	// The steps of the turn, such as its searches; absent if there are none.
+	Steps    []TurnStep   `json:"steps"`
+	Feedback OptFeedback  `json:"feedback"`
+	Error    OptTurnError `json:"error"`
+	// The sources that the question is limited to; absent if there is no limit.
+	SourceIds []string `json:"sourceIds"`
+	// The documents that the question is limited to; absent if there is no limit.
+	DocumentIds []string           `json:"documentIds"`
+	Versions    OptMessageVersions `json:"versions"`
 }
 
 // Ref: #/components/schemas/MessageList
@@ -8039,46 +1725,6 @@ type MessageList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetMessages returns the value of Messages.
-func (s *MessageList) GetMessages() []Message {
-	return s.Messages
-}
-
-// GetStatus returns the value of Status.
-func (s *MessageList) GetStatus() MessageListStatus {
-	return s.Status
-}
-
-// GetTurn returns the value of Turn.
-func (s *MessageList) GetTurn() OptTurnProgress {
-	return s.Turn
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *MessageList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetMessages sets the value of Messages.
-func (s *MessageList) SetMessages(val []Message) {
-	s.Messages = val
-}
-
-// SetStatus sets the value of Status.
-func (s *MessageList) SetStatus(val MessageListStatus) {
-	s.Status = val
-}
-
-// SetTurn sets the value of Turn.
-func (s *MessageList) SetTurn(val OptTurnProgress) {
-	s.Turn = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *MessageList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // Whether a turn is running.
 type MessageListStatus string
 
@@ -8087,38 +1733,10 @@ const (
 	MessageListStatusWorking  MessageListStatus = "working"
 )
 
-// AllValues returns all MessageListStatus values.
-func (MessageListStatus) AllValues() []MessageListStatus {
-	return []MessageListStatus{
-		MessageListStatusComplete,
-		MessageListStatusWorking,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MessageListStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case MessageListStatusComplete:
-		return []byte(s), nil
-	case MessageListStatusWorking:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *MessageListStatus) UnmarshalText(data []byte) error {
-	switch MessageListStatus(data) {
-	case MessageListStatusComplete:
-		*s = MessageListStatusComplete
-		return nil
-	case MessageListStatusWorking:
-		*s = MessageListStatusWorking
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// One message.
+// Ref: #/components/schemas/MessageReply
+type MessageReply struct {
+	Message Message `json:"message"`
 }
 
 type MessageRole string
@@ -8128,114 +1746,72 @@ const (
 	MessageRoleAssistant MessageRole = "assistant"
 )
 
-// AllValues returns all MessageRole values.
-func (MessageRole) AllValues() []MessageRole {
-	return []MessageRole{
-		MessageRoleUser,
-		MessageRoleAssistant,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MessageRole) MarshalText() ([]byte, error) {
-	switch s {
-	case MessageRoleUser:
-		return []byte(s), nil
-	case MessageRoleAssistant:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *MessageRole) UnmarshalText(data []byte) error {
-	switch MessageRole(data) {
-	case MessageRoleUser:
-		*s = MessageRoleUser
-		return nil
-	case MessageRoleAssistant:
-		*s = MessageRoleAssistant
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/MessageSend
 type MessageSend struct {
 	// 1 to 8000 characters, without white space at the ends.
 	Text string `json:"text"`
 	// Whether to search more thoroughly, which takes longer; false when omitted.
 	Research OptBool `json:"research"`
+	// Only these sources of the agent are searched for the reply; all when omitted or empty. At most 100.
+	SourceIds []string `json:"sourceIds"`
+	// Only these documents are used for the reply; all when omitted or empty. At most 50.
+	DocumentIds []string `json:"documentIds"`
+	// A message of this thread. The new message is a version of the question that the message is or
+	// answers.
+	VersionOf OptString `json:"versionOf"`
 }
 
-// GetText returns the value of Text.
-func (s *MessageSend) GetText() string {
-	return s.Text
+// The place of a question and its reply among their versions. Absent if there is only one.
+// Ref: #/components/schemas/MessageVersions
+type MessageVersions struct {
+	// The number of this version, from 1 in the order of creation.
+	Number int `json:"number"`
+	// The number of versions.
+	Count int `json:"count"`
+	// The question of the previous version; absent for the first.
+	PreviousId OptString `json:"previousId"`
+	// The question of the next version; absent for the last.
+	NextId OptString `json:"nextId"`
 }
 
-// GetResearch returns the value of Research.
-func (s *MessageSend) GetResearch() OptBool {
-	return s.Research
+// Ref: #/components/schemas/ModelPrice
+type ModelPrice struct {
+	Name    string `json:"name"`
+	Default bool   `json:"default"`
+	// Whether a price is configured. Otherwise a high price is assumed, so that spend caps hold.
+	Priced bool `json:"priced"`
+	// Millionths of a US dollar per million input tokens.
+	InMicros int64 `json:"inMicros"`
+	// Millionths of a US dollar per million output tokens.
+	OutMicros int64 `json:"outMicros"`
 }
 
-// SetText sets the value of Text.
-func (s *MessageSend) SetText(val string) {
-	s.Text = val
+// Ref: #/components/schemas/ModelSettings
+type ModelSettings struct {
+	// `none`, `openai` (any compatible provider) or `anthropic`. With `none`, answers are quotes.
+	API string `json:"api"`
+	// The address of the provider. Absent for the provider's own address.
+	BaseUrl OptString `json:"baseUrl"`
+	// Whether an API key is set.
+	HasKey bool `json:"hasKey"`
+	// The models that agents may use; the first one is the default.
+	Models []ModelPrice `json:"models"`
 }
 
-// SetResearch sets the value of Research.
-func (s *MessageSend) SetResearch(val OptBool) {
-	s.Research = val
-}
-
-type MessageStatus string
-
-const (
-	MessageStatusComplete  MessageStatus = "complete"
-	MessageStatusFailed    MessageStatus = "failed"
-	MessageStatusCancelled MessageStatus = "cancelled"
-)
-
-// AllValues returns all MessageStatus values.
-func (MessageStatus) AllValues() []MessageStatus {
-	return []MessageStatus{
-		MessageStatusComplete,
-		MessageStatusFailed,
-		MessageStatusCancelled,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MessageStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case MessageStatusComplete:
-		return []byte(s), nil
-	case MessageStatusFailed:
-		return []byte(s), nil
-	case MessageStatusCancelled:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *MessageStatus) UnmarshalText(data []byte) error {
-	switch MessageStatus(data) {
-	case MessageStatusComplete:
-		*s = MessageStatusComplete
-		return nil
-	case MessageStatusFailed:
-		*s = MessageStatusFailed
-		return nil
-	case MessageStatusCancelled:
-		*s = MessageStatusCancelled
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// Ref: #/components/schemas/ModelTest
+type ModelTest struct {
+	// Whether the provider accepts the key and offers every configured model.
+	Ok bool `json:"ok"`
+	// The HTTP status of the provider. Absent without a reply.
+	Status OptInt `json:"status"`
+	// How long the test took.
+	Milliseconds int64 `json:"milliseconds"`
+	// What was found, and what to do about it.
+	Detail string `json:"detail"`
+	// The models that the provider offers, at most 500.
+	Models []string `json:"models"`
+	// The configured models that the provider does not offer.
+	Missing []string `json:"missing"`
 }
 
 // Ref: #/components/schemas/NewConnectCode
@@ -8245,43 +1821,13 @@ type NewConnectCode struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-// GetID returns the value of ID.
-func (s *NewConnectCode) GetID() string {
-	return s.ID
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *NewConnectCode) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *NewConnectCode) GetExpiresAt() string {
-	return s.ExpiresAt
-}
-
-// SetID sets the value of ID.
-func (s *NewConnectCode) SetID(val string) {
-	s.ID = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *NewConnectCode) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *NewConnectCode) SetExpiresAt(val string) {
-	s.ExpiresAt = val
-}
-
 // Ref: #/components/schemas/NewKey
 type NewKey struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// The last characters of the token, to tell keys apart.
-	Hint   string             `json:"hint"`
-	Scopes []NewKeyScopesItem `json:"scopes"`
+	Hint   string  `json:"hint"`
+	Scopes []Scope `json:"scopes"`
 	// The agents it may use; empty means all.
 	Agents    []string `json:"agents"`
 	CreatedAt string   `json:"createdAt"`
@@ -8289,231 +1835,17 @@ type NewKey struct {
 	ExpiresAt OptString `json:"expiresAt"`
 }
 
-// GetID returns the value of ID.
-func (s *NewKey) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *NewKey) GetName() string {
-	return s.Name
-}
-
-// GetHint returns the value of Hint.
-func (s *NewKey) GetHint() string {
-	return s.Hint
-}
-
-// GetScopes returns the value of Scopes.
-func (s *NewKey) GetScopes() []NewKeyScopesItem {
-	return s.Scopes
-}
-
-// GetAgents returns the value of Agents.
-func (s *NewKey) GetAgents() []string {
-	return s.Agents
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *NewKey) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *NewKey) GetExpiresAt() OptString {
-	return s.ExpiresAt
-}
-
-// SetID sets the value of ID.
-func (s *NewKey) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *NewKey) SetName(val string) {
-	s.Name = val
-}
-
-// SetHint sets the value of Hint.
-func (s *NewKey) SetHint(val string) {
-	s.Hint = val
-}
-
-// SetScopes sets the value of Scopes.
-func (s *NewKey) SetScopes(val []NewKeyScopesItem) {
-	s.Scopes = val
-}
-
-// SetAgents sets the value of Agents.
-func (s *NewKey) SetAgents(val []string) {
-	s.Agents = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *NewKey) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *NewKey) SetExpiresAt(val OptString) {
-	s.ExpiresAt = val
-}
-
-type NewKeyScopesItem string
-
-const (
-	NewKeyScopesItemAgents  NewKeyScopesItem = "agents"
-	NewKeyScopesItemManage  NewKeyScopesItem = "manage"
-	NewKeyScopesItemAccount NewKeyScopesItem = "account"
-	NewKeyScopesItemAdmin   NewKeyScopesItem = "admin"
-)
-
-// AllValues returns all NewKeyScopesItem values.
-func (NewKeyScopesItem) AllValues() []NewKeyScopesItem {
-	return []NewKeyScopesItem{
-		NewKeyScopesItemAgents,
-		NewKeyScopesItemManage,
-		NewKeyScopesItemAccount,
-		NewKeyScopesItemAdmin,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s NewKeyScopesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case NewKeyScopesItemAgents:
-		return []byte(s), nil
-	case NewKeyScopesItemManage:
-		return []byte(s), nil
-	case NewKeyScopesItemAccount:
-		return []byte(s), nil
-	case NewKeyScopesItemAdmin:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *NewKeyScopesItem) UnmarshalText(data []byte) error {
-	switch NewKeyScopesItem(data) {
-	case NewKeyScopesItemAgents:
-		*s = NewKeyScopesItemAgents
-		return nil
-	case NewKeyScopesItemManage:
-		*s = NewKeyScopesItemManage
-		return nil
-	case NewKeyScopesItemAccount:
-		*s = NewKeyScopesItemAccount
-		return nil
-	case NewKeyScopesItemAdmin:
-		*s = NewKeyScopesItemAdmin
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/NewWebhook
 type NewWebhook struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
 	// The subscribed events.
-	Events []NewWebhookEventsItem `json:"events"`
-	// The signing secret: `whsec_` and the base64 of 32 bytes.
+	Events []WebhookEvent `json:"events"`
+	// The same as `secret` of the reply.
+	//
+	// Deprecated: schema marks this property as deprecated.
 	Secret    string `json:"secret"`
 	CreatedAt string `json:"createdAt"`
-}
-
-// GetID returns the value of ID.
-func (s *NewWebhook) GetID() string {
-	return s.ID
-}
-
-// GetURL returns the value of URL.
-func (s *NewWebhook) GetURL() string {
-	return s.URL
-}
-
-// GetEvents returns the value of Events.
-func (s *NewWebhook) GetEvents() []NewWebhookEventsItem {
-	return s.Events
-}
-
-// GetSecret returns the value of Secret.
-func (s *NewWebhook) GetSecret() string {
-	return s.Secret
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *NewWebhook) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// SetID sets the value of ID.
-func (s *NewWebhook) SetID(val string) {
-	s.ID = val
-}
-
-// SetURL sets the value of URL.
-func (s *NewWebhook) SetURL(val string) {
-	s.URL = val
-}
-
-// SetEvents sets the value of Events.
-func (s *NewWebhook) SetEvents(val []NewWebhookEventsItem) {
-	s.Events = val
-}
-
-// SetSecret sets the value of Secret.
-func (s *NewWebhook) SetSecret(val string) {
-	s.Secret = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *NewWebhook) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-type NewWebhookEventsItem string
-
-const (
-	NewWebhookEventsItemTurnCompleted NewWebhookEventsItem = "turn.completed"
-	NewWebhookEventsItemTurnFailed    NewWebhookEventsItem = "turn.failed"
-)
-
-// AllValues returns all NewWebhookEventsItem values.
-func (NewWebhookEventsItem) AllValues() []NewWebhookEventsItem {
-	return []NewWebhookEventsItem{
-		NewWebhookEventsItemTurnCompleted,
-		NewWebhookEventsItemTurnFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s NewWebhookEventsItem) MarshalText() ([]byte, error) {
-	switch s {
-	case NewWebhookEventsItemTurnCompleted:
-		return []byte(s), nil
-	case NewWebhookEventsItemTurnFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *NewWebhookEventsItem) UnmarshalText(data []byte) error {
-	switch NewWebhookEventsItem(data) {
-	case NewWebhookEventsItemTurnCompleted:
-		*s = NewWebhookEventsItemTurnCompleted
-		return nil
-	case NewWebhookEventsItemTurnFailed:
-		*s = NewWebhookEventsItemTurnFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // NewNilInt64 returns new NilInt64 with value set to v.
@@ -8882,6 +2214,52 @@ func (o OptBilling) Or(d Billing) Billing {
 	return d
 }
 
+// NewOptBinKind returns new OptBinKind with value set to v.
+func NewOptBinKind(v BinKind) OptBinKind {
+	return OptBinKind{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptBinKind is optional BinKind.
+type OptBinKind struct {
+	Value BinKind
+	Set   bool
+}
+
+// IsSet returns true if OptBinKind was set.
+func (o OptBinKind) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptBinKind) Reset() {
+	var v BinKind
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptBinKind) SetTo(v BinKind) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptBinKind) Get() (v BinKind, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptBinKind) Or(d BinKind) BinKind {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptBool returns new OptBool with value set to v.
 func NewOptBool(v bool) OptBool {
 	return OptBool{
@@ -8922,52 +2300,6 @@ func (o OptBool) Get() (v bool, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptBool) Or(d bool) bool {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return d
-}
-
-// NewOptCheckBy returns new OptCheckBy with value set to v.
-func NewOptCheckBy(v CheckBy) OptCheckBy {
-	return OptCheckBy{
-		Value: v,
-		Set:   true,
-	}
-}
-
-// OptCheckBy is optional CheckBy.
-type OptCheckBy struct {
-	Value CheckBy
-	Set   bool
-}
-
-// IsSet returns true if OptCheckBy was set.
-func (o OptCheckBy) IsSet() bool { return o.Set }
-
-// Reset unsets value.
-func (o *OptCheckBy) Reset() {
-	var v CheckBy
-	o.Value = v
-	o.Set = false
-}
-
-// SetTo sets value to v.
-func (o *OptCheckBy) SetTo(v CheckBy) {
-	o.Set = true
-	o.Value = v
-}
-
-// Get returns value and boolean that denotes whether value was set.
-func (o OptCheckBy) Get() (v CheckBy, ok bool) {
-	if !o.Set {
-		return v, false
-	}
-	return o.Value, true
-}
-
-// Or returns value if set, or given parameter if does not.
-func (o OptCheckBy) Or(d CheckBy) CheckBy {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -9020,52 +2352,6 @@ func (o OptCheckIncomplete) Or(d CheckIncomplete) CheckIncomplete {
 	return d
 }
 
-// NewOptCheckedSentenceBy returns new OptCheckedSentenceBy with value set to v.
-func NewOptCheckedSentenceBy(v CheckedSentenceBy) OptCheckedSentenceBy {
-	return OptCheckedSentenceBy{
-		Value: v,
-		Set:   true,
-	}
-}
-
-// OptCheckedSentenceBy is optional CheckedSentenceBy.
-type OptCheckedSentenceBy struct {
-	Value CheckedSentenceBy
-	Set   bool
-}
-
-// IsSet returns true if OptCheckedSentenceBy was set.
-func (o OptCheckedSentenceBy) IsSet() bool { return o.Set }
-
-// Reset unsets value.
-func (o *OptCheckedSentenceBy) Reset() {
-	var v CheckedSentenceBy
-	o.Value = v
-	o.Set = false
-}
-
-// SetTo sets value to v.
-func (o *OptCheckedSentenceBy) SetTo(v CheckedSentenceBy) {
-	o.Set = true
-	o.Value = v
-}
-
-// Get returns value and boolean that denotes whether value was set.
-func (o OptCheckedSentenceBy) Get() (v CheckedSentenceBy, ok bool) {
-	if !o.Set {
-		return v, false
-	}
-	return o.Value, true
-}
-
-// Or returns value if set, or given parameter if does not.
-func (o OptCheckedSentenceBy) Or(d CheckedSentenceBy) CheckedSentenceBy {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return d
-}
-
 // NewOptCompletion returns new OptCompletion with value set to v.
 func NewOptCompletion(v Completion) OptCompletion {
 	return OptCompletion{
@@ -9106,6 +2392,52 @@ func (o OptCompletion) Get() (v Completion, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptCompletion) Or(d Completion) Completion {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptExport returns new OptExport with value set to v.
+func NewOptExport(v Export) OptExport {
+	return OptExport{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptExport is optional Export.
+type OptExport struct {
+	Value Export
+	Set   bool
+}
+
+// IsSet returns true if OptExport was set.
+func (o OptExport) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptExport) Reset() {
+	var v Export
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptExport) SetTo(v Export) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptExport) Get() (v Export, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptExport) Or(d Export) Export {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -9204,38 +2536,38 @@ func (o OptFeedback) Or(d Feedback) Feedback {
 	return d
 }
 
-// NewOptGetAllUsageBy returns new OptGetAllUsageBy with value set to v.
-func NewOptGetAllUsageBy(v GetAllUsageBy) OptGetAllUsageBy {
-	return OptGetAllUsageBy{
+// NewOptFloat64 returns new OptFloat64 with value set to v.
+func NewOptFloat64(v float64) OptFloat64 {
+	return OptFloat64{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptGetAllUsageBy is optional GetAllUsageBy.
-type OptGetAllUsageBy struct {
-	Value GetAllUsageBy
+// OptFloat64 is optional float64.
+type OptFloat64 struct {
+	Value float64
 	Set   bool
 }
 
-// IsSet returns true if OptGetAllUsageBy was set.
-func (o OptGetAllUsageBy) IsSet() bool { return o.Set }
+// IsSet returns true if OptFloat64 was set.
+func (o OptFloat64) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptGetAllUsageBy) Reset() {
-	var v GetAllUsageBy
+func (o *OptFloat64) Reset() {
+	var v float64
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptGetAllUsageBy) SetTo(v GetAllUsageBy) {
+func (o *OptFloat64) SetTo(v float64) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptGetAllUsageBy) Get() (v GetAllUsageBy, ok bool) {
+func (o OptFloat64) Get() (v float64, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -9243,7 +2575,7 @@ func (o OptGetAllUsageBy) Get() (v GetAllUsageBy, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptGetAllUsageBy) Or(d GetAllUsageBy) GetAllUsageBy {
+func (o OptFloat64) Or(d float64) float64 {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -9296,38 +2628,38 @@ func (o OptGetUsageBy) Or(d GetUsageBy) GetUsageBy {
 	return d
 }
 
-// NewOptImport returns new OptImport with value set to v.
-func NewOptImport(v Import) OptImport {
-	return OptImport{
+// NewOptGivenRole returns new OptGivenRole with value set to v.
+func NewOptGivenRole(v GivenRole) OptGivenRole {
+	return OptGivenRole{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptImport is optional Import.
-type OptImport struct {
-	Value Import
+// OptGivenRole is optional GivenRole.
+type OptGivenRole struct {
+	Value GivenRole
 	Set   bool
 }
 
-// IsSet returns true if OptImport was set.
-func (o OptImport) IsSet() bool { return o.Set }
+// IsSet returns true if OptGivenRole was set.
+func (o OptGivenRole) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptImport) Reset() {
-	var v Import
+func (o *OptGivenRole) Reset() {
+	var v GivenRole
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptImport) SetTo(v Import) {
+func (o *OptGivenRole) SetTo(v GivenRole) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptImport) Get() (v Import, ok bool) {
+func (o OptGivenRole) Get() (v GivenRole, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -9335,7 +2667,99 @@ func (o OptImport) Get() (v Import, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptImport) Or(d Import) Import {
+func (o OptGivenRole) Or(d GivenRole) GivenRole {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptImportJob returns new OptImportJob with value set to v.
+func NewOptImportJob(v ImportJob) OptImportJob {
+	return OptImportJob{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptImportJob is optional ImportJob.
+type OptImportJob struct {
+	Value ImportJob
+	Set   bool
+}
+
+// IsSet returns true if OptImportJob was set.
+func (o OptImportJob) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptImportJob) Reset() {
+	var v ImportJob
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptImportJob) SetTo(v ImportJob) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptImportJob) Get() (v ImportJob, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptImportJob) Or(d ImportJob) ImportJob {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptImportOutcome returns new OptImportOutcome with value set to v.
+func NewOptImportOutcome(v ImportOutcome) OptImportOutcome {
+	return OptImportOutcome{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptImportOutcome is optional ImportOutcome.
+type OptImportOutcome struct {
+	Value ImportOutcome
+	Set   bool
+}
+
+// IsSet returns true if OptImportOutcome was set.
+func (o OptImportOutcome) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptImportOutcome) Reset() {
+	var v ImportOutcome
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptImportOutcome) SetTo(v ImportOutcome) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptImportOutcome) Get() (v ImportOutcome, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptImportOutcome) Or(d ImportOutcome) ImportOutcome {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -9434,6 +2858,52 @@ func (o OptInt64) Or(d int64) int64 {
 	return d
 }
 
+// NewOptJudge returns new OptJudge with value set to v.
+func NewOptJudge(v Judge) OptJudge {
+	return OptJudge{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptJudge is optional Judge.
+type OptJudge struct {
+	Value Judge
+	Set   bool
+}
+
+// IsSet returns true if OptJudge was set.
+func (o OptJudge) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptJudge) Reset() {
+	var v Judge
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptJudge) SetTo(v Judge) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptJudge) Get() (v Judge, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptJudge) Or(d Judge) Judge {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptListDocumentsStatus returns new OptListDocumentsStatus with value set to v.
 func NewOptListDocumentsStatus(v ListDocumentsStatus) OptListDocumentsStatus {
 	return OptListDocumentsStatus{
@@ -9480,38 +2950,38 @@ func (o OptListDocumentsStatus) Or(d ListDocumentsStatus) ListDocumentsStatus {
 	return d
 }
 
-// NewOptListMemoriesStatus returns new OptListMemoriesStatus with value set to v.
-func NewOptListMemoriesStatus(v ListMemoriesStatus) OptListMemoriesStatus {
-	return OptListMemoriesStatus{
+// NewOptListMemoriesSort returns new OptListMemoriesSort with value set to v.
+func NewOptListMemoriesSort(v ListMemoriesSort) OptListMemoriesSort {
+	return OptListMemoriesSort{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptListMemoriesStatus is optional ListMemoriesStatus.
-type OptListMemoriesStatus struct {
-	Value ListMemoriesStatus
+// OptListMemoriesSort is optional ListMemoriesSort.
+type OptListMemoriesSort struct {
+	Value ListMemoriesSort
 	Set   bool
 }
 
-// IsSet returns true if OptListMemoriesStatus was set.
-func (o OptListMemoriesStatus) IsSet() bool { return o.Set }
+// IsSet returns true if OptListMemoriesSort was set.
+func (o OptListMemoriesSort) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptListMemoriesStatus) Reset() {
-	var v ListMemoriesStatus
+func (o *OptListMemoriesSort) Reset() {
+	var v ListMemoriesSort
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptListMemoriesStatus) SetTo(v ListMemoriesStatus) {
+func (o *OptListMemoriesSort) SetTo(v ListMemoriesSort) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptListMemoriesStatus) Get() (v ListMemoriesStatus, ok bool) {
+func (o OptListMemoriesSort) Get() (v ListMemoriesSort, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -9519,45 +2989,45 @@ func (o OptListMemoriesStatus) Get() (v ListMemoriesStatus, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptListMemoriesStatus) Or(d ListMemoriesStatus) ListMemoriesStatus {
+func (o OptListMemoriesSort) Or(d ListMemoriesSort) ListMemoriesSort {
 	if v, ok := o.Get(); ok {
 		return v
 	}
 	return d
 }
 
-// NewOptListTasksState returns new OptListTasksState with value set to v.
-func NewOptListTasksState(v ListTasksState) OptListTasksState {
-	return OptListTasksState{
+// NewOptListThreadsSort returns new OptListThreadsSort with value set to v.
+func NewOptListThreadsSort(v ListThreadsSort) OptListThreadsSort {
+	return OptListThreadsSort{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptListTasksState is optional ListTasksState.
-type OptListTasksState struct {
-	Value ListTasksState
+// OptListThreadsSort is optional ListThreadsSort.
+type OptListThreadsSort struct {
+	Value ListThreadsSort
 	Set   bool
 }
 
-// IsSet returns true if OptListTasksState was set.
-func (o OptListTasksState) IsSet() bool { return o.Set }
+// IsSet returns true if OptListThreadsSort was set.
+func (o OptListThreadsSort) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptListTasksState) Reset() {
-	var v ListTasksState
+func (o *OptListThreadsSort) Reset() {
+	var v ListThreadsSort
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptListTasksState) SetTo(v ListTasksState) {
+func (o *OptListThreadsSort) SetTo(v ListThreadsSort) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptListTasksState) Get() (v ListTasksState, ok bool) {
+func (o OptListThreadsSort) Get() (v ListThreadsSort, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -9565,7 +3035,145 @@ func (o OptListTasksState) Get() (v ListTasksState, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptListTasksState) Or(d ListTasksState) ListTasksState {
+func (o OptListThreadsSort) Or(d ListThreadsSort) ListThreadsSort {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptMemoryOrigin returns new OptMemoryOrigin with value set to v.
+func NewOptMemoryOrigin(v MemoryOrigin) OptMemoryOrigin {
+	return OptMemoryOrigin{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptMemoryOrigin is optional MemoryOrigin.
+type OptMemoryOrigin struct {
+	Value MemoryOrigin
+	Set   bool
+}
+
+// IsSet returns true if OptMemoryOrigin was set.
+func (o OptMemoryOrigin) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptMemoryOrigin) Reset() {
+	var v MemoryOrigin
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptMemoryOrigin) SetTo(v MemoryOrigin) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptMemoryOrigin) Get() (v MemoryOrigin, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptMemoryOrigin) Or(d MemoryOrigin) MemoryOrigin {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptMemoryStatus returns new OptMemoryStatus with value set to v.
+func NewOptMemoryStatus(v MemoryStatus) OptMemoryStatus {
+	return OptMemoryStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptMemoryStatus is optional MemoryStatus.
+type OptMemoryStatus struct {
+	Value MemoryStatus
+	Set   bool
+}
+
+// IsSet returns true if OptMemoryStatus was set.
+func (o OptMemoryStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptMemoryStatus) Reset() {
+	var v MemoryStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptMemoryStatus) SetTo(v MemoryStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptMemoryStatus) Get() (v MemoryStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptMemoryStatus) Or(d MemoryStatus) MemoryStatus {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptMessageVersions returns new OptMessageVersions with value set to v.
+func NewOptMessageVersions(v MessageVersions) OptMessageVersions {
+	return OptMessageVersions{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptMessageVersions is optional MessageVersions.
+type OptMessageVersions struct {
+	Value MessageVersions
+	Set   bool
+}
+
+// IsSet returns true if OptMessageVersions was set.
+func (o OptMessageVersions) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptMessageVersions) Reset() {
+	var v MessageVersions
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptMessageVersions) SetTo(v MessageVersions) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptMessageVersions) Get() (v MessageVersions, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptMessageVersions) Or(d MessageVersions) MessageVersions {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -9778,38 +3386,38 @@ func (o OptPlan) Or(d Plan) Plan {
 	return d
 }
 
-// NewOptSentenceBy returns new OptSentenceBy with value set to v.
-func NewOptSentenceBy(v SentenceBy) OptSentenceBy {
-	return OptSentenceBy{
+// NewOptSearchFilter returns new OptSearchFilter with value set to v.
+func NewOptSearchFilter(v SearchFilter) OptSearchFilter {
+	return OptSearchFilter{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptSentenceBy is optional SentenceBy.
-type OptSentenceBy struct {
-	Value SentenceBy
+// OptSearchFilter is optional SearchFilter.
+type OptSearchFilter struct {
+	Value SearchFilter
 	Set   bool
 }
 
-// IsSet returns true if OptSentenceBy was set.
-func (o OptSentenceBy) IsSet() bool { return o.Set }
+// IsSet returns true if OptSearchFilter was set.
+func (o OptSearchFilter) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptSentenceBy) Reset() {
-	var v SentenceBy
+func (o *OptSearchFilter) Reset() {
+	var v SearchFilter
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptSentenceBy) SetTo(v SentenceBy) {
+func (o *OptSearchFilter) SetTo(v SearchFilter) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptSentenceBy) Get() (v SentenceBy, ok bool) {
+func (o OptSearchFilter) Get() (v SearchFilter, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -9817,7 +3425,99 @@ func (o OptSentenceBy) Get() (v SentenceBy, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptSentenceBy) Or(d SentenceBy) SentenceBy {
+func (o OptSearchFilter) Or(d SearchFilter) SearchFilter {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptSearchRequest returns new OptSearchRequest with value set to v.
+func NewOptSearchRequest(v SearchRequest) OptSearchRequest {
+	return OptSearchRequest{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSearchRequest is optional SearchRequest.
+type OptSearchRequest struct {
+	Value SearchRequest
+	Set   bool
+}
+
+// IsSet returns true if OptSearchRequest was set.
+func (o OptSearchRequest) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSearchRequest) Reset() {
+	var v SearchRequest
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSearchRequest) SetTo(v SearchRequest) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSearchRequest) Get() (v SearchRequest, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSearchRequest) Or(d SearchRequest) SearchRequest {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptSearchRequestSort returns new OptSearchRequestSort with value set to v.
+func NewOptSearchRequestSort(v SearchRequestSort) OptSearchRequestSort {
+	return OptSearchRequestSort{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSearchRequestSort is optional SearchRequestSort.
+type OptSearchRequestSort struct {
+	Value SearchRequestSort
+	Set   bool
+}
+
+// IsSet returns true if OptSearchRequestSort was set.
+func (o OptSearchRequestSort) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSearchRequestSort) Reset() {
+	var v SearchRequestSort
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSearchRequestSort) SetTo(v SearchRequestSort) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSearchRequestSort) Get() (v SearchRequestSort, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSearchRequestSort) Or(d SearchRequestSort) SearchRequestSort {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -10008,6 +3708,52 @@ func (o OptSubscription) Or(d Subscription) Subscription {
 	return d
 }
 
+// NewOptTaskState returns new OptTaskState with value set to v.
+func NewOptTaskState(v TaskState) OptTaskState {
+	return OptTaskState{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptTaskState is optional TaskState.
+type OptTaskState struct {
+	Value TaskState
+	Set   bool
+}
+
+// IsSet returns true if OptTaskState was set.
+func (o OptTaskState) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptTaskState) Reset() {
+	var v TaskState
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptTaskState) SetTo(v TaskState) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptTaskState) Get() (v TaskState, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptTaskState) Or(d TaskState) TaskState {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptThreadCreate returns new OptThreadCreate with value set to v.
 func NewOptThreadCreate(v ThreadCreate) OptThreadCreate {
 	return OptThreadCreate{
@@ -10048,6 +3794,144 @@ func (o OptThreadCreate) Get() (v ThreadCreate, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptThreadCreate) Or(d ThreadCreate) ThreadCreate {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptThreadLinkCreate returns new OptThreadLinkCreate with value set to v.
+func NewOptThreadLinkCreate(v ThreadLinkCreate) OptThreadLinkCreate {
+	return OptThreadLinkCreate{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptThreadLinkCreate is optional ThreadLinkCreate.
+type OptThreadLinkCreate struct {
+	Value ThreadLinkCreate
+	Set   bool
+}
+
+// IsSet returns true if OptThreadLinkCreate was set.
+func (o OptThreadLinkCreate) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptThreadLinkCreate) Reset() {
+	var v ThreadLinkCreate
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptThreadLinkCreate) SetTo(v ThreadLinkCreate) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptThreadLinkCreate) Get() (v ThreadLinkCreate, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptThreadLinkCreate) Or(d ThreadLinkCreate) ThreadLinkCreate {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptThreadMatch returns new OptThreadMatch with value set to v.
+func NewOptThreadMatch(v ThreadMatch) OptThreadMatch {
+	return OptThreadMatch{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptThreadMatch is optional ThreadMatch.
+type OptThreadMatch struct {
+	Value ThreadMatch
+	Set   bool
+}
+
+// IsSet returns true if OptThreadMatch was set.
+func (o OptThreadMatch) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptThreadMatch) Reset() {
+	var v ThreadMatch
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptThreadMatch) SetTo(v ThreadMatch) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptThreadMatch) Get() (v ThreadMatch, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptThreadMatch) Or(d ThreadMatch) ThreadMatch {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptThreadStatus returns new OptThreadStatus with value set to v.
+func NewOptThreadStatus(v ThreadStatus) OptThreadStatus {
+	return OptThreadStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptThreadStatus is optional ThreadStatus.
+type OptThreadStatus struct {
+	Value ThreadStatus
+	Set   bool
+}
+
+// IsSet returns true if OptThreadStatus was set.
+func (o OptThreadStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptThreadStatus) Reset() {
+	var v ThreadStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptThreadStatus) SetTo(v ThreadStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptThreadStatus) Get() (v ThreadStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptThreadStatus) Or(d ThreadStatus) ThreadStatus {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -10192,38 +4076,38 @@ func (o OptUsage) Or(d Usage) Usage {
 	return d
 }
 
-// NewOptUserChangeRole returns new OptUserChangeRole with value set to v.
-func NewOptUserChangeRole(v UserChangeRole) OptUserChangeRole {
-	return OptUserChangeRole{
+// NewOptUsageGrouping returns new OptUsageGrouping with value set to v.
+func NewOptUsageGrouping(v UsageGrouping) OptUsageGrouping {
+	return OptUsageGrouping{
 		Value: v,
 		Set:   true,
 	}
 }
 
-// OptUserChangeRole is optional UserChangeRole.
-type OptUserChangeRole struct {
-	Value UserChangeRole
+// OptUsageGrouping is optional UsageGrouping.
+type OptUsageGrouping struct {
+	Value UsageGrouping
 	Set   bool
 }
 
-// IsSet returns true if OptUserChangeRole was set.
-func (o OptUserChangeRole) IsSet() bool { return o.Set }
+// IsSet returns true if OptUsageGrouping was set.
+func (o OptUsageGrouping) IsSet() bool { return o.Set }
 
 // Reset unsets value.
-func (o *OptUserChangeRole) Reset() {
-	var v UserChangeRole
+func (o *OptUsageGrouping) Reset() {
+	var v UsageGrouping
 	o.Value = v
 	o.Set = false
 }
 
 // SetTo sets value to v.
-func (o *OptUserChangeRole) SetTo(v UserChangeRole) {
+func (o *OptUsageGrouping) SetTo(v UsageGrouping) {
 	o.Set = true
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o OptUserChangeRole) Get() (v UserChangeRole, ok bool) {
+func (o OptUsageGrouping) Get() (v UsageGrouping, ok bool) {
 	if !o.Set {
 		return v, false
 	}
@@ -10231,7 +4115,7 @@ func (o OptUserChangeRole) Get() (v UserChangeRole, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o OptUserChangeRole) Or(d UserChangeRole) UserChangeRole {
+func (o OptUsageGrouping) Or(d UsageGrouping) UsageGrouping {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -10381,51 +4265,11 @@ func (o OptYearGuess) Or(d YearGuess) YearGuess {
 type Original struct {
 	// The name of the file, without folders.
 	Name string `json:"name"`
-	Size int    `json:"size"`
+	Size int64  `json:"size"`
 	// The media type that it is sent with.
 	Type string `json:"type"`
 	// Whether a browser shows it instead of saving it.
 	Inline bool `json:"inline"`
-}
-
-// GetName returns the value of Name.
-func (s *Original) GetName() string {
-	return s.Name
-}
-
-// GetSize returns the value of Size.
-func (s *Original) GetSize() int {
-	return s.Size
-}
-
-// GetType returns the value of Type.
-func (s *Original) GetType() string {
-	return s.Type
-}
-
-// GetInline returns the value of Inline.
-func (s *Original) GetInline() bool {
-	return s.Inline
-}
-
-// SetName sets the value of Name.
-func (s *Original) SetName(val string) {
-	s.Name = val
-}
-
-// SetSize sets the value of Size.
-func (s *Original) SetSize(val int) {
-	s.Size = val
-}
-
-// SetType sets the value of Type.
-func (s *Original) SetType(val string) {
-	s.Type = val
-}
-
-// SetInline sets the value of Inline.
-func (s *Original) SetInline(val bool) {
-	s.Inline = val
 }
 
 // The best matching passage, which contains the snippet. Offsets count Unicode code points of the
@@ -10438,36 +4282,6 @@ type Passage struct {
 	Heading OptString `json:"heading"`
 }
 
-// GetStart returns the value of Start.
-func (s *Passage) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Passage) GetEnd() int {
-	return s.End
-}
-
-// GetHeading returns the value of Heading.
-func (s *Passage) GetHeading() OptString {
-	return s.Heading
-}
-
-// SetStart sets the value of Start.
-func (s *Passage) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Passage) SetEnd(val int) {
-	s.End = val
-}
-
-// SetHeading sets the value of Heading.
-func (s *Passage) SetHeading(val OptString) {
-	s.Heading = val
-}
-
 // Ref: #/components/schemas/Passkey
 type Passkey struct {
 	ID         string    `json:"id"`
@@ -10476,59 +4290,9 @@ type Passkey struct {
 	LastUsedAt OptString `json:"lastUsedAt"`
 }
 
-// GetID returns the value of ID.
-func (s *Passkey) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *Passkey) GetName() string {
-	return s.Name
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Passkey) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetLastUsedAt returns the value of LastUsedAt.
-func (s *Passkey) GetLastUsedAt() OptString {
-	return s.LastUsedAt
-}
-
-// SetID sets the value of ID.
-func (s *Passkey) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *Passkey) SetName(val string) {
-	s.Name = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Passkey) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetLastUsedAt sets the value of LastUsedAt.
-func (s *Passkey) SetLastUsedAt(val OptString) {
-	s.LastUsedAt = val
-}
-
 // Ref: #/components/schemas/PasskeyChange
 type PasskeyChange struct {
 	Name string `json:"name"`
-}
-
-// GetName returns the value of Name.
-func (s *PasskeyChange) GetName() string {
-	return s.Name
-}
-
-// SetName sets the value of Name.
-func (s *PasskeyChange) SetName(val string) {
-	s.Name = val
 }
 
 // Ref: #/components/schemas/PasskeyCreate
@@ -10539,36 +4303,6 @@ type PasskeyCreate struct {
 	Answer   AuthenticatorAnswer `json:"answer"`
 }
 
-// GetCeremony returns the value of Ceremony.
-func (s *PasskeyCreate) GetCeremony() string {
-	return s.Ceremony
-}
-
-// GetName returns the value of Name.
-func (s *PasskeyCreate) GetName() string {
-	return s.Name
-}
-
-// GetAnswer returns the value of Answer.
-func (s *PasskeyCreate) GetAnswer() AuthenticatorAnswer {
-	return s.Answer
-}
-
-// SetCeremony sets the value of Ceremony.
-func (s *PasskeyCreate) SetCeremony(val string) {
-	s.Ceremony = val
-}
-
-// SetName sets the value of Name.
-func (s *PasskeyCreate) SetName(val string) {
-	s.Name = val
-}
-
-// SetAnswer sets the value of Answer.
-func (s *PasskeyCreate) SetAnswer(val AuthenticatorAnswer) {
-	s.Answer = val
-}
-
 // Ref: #/components/schemas/PasskeyList
 type PasskeyList struct {
 	Passkeys []Passkey `json:"passkeys"`
@@ -10576,39 +4310,9 @@ type PasskeyList struct {
 	Available bool `json:"available"`
 }
 
-// GetPasskeys returns the value of Passkeys.
-func (s *PasskeyList) GetPasskeys() []Passkey {
-	return s.Passkeys
-}
-
-// GetAvailable returns the value of Available.
-func (s *PasskeyList) GetAvailable() bool {
-	return s.Available
-}
-
-// SetPasskeys sets the value of Passkeys.
-func (s *PasskeyList) SetPasskeys(val []Passkey) {
-	s.Passkeys = val
-}
-
-// SetAvailable sets the value of Available.
-func (s *PasskeyList) SetAvailable(val bool) {
-	s.Available = val
-}
-
 // Ref: #/components/schemas/PasskeyReply
 type PasskeyReply struct {
 	Passkey Passkey `json:"passkey"`
-}
-
-// GetPasskey returns the value of Passkey.
-func (s *PasskeyReply) GetPasskey() Passkey {
-	return s.Passkey
-}
-
-// SetPasskey sets the value of Passkey.
-func (s *PasskeyReply) SetPasskey(val Passkey) {
-	s.Passkey = val
 }
 
 // Ref: #/components/schemas/PasswordChange
@@ -10618,20 +4322,19 @@ type PasswordChange struct {
 	NewPassword string `json:"newPassword"`
 }
 
-// GetNewPassword returns the value of NewPassword.
-func (s *PasswordChange) GetNewPassword() string {
-	return s.NewPassword
-}
-
-// SetNewPassword sets the value of NewPassword.
-func (s *PasswordChange) SetNewPassword(val string) {
-	s.NewPassword = val
+// Ref: #/components/schemas/PasswordReset
+type PasswordReset struct {
+	// The page to choose a password on. The code is behind the #, which browsers send to no server.
+	URL string `json:"url"`
+	// The code alone, to be typed on that page. It is in no other reply.
+	Code      string `json:"code"`
+	ExpiresAt string `json:"expiresAt"`
 }
 
 // Ref: #/components/schemas/Plan
 type Plan struct {
-	Name         string                 `json:"name"`
-	Capabilities []PlanCapabilitiesItem `json:"capabilities"`
+	Name         string           `json:"name"`
+	Capabilities []PlanCapability `json:"capabilities"`
 	// The included models; empty means all.
 	Models         []string `json:"models"`
 	SpendCapMicros OptInt64 `json:"spendCapMicros"`
@@ -10650,371 +4353,34 @@ type Plan struct {
 	Declared bool `json:"declared"`
 }
 
-// GetName returns the value of Name.
-func (s *Plan) GetName() string {
-	return s.Name
-}
-
-// GetCapabilities returns the value of Capabilities.
-func (s *Plan) GetCapabilities() []PlanCapabilitiesItem {
-	return s.Capabilities
-}
-
-// GetModels returns the value of Models.
-func (s *Plan) GetModels() []string {
-	return s.Models
-}
-
-// GetSpendCapMicros returns the value of SpendCapMicros.
-func (s *Plan) GetSpendCapMicros() OptInt64 {
-	return s.SpendCapMicros
-}
-
-// GetTurnCapMicros returns the value of TurnCapMicros.
-func (s *Plan) GetTurnCapMicros() OptInt64 {
-	return s.TurnCapMicros
-}
-
-// GetRateLimit returns the value of RateLimit.
-func (s *Plan) GetRateLimit() OptInt64 {
-	return s.RateLimit
-}
-
-// GetRateBurst returns the value of RateBurst.
-func (s *Plan) GetRateBurst() OptInt64 {
-	return s.RateBurst
-}
-
-// GetStorageLimitBytes returns the value of StorageLimitBytes.
-func (s *Plan) GetStorageLimitBytes() OptInt64 {
-	return s.StorageLimitBytes
-}
-
-// GetPriceMicros returns the value of PriceMicros.
-func (s *Plan) GetPriceMicros() int64 {
-	return s.PriceMicros
-}
-
-// GetStripePrice returns the value of StripePrice.
-func (s *Plan) GetStripePrice() OptString {
-	return s.StripePrice
-}
-
-// GetDeclared returns the value of Declared.
-func (s *Plan) GetDeclared() bool {
-	return s.Declared
-}
-
-// SetName sets the value of Name.
-func (s *Plan) SetName(val string) {
-	s.Name = val
-}
-
-// SetCapabilities sets the value of Capabilities.
-func (s *Plan) SetCapabilities(val []PlanCapabilitiesItem) {
-	s.Capabilities = val
-}
-
-// SetModels sets the value of Models.
-func (s *Plan) SetModels(val []string) {
-	s.Models = val
-}
-
-// SetSpendCapMicros sets the value of SpendCapMicros.
-func (s *Plan) SetSpendCapMicros(val OptInt64) {
-	s.SpendCapMicros = val
-}
-
-// SetTurnCapMicros sets the value of TurnCapMicros.
-func (s *Plan) SetTurnCapMicros(val OptInt64) {
-	s.TurnCapMicros = val
-}
-
-// SetRateLimit sets the value of RateLimit.
-func (s *Plan) SetRateLimit(val OptInt64) {
-	s.RateLimit = val
-}
-
-// SetRateBurst sets the value of RateBurst.
-func (s *Plan) SetRateBurst(val OptInt64) {
-	s.RateBurst = val
-}
-
-// SetStorageLimitBytes sets the value of StorageLimitBytes.
-func (s *Plan) SetStorageLimitBytes(val OptInt64) {
-	s.StorageLimitBytes = val
-}
-
-// SetPriceMicros sets the value of PriceMicros.
-func (s *Plan) SetPriceMicros(val int64) {
-	s.PriceMicros = val
-}
-
-// SetStripePrice sets the value of StripePrice.
-func (s *Plan) SetStripePrice(val OptString) {
-	s.StripePrice = val
-}
-
-// SetDeclared sets the value of Declared.
-func (s *Plan) SetDeclared(val bool) {
-	s.Declared = val
-}
-
-type PlanCapabilitiesItem string
+// A feature that a plan includes.
+// Ref: #/components/schemas/PlanCapability
+type PlanCapability string
 
 const (
-	PlanCapabilitiesItemSearch     PlanCapabilitiesItem = "search"
-	PlanCapabilitiesItemChat       PlanCapabilitiesItem = "chat"
-	PlanCapabilitiesItemResearch   PlanCapabilitiesItem = "research"
-	PlanCapabilitiesItemMemories   PlanCapabilitiesItem = "memories"
-	PlanCapabilitiesItemFavourites PlanCapabilitiesItem = "favourites"
-	PlanCapabilitiesItemManage     PlanCapabilitiesItem = "manage"
-	PlanCapabilitiesItemMcp        PlanCapabilitiesItem = "mcp"
+	PlanCapabilitySearch     PlanCapability = "search"
+	PlanCapabilityChat       PlanCapability = "chat"
+	PlanCapabilityResearch   PlanCapability = "research"
+	PlanCapabilityMemories   PlanCapability = "memories"
+	PlanCapabilityFavourites PlanCapability = "favourites"
+	PlanCapabilityManage     PlanCapability = "manage"
+	PlanCapabilityShare      PlanCapability = "share"
+	PlanCapabilityMcp        PlanCapability = "mcp"
 )
-
-// AllValues returns all PlanCapabilitiesItem values.
-func (PlanCapabilitiesItem) AllValues() []PlanCapabilitiesItem {
-	return []PlanCapabilitiesItem{
-		PlanCapabilitiesItemSearch,
-		PlanCapabilitiesItemChat,
-		PlanCapabilitiesItemResearch,
-		PlanCapabilitiesItemMemories,
-		PlanCapabilitiesItemFavourites,
-		PlanCapabilitiesItemManage,
-		PlanCapabilitiesItemMcp,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s PlanCapabilitiesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case PlanCapabilitiesItemSearch:
-		return []byte(s), nil
-	case PlanCapabilitiesItemChat:
-		return []byte(s), nil
-	case PlanCapabilitiesItemResearch:
-		return []byte(s), nil
-	case PlanCapabilitiesItemMemories:
-		return []byte(s), nil
-	case PlanCapabilitiesItemFavourites:
-		return []byte(s), nil
-	case PlanCapabilitiesItemManage:
-		return []byte(s), nil
-	case PlanCapabilitiesItemMcp:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *PlanCapabilitiesItem) UnmarshalText(data []byte) error {
-	switch PlanCapabilitiesItem(data) {
-	case PlanCapabilitiesItemSearch:
-		*s = PlanCapabilitiesItemSearch
-		return nil
-	case PlanCapabilitiesItemChat:
-		*s = PlanCapabilitiesItemChat
-		return nil
-	case PlanCapabilitiesItemResearch:
-		*s = PlanCapabilitiesItemResearch
-		return nil
-	case PlanCapabilitiesItemMemories:
-		*s = PlanCapabilitiesItemMemories
-		return nil
-	case PlanCapabilitiesItemFavourites:
-		*s = PlanCapabilitiesItemFavourites
-		return nil
-	case PlanCapabilitiesItemManage:
-		*s = PlanCapabilitiesItemManage
-		return nil
-	case PlanCapabilitiesItemMcp:
-		*s = PlanCapabilitiesItemMcp
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 // Ref: #/components/schemas/PlanChange
 type PlanChange struct {
-	Capabilities      []PlanChangeCapabilitiesItem `json:"capabilities"`
-	Models            []string                     `json:"models"`
-	SpendCapMicros    OptInt64                     `json:"spendCapMicros"`
-	TurnCapMicros     OptInt64                     `json:"turnCapMicros"`
-	RateLimit         OptInt64                     `json:"rateLimit"`
-	RateBurst         OptInt64                     `json:"rateBurst"`
-	StorageLimitBytes OptInt64                     `json:"storageLimitBytes"`
-	PriceMicros       OptInt64                     `json:"priceMicros"`
+	Capabilities      []PlanCapability `json:"capabilities"`
+	Models            []string         `json:"models"`
+	SpendCapMicros    OptInt64         `json:"spendCapMicros"`
+	TurnCapMicros     OptInt64         `json:"turnCapMicros"`
+	RateLimit         OptInt64         `json:"rateLimit"`
+	RateBurst         OptInt64         `json:"rateBurst"`
+	StorageLimitBytes OptInt64         `json:"storageLimitBytes"`
+	PriceMicros       OptInt64         `json:"priceMicros"`
 	// The id of the price at Stripe that pays for it. Further ones after commas are no longer sold, but
 	// still pay for it.
 	StripePrice OptString `json:"stripePrice"`
-}
-
-// GetCapabilities returns the value of Capabilities.
-func (s *PlanChange) GetCapabilities() []PlanChangeCapabilitiesItem {
-	return s.Capabilities
-}
-
-// GetModels returns the value of Models.
-func (s *PlanChange) GetModels() []string {
-	return s.Models
-}
-
-// GetSpendCapMicros returns the value of SpendCapMicros.
-func (s *PlanChange) GetSpendCapMicros() OptInt64 {
-	return s.SpendCapMicros
-}
-
-// GetTurnCapMicros returns the value of TurnCapMicros.
-func (s *PlanChange) GetTurnCapMicros() OptInt64 {
-	return s.TurnCapMicros
-}
-
-// GetRateLimit returns the value of RateLimit.
-func (s *PlanChange) GetRateLimit() OptInt64 {
-	return s.RateLimit
-}
-
-// GetRateBurst returns the value of RateBurst.
-func (s *PlanChange) GetRateBurst() OptInt64 {
-	return s.RateBurst
-}
-
-// GetStorageLimitBytes returns the value of StorageLimitBytes.
-func (s *PlanChange) GetStorageLimitBytes() OptInt64 {
-	return s.StorageLimitBytes
-}
-
-// GetPriceMicros returns the value of PriceMicros.
-func (s *PlanChange) GetPriceMicros() OptInt64 {
-	return s.PriceMicros
-}
-
-// GetStripePrice returns the value of StripePrice.
-func (s *PlanChange) GetStripePrice() OptString {
-	return s.StripePrice
-}
-
-// SetCapabilities sets the value of Capabilities.
-func (s *PlanChange) SetCapabilities(val []PlanChangeCapabilitiesItem) {
-	s.Capabilities = val
-}
-
-// SetModels sets the value of Models.
-func (s *PlanChange) SetModels(val []string) {
-	s.Models = val
-}
-
-// SetSpendCapMicros sets the value of SpendCapMicros.
-func (s *PlanChange) SetSpendCapMicros(val OptInt64) {
-	s.SpendCapMicros = val
-}
-
-// SetTurnCapMicros sets the value of TurnCapMicros.
-func (s *PlanChange) SetTurnCapMicros(val OptInt64) {
-	s.TurnCapMicros = val
-}
-
-// SetRateLimit sets the value of RateLimit.
-func (s *PlanChange) SetRateLimit(val OptInt64) {
-	s.RateLimit = val
-}
-
-// SetRateBurst sets the value of RateBurst.
-func (s *PlanChange) SetRateBurst(val OptInt64) {
-	s.RateBurst = val
-}
-
-// SetStorageLimitBytes sets the value of StorageLimitBytes.
-func (s *PlanChange) SetStorageLimitBytes(val OptInt64) {
-	s.StorageLimitBytes = val
-}
-
-// SetPriceMicros sets the value of PriceMicros.
-func (s *PlanChange) SetPriceMicros(val OptInt64) {
-	s.PriceMicros = val
-}
-
-// SetStripePrice sets the value of StripePrice.
-func (s *PlanChange) SetStripePrice(val OptString) {
-	s.StripePrice = val
-}
-
-type PlanChangeCapabilitiesItem string
-
-const (
-	PlanChangeCapabilitiesItemSearch     PlanChangeCapabilitiesItem = "search"
-	PlanChangeCapabilitiesItemChat       PlanChangeCapabilitiesItem = "chat"
-	PlanChangeCapabilitiesItemResearch   PlanChangeCapabilitiesItem = "research"
-	PlanChangeCapabilitiesItemMemories   PlanChangeCapabilitiesItem = "memories"
-	PlanChangeCapabilitiesItemFavourites PlanChangeCapabilitiesItem = "favourites"
-	PlanChangeCapabilitiesItemManage     PlanChangeCapabilitiesItem = "manage"
-	PlanChangeCapabilitiesItemMcp        PlanChangeCapabilitiesItem = "mcp"
-)
-
-// AllValues returns all PlanChangeCapabilitiesItem values.
-func (PlanChangeCapabilitiesItem) AllValues() []PlanChangeCapabilitiesItem {
-	return []PlanChangeCapabilitiesItem{
-		PlanChangeCapabilitiesItemSearch,
-		PlanChangeCapabilitiesItemChat,
-		PlanChangeCapabilitiesItemResearch,
-		PlanChangeCapabilitiesItemMemories,
-		PlanChangeCapabilitiesItemFavourites,
-		PlanChangeCapabilitiesItemManage,
-		PlanChangeCapabilitiesItemMcp,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s PlanChangeCapabilitiesItem) MarshalText() ([]byte, error) {
-	switch s {
-	case PlanChangeCapabilitiesItemSearch:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemChat:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemResearch:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemMemories:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemFavourites:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemManage:
-		return []byte(s), nil
-	case PlanChangeCapabilitiesItemMcp:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *PlanChangeCapabilitiesItem) UnmarshalText(data []byte) error {
-	switch PlanChangeCapabilitiesItem(data) {
-	case PlanChangeCapabilitiesItemSearch:
-		*s = PlanChangeCapabilitiesItemSearch
-		return nil
-	case PlanChangeCapabilitiesItemChat:
-		*s = PlanChangeCapabilitiesItemChat
-		return nil
-	case PlanChangeCapabilitiesItemResearch:
-		*s = PlanChangeCapabilitiesItemResearch
-		return nil
-	case PlanChangeCapabilitiesItemMemories:
-		*s = PlanChangeCapabilitiesItemMemories
-		return nil
-	case PlanChangeCapabilitiesItemFavourites:
-		*s = PlanChangeCapabilitiesItemFavourites
-		return nil
-	case PlanChangeCapabilitiesItemManage:
-		*s = PlanChangeCapabilitiesItemManage
-		return nil
-	case PlanChangeCapabilitiesItemMcp:
-		*s = PlanChangeCapabilitiesItemMcp
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Ref: #/components/schemas/PlanList
@@ -11022,29 +4388,9 @@ type PlanList struct {
 	Plans []Plan `json:"plans"`
 }
 
-// GetPlans returns the value of Plans.
-func (s *PlanList) GetPlans() []Plan {
-	return s.Plans
-}
-
-// SetPlans sets the value of Plans.
-func (s *PlanList) SetPlans(val []Plan) {
-	s.Plans = val
-}
-
 // Ref: #/components/schemas/PlanReply
 type PlanReply struct {
 	Plan Plan `json:"plan"`
-}
-
-// GetPlan returns the value of Plan.
-func (s *PlanReply) GetPlan() Plan {
-	return s.Plan
-}
-
-// SetPlan sets the value of Plan.
-func (s *PlanReply) SetPlan(val Plan) {
-	s.Plan = val
 }
 
 // A problem detail (RFC 9457). Codes and solutions:
@@ -11061,7 +4407,7 @@ func (s *PlanReply) SetPlan(val Plan) {
 //	402    | `spend_cap_reached`       | Wait until the cap resets, or have it raised.
 //	403    | `forbidden`               | Ask the owner of the agent or an administrator.
 //	403    | `capability_disabled`     | Choose a plan that includes it, or a model of the plan.
-//	403    | `quota_exceeded`          | Delete documents, or choose a larger plan.
+//	403    | `quota_exceeded`          | Delete documents and empty the bin, or choose a larger plan.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
 //	403    | `limited_to_agents`       | Use a credential for the whole account; this one is limited to certain agents.
 //	403    | `step_up_required`        | Confirm your identity at `/step-up`, and send the request again within ten minutes.
@@ -11076,6 +4422,7 @@ func (s *PlanReply) SetPlan(val Plan) {
 //	409    | `conflict`                | Read the current state, then decide.
 //	409    | `expired`                 | Start again, and finish within ten minutes.
 //	409    | `idempotency_in_progress` | Wait for the reply to the first request, then send it again.
+//	412    | `precondition_failed`     | Read the object again, and repeat the change with its new `ETag` in `If-Match`.
 //	413    | `body_too_large`          | Send at most 1 MiB.
 //	415    | `unsupported_media_type`  | Send `Content-Type: application/json`.
 //	422    | `idempotency_mismatch`    | Use a new key for a new request.
@@ -11100,78 +4447,16 @@ type Problem struct {
 	Code ProblemCode `json:"code"`
 	// The request's id; also in `X-Request-Id`.
 	RequestId string `json:"requestId"`
+	// With `spend_cap_reached`: the cap, in millionths of a US dollar.
+	CapMicros OptInt64 `json:"capMicros"`
+	// With `spend_cap_reached`: the spend so far, including reservations.
+	UsedMicros OptInt64 `json:"usedMicros"`
+	// With `spend_cap_reached`: when the cap resets. Absent for the cap of a turn.
+	ResetsAt OptString `json:"resetsAt"`
+	// With `spend_cap_reached`: the page of the web app that shows the caps and the spend.
+	Link OptString `json:"link"`
 	// The invalid fields.
 	Errors []FieldProblem `json:"errors"`
-}
-
-// GetType returns the value of Type.
-func (s *Problem) GetType() string {
-	return s.Type
-}
-
-// GetTitle returns the value of Title.
-func (s *Problem) GetTitle() string {
-	return s.Title
-}
-
-// GetStatus returns the value of Status.
-func (s *Problem) GetStatus() int {
-	return s.Status
-}
-
-// GetDetail returns the value of Detail.
-func (s *Problem) GetDetail() string {
-	return s.Detail
-}
-
-// GetCode returns the value of Code.
-func (s *Problem) GetCode() ProblemCode {
-	return s.Code
-}
-
-// GetRequestId returns the value of RequestId.
-func (s *Problem) GetRequestId() string {
-	return s.RequestId
-}
-
-// GetErrors returns the value of Errors.
-func (s *Problem) GetErrors() []FieldProblem {
-	return s.Errors
-}
-
-// SetType sets the value of Type.
-func (s *Problem) SetType(val string) {
-	s.Type = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Problem) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Problem) SetStatus(val int) {
-	s.Status = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *Problem) SetDetail(val string) {
-	s.Detail = val
-}
-
-// SetCode sets the value of Code.
-func (s *Problem) SetCode(val ProblemCode) {
-	s.Code = val
-}
-
-// SetRequestId sets the value of RequestId.
-func (s *Problem) SetRequestId(val string) {
-	s.RequestId = val
-}
-
-// SetErrors sets the value of Errors.
-func (s *Problem) SetErrors(val []FieldProblem) {
-	s.Errors = val
 }
 
 // A stable identifier for programs.
@@ -11203,6 +4488,7 @@ const (
 	ProblemCodeConflict              ProblemCode = "conflict"
 	ProblemCodeExpired               ProblemCode = "expired"
 	ProblemCodeIdempotencyInProgress ProblemCode = "idempotency_in_progress"
+	ProblemCodePreconditionFailed    ProblemCode = "precondition_failed"
 	ProblemCodeBodyTooLarge          ProblemCode = "body_too_large"
 	ProblemCodeUnsupportedMediaType  ProblemCode = "unsupported_media_type"
 	ProblemCodeIdempotencyMismatch   ProblemCode = "idempotency_mismatch"
@@ -11214,256 +4500,10 @@ const (
 	ProblemCodeModelTimeout          ProblemCode = "model_timeout"
 )
 
-// AllValues returns all ProblemCode values.
-func (ProblemCode) AllValues() []ProblemCode {
-	return []ProblemCode{
-		ProblemCodeMalformedJSON,
-		ProblemCodeInvalidRequest,
-		ProblemCodeInvalidCode,
-		ProblemCodeCredentialInQuery,
-		ProblemCodeMissingCredential,
-		ProblemCodeInvalidCredential,
-		ProblemCodeNoSubscription,
-		ProblemCodeSpendCapReached,
-		ProblemCodeForbidden,
-		ProblemCodeCapabilityDisabled,
-		ProblemCodeQuotaExceeded,
-		ProblemCodeInsufficientScope,
-		ProblemCodeLimitedToAgents,
-		ProblemCodeStepUpRequired,
-		ProblemCodeSessionRequired,
-		ProblemCodeProofFailed,
-		ProblemCodeCrossOrigin,
-		ProblemCodeNotFound,
-		ProblemCodeMethodNotAllowed,
-		ProblemCodeNotAcceptable,
-		ProblemCodeTurnWorking,
-		ProblemCodeTurnCancelled,
-		ProblemCodeConflict,
-		ProblemCodeExpired,
-		ProblemCodeIdempotencyInProgress,
-		ProblemCodeBodyTooLarge,
-		ProblemCodeUnsupportedMediaType,
-		ProblemCodeIdempotencyMismatch,
-		ProblemCodeRateLimited,
-		ProblemCodeInternal,
-		ProblemCodeModelFailed,
-		ProblemCodeUnavailable,
-		ProblemCodeSearchUnavailable,
-		ProblemCodeModelTimeout,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s ProblemCode) MarshalText() ([]byte, error) {
-	switch s {
-	case ProblemCodeMalformedJSON:
-		return []byte(s), nil
-	case ProblemCodeInvalidRequest:
-		return []byte(s), nil
-	case ProblemCodeInvalidCode:
-		return []byte(s), nil
-	case ProblemCodeCredentialInQuery:
-		return []byte(s), nil
-	case ProblemCodeMissingCredential:
-		return []byte(s), nil
-	case ProblemCodeInvalidCredential:
-		return []byte(s), nil
-	case ProblemCodeNoSubscription:
-		return []byte(s), nil
-	case ProblemCodeSpendCapReached:
-		return []byte(s), nil
-	case ProblemCodeForbidden:
-		return []byte(s), nil
-	case ProblemCodeCapabilityDisabled:
-		return []byte(s), nil
-	case ProblemCodeQuotaExceeded:
-		return []byte(s), nil
-	case ProblemCodeInsufficientScope:
-		return []byte(s), nil
-	case ProblemCodeLimitedToAgents:
-		return []byte(s), nil
-	case ProblemCodeStepUpRequired:
-		return []byte(s), nil
-	case ProblemCodeSessionRequired:
-		return []byte(s), nil
-	case ProblemCodeProofFailed:
-		return []byte(s), nil
-	case ProblemCodeCrossOrigin:
-		return []byte(s), nil
-	case ProblemCodeNotFound:
-		return []byte(s), nil
-	case ProblemCodeMethodNotAllowed:
-		return []byte(s), nil
-	case ProblemCodeNotAcceptable:
-		return []byte(s), nil
-	case ProblemCodeTurnWorking:
-		return []byte(s), nil
-	case ProblemCodeTurnCancelled:
-		return []byte(s), nil
-	case ProblemCodeConflict:
-		return []byte(s), nil
-	case ProblemCodeExpired:
-		return []byte(s), nil
-	case ProblemCodeIdempotencyInProgress:
-		return []byte(s), nil
-	case ProblemCodeBodyTooLarge:
-		return []byte(s), nil
-	case ProblemCodeUnsupportedMediaType:
-		return []byte(s), nil
-	case ProblemCodeIdempotencyMismatch:
-		return []byte(s), nil
-	case ProblemCodeRateLimited:
-		return []byte(s), nil
-	case ProblemCodeInternal:
-		return []byte(s), nil
-	case ProblemCodeModelFailed:
-		return []byte(s), nil
-	case ProblemCodeUnavailable:
-		return []byte(s), nil
-	case ProblemCodeSearchUnavailable:
-		return []byte(s), nil
-	case ProblemCodeModelTimeout:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ProblemCode) UnmarshalText(data []byte) error {
-	switch ProblemCode(data) {
-	case ProblemCodeMalformedJSON:
-		*s = ProblemCodeMalformedJSON
-		return nil
-	case ProblemCodeInvalidRequest:
-		*s = ProblemCodeInvalidRequest
-		return nil
-	case ProblemCodeInvalidCode:
-		*s = ProblemCodeInvalidCode
-		return nil
-	case ProblemCodeCredentialInQuery:
-		*s = ProblemCodeCredentialInQuery
-		return nil
-	case ProblemCodeMissingCredential:
-		*s = ProblemCodeMissingCredential
-		return nil
-	case ProblemCodeInvalidCredential:
-		*s = ProblemCodeInvalidCredential
-		return nil
-	case ProblemCodeNoSubscription:
-		*s = ProblemCodeNoSubscription
-		return nil
-	case ProblemCodeSpendCapReached:
-		*s = ProblemCodeSpendCapReached
-		return nil
-	case ProblemCodeForbidden:
-		*s = ProblemCodeForbidden
-		return nil
-	case ProblemCodeCapabilityDisabled:
-		*s = ProblemCodeCapabilityDisabled
-		return nil
-	case ProblemCodeQuotaExceeded:
-		*s = ProblemCodeQuotaExceeded
-		return nil
-	case ProblemCodeInsufficientScope:
-		*s = ProblemCodeInsufficientScope
-		return nil
-	case ProblemCodeLimitedToAgents:
-		*s = ProblemCodeLimitedToAgents
-		return nil
-	case ProblemCodeStepUpRequired:
-		*s = ProblemCodeStepUpRequired
-		return nil
-	case ProblemCodeSessionRequired:
-		*s = ProblemCodeSessionRequired
-		return nil
-	case ProblemCodeProofFailed:
-		*s = ProblemCodeProofFailed
-		return nil
-	case ProblemCodeCrossOrigin:
-		*s = ProblemCodeCrossOrigin
-		return nil
-	case ProblemCodeNotFound:
-		*s = ProblemCodeNotFound
-		return nil
-	case ProblemCodeMethodNotAllowed:
-		*s = ProblemCodeMethodNotAllowed
-		return nil
-	case ProblemCodeNotAcceptable:
-		*s = ProblemCodeNotAcceptable
-		return nil
-	case ProblemCodeTurnWorking:
-		*s = ProblemCodeTurnWorking
-		return nil
-	case ProblemCodeTurnCancelled:
-		*s = ProblemCodeTurnCancelled
-		return nil
-	case ProblemCodeConflict:
-		*s = ProblemCodeConflict
-		return nil
-	case ProblemCodeExpired:
-		*s = ProblemCodeExpired
-		return nil
-	case ProblemCodeIdempotencyInProgress:
-		*s = ProblemCodeIdempotencyInProgress
-		return nil
-	case ProblemCodeBodyTooLarge:
-		*s = ProblemCodeBodyTooLarge
-		return nil
-	case ProblemCodeUnsupportedMediaType:
-		*s = ProblemCodeUnsupportedMediaType
-		return nil
-	case ProblemCodeIdempotencyMismatch:
-		*s = ProblemCodeIdempotencyMismatch
-		return nil
-	case ProblemCodeRateLimited:
-		*s = ProblemCodeRateLimited
-		return nil
-	case ProblemCodeInternal:
-		*s = ProblemCodeInternal
-		return nil
-	case ProblemCodeModelFailed:
-		*s = ProblemCodeModelFailed
-		return nil
-	case ProblemCodeUnavailable:
-		*s = ProblemCodeUnavailable
-		return nil
-	case ProblemCodeSearchUnavailable:
-		*s = ProblemCodeSearchUnavailable
-		return nil
-	case ProblemCodeModelTimeout:
-		*s = ProblemCodeModelTimeout
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // ProblemStatusCode wraps Problem with StatusCode.
 type ProblemStatusCode struct {
 	StatusCode int
 	Response   Problem
-}
-
-// GetStatusCode returns the value of StatusCode.
-func (s *ProblemStatusCode) GetStatusCode() int {
-	return s.StatusCode
-}
-
-// GetResponse returns the value of Response.
-func (s *ProblemStatusCode) GetResponse() Problem {
-	return s.Response
-}
-
-// SetStatusCode sets the value of StatusCode.
-func (s *ProblemStatusCode) SetStatusCode(val int) {
-	s.StatusCode = val
-}
-
-// SetResponse sets the value of Response.
-func (s *ProblemStatusCode) SetResponse(val Problem) {
-	s.Response = val
 }
 
 // How the query was understood.
@@ -11473,129 +4513,171 @@ type QueryInfo struct {
 	Corrected OptString `json:"corrected"`
 }
 
-// GetCorrected returns the value of Corrected.
-func (s *QueryInfo) GetCorrected() OptString {
-	return s.Corrected
-}
-
-// SetCorrected sets the value of Corrected.
-func (s *QueryInfo) SetCorrected(val OptString) {
-	s.Corrected = val
-}
-
 // Ref: #/components/schemas/RecoveryCodes
 type RecoveryCodes struct {
 	// Only part of this reply.
 	RecoveryCodes []string `json:"recoveryCodes"`
 }
 
-// GetRecoveryCodes returns the value of RecoveryCodes.
-func (s *RecoveryCodes) GetRecoveryCodes() []string {
-	return s.RecoveryCodes
+// Ref: #/components/schemas/ResetCreate
+type ResetCreate struct {
+	// Whether its use also removes passkeys and the authenticator app, for a user who has lost them.
+	ClearFactors OptBool `json:"clearFactors"`
 }
 
-// SetRecoveryCodes sets the value of RecoveryCodes.
-func (s *RecoveryCodes) SetRecoveryCodes(val []string) {
-	s.RecoveryCodes = val
+// Ref: #/components/schemas/ResetCreated
+type ResetCreated struct {
+	Reset PasswordReset `json:"reset"`
+}
+
+// The role on this installation. There is one owner; admins manage users and plans.
+// Ref: #/components/schemas/Role
+type Role string
+
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleMember Role = "member"
+)
+
+// A search that a user has saved with an agent.
+// Ref: #/components/schemas/SavedSearch
+type SavedSearch struct {
+	ID        string        `json:"id"`
+	AgentId   string        `json:"agentId"`
+	Name      string        `json:"name"`
+	Search    SearchRequest `json:"search"`
+	CreatedAt string        `json:"createdAt"`
+	UpdatedAt string        `json:"updatedAt"`
+}
+
+// Ref: #/components/schemas/SavedSearchChange
+type SavedSearchChange struct {
+	Name   OptString        `json:"name"`
+	Search OptSearchRequest `json:"search"`
+}
+
+// Ref: #/components/schemas/SavedSearchCreate
+type SavedSearchCreate struct {
+	Name   string        `json:"name"`
+	Search SearchRequest `json:"search"`
+}
+
+// Ref: #/components/schemas/SavedSearchList
+type SavedSearchList struct {
+	SavedSearches []SavedSearch `json:"savedSearches"`
+}
+
+// Ref: #/components/schemas/SavedSearchReply
+type SavedSearchReply struct {
+	SavedSearch SavedSearch `json:"savedSearch"`
+}
+
+// An area that a credential may use:
+//
+//	scope     | allows
+//	----------+-------------------------------------------------
+//	`agents`  | using agents: search, chat, memories, favourites
+//	`manage`  | changing agents and their sources
+//	`account` | keys, billing and the account
+//	`admin`   | the administration of the installation
+//
+// Ref: #/components/schemas/Scope
+type Scope string
+
+const (
+	ScopeAgents  Scope = "agents"
+	ScopeManage  Scope = "manage"
+	ScopeAccount Scope = "account"
+	ScopeAdmin   Scope = "admin"
+)
+
+// Several searches of one agent.
+// Ref: #/components/schemas/SearchBatch
+type SearchBatch struct {
+	// 1 to 20 searches. Each counts as one search.
+	Queries []SearchRequest `json:"queries"`
+}
+
+// The replies to several searches, in their order.
+// Ref: #/components/schemas/SearchBatchReply
+type SearchBatchReply struct {
+	// One reply for each query.
+	Replies []SearchReply `json:"replies"`
+}
+
+// The number of matches with one value.
+// Ref: #/components/schemas/SearchCount
+type SearchCount struct {
+	// The value; for `source` its id.
+	Value string `json:"value"`
+	// The number of matches that have it.
+	Count int64 `json:"count"`
+}
+
+// The matches counted by the values of one field.
+// Ref: #/components/schemas/SearchCounts
+type SearchCounts struct {
+	Field SearchField `json:"field"`
+	// The 50 most frequent values, most frequent first.
+	Values []SearchCount `json:"values"`
+}
+
+// A field that matches are counted by.
+// Ref: #/components/schemas/SearchField
+type SearchField string
+
+const (
+	SearchFieldType     SearchField = "type"
+	SearchFieldAuthor   SearchField = "author"
+	SearchFieldVenue    SearchField = "venue"
+	SearchFieldLanguage SearchField = "language"
+	SearchFieldTag      SearchField = "tag"
+	SearchFieldSource   SearchField = "source"
+)
+
+// Only documents that match every given field. A list matches if one of its entries does. Case and
+// white space are ignored. Each list has at most 20 entries of 1 to 200 characters.
+// Ref: #/components/schemas/SearchFilter
+type SearchFilter struct {
+	// Types of documents, such as `article`.
+	Types []string `json:"types"`
+	// Parts of authors' names.
+	Authors []string `json:"authors"`
+	// Parts of the names of venues.
+	Venues []string `json:"venues"`
+	// ISO 639-1 codes.
+	Languages []string `json:"languages"`
+	// Tags of documents.
+	Tags []string `json:"tags"`
+	// Only documents with a known year, or only those without.
+	HasYear OptBool `json:"hasYear"`
 }
 
 // Ref: #/components/schemas/SearchReply
 type SearchReply struct {
 	// Best first.
 	Results []Card `json:"results"`
-	// The source that was searched.
+	// The source that was searched, or the first of several.
 	SourceId string `json:"sourceId"`
+	// The sources that were searched; absent unless one of `sourceIds`, `filter`, `sort`, `countBy` and
+	// `cursor` is given.
+	SourceIds []string `json:"sourceIds"`
+	// The `cursor` of the next results; absent after the last ones, and like `sourceIds`.
+	NextCursor OptString `json:"nextCursor"`
+	// The matches counted by the fields of `countBy`; absent without it.
+	Counts []SearchCounts `json:"counts"`
 	// The number of matching documents; absent with `facets: false`.
-	Total OptInt `json:"total"`
+	Total OptInt64 `json:"total"`
 	// How long the search took, in milliseconds.
 	TookMs float64 `json:"tookMs"`
 	// All matches counted by year, in order of years; absent with `facets: false`.
 	Years []YearCount `json:"years"`
 	// The number of matches excluded by a year bound because their year is unknown.
-	UndatedExcluded int       `json:"undatedExcluded"`
+	UndatedExcluded int64     `json:"undatedExcluded"`
 	Query           QueryInfo `json:"query"`
 	// Problems that make the reply incomplete; usually empty.
 	Warnings []SearchWarning `json:"warnings"`
-}
-
-// GetResults returns the value of Results.
-func (s *SearchReply) GetResults() []Card {
-	return s.Results
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *SearchReply) GetSourceId() string {
-	return s.SourceId
-}
-
-// GetTotal returns the value of Total.
-func (s *SearchReply) GetTotal() OptInt {
-	return s.Total
-}
-
-// GetTookMs returns the value of TookMs.
-func (s *SearchReply) GetTookMs() float64 {
-	return s.TookMs
-}
-
-// GetYears returns the value of Years.
-func (s *SearchReply) GetYears() []YearCount {
-	return s.Years
-}
-
-// GetUndatedExcluded returns the value of UndatedExcluded.
-func (s *SearchReply) GetUndatedExcluded() int {
-	return s.UndatedExcluded
-}
-
-// GetQuery returns the value of Query.
-func (s *SearchReply) GetQuery() QueryInfo {
-	return s.Query
-}
-
-// GetWarnings returns the value of Warnings.
-func (s *SearchReply) GetWarnings() []SearchWarning {
-	return s.Warnings
-}
-
-// SetResults sets the value of Results.
-func (s *SearchReply) SetResults(val []Card) {
-	s.Results = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *SearchReply) SetSourceId(val string) {
-	s.SourceId = val
-}
-
-// SetTotal sets the value of Total.
-func (s *SearchReply) SetTotal(val OptInt) {
-	s.Total = val
-}
-
-// SetTookMs sets the value of TookMs.
-func (s *SearchReply) SetTookMs(val float64) {
-	s.TookMs = val
-}
-
-// SetYears sets the value of Years.
-func (s *SearchReply) SetYears(val []YearCount) {
-	s.Years = val
-}
-
-// SetUndatedExcluded sets the value of UndatedExcluded.
-func (s *SearchReply) SetUndatedExcluded(val int) {
-	s.UndatedExcluded = val
-}
-
-// SetQuery sets the value of Query.
-func (s *SearchReply) SetQuery(val QueryInfo) {
-	s.Query = val
-}
-
-// SetWarnings sets the value of Warnings.
-func (s *SearchReply) SetWarnings(val []SearchWarning) {
-	s.Warnings = val
 }
 
 // Ref: #/components/schemas/SearchRequest
@@ -11612,69 +4694,30 @@ type SearchRequest struct {
 	ToYear OptInt `json:"toYear"`
 	// Whether to count `total` and `years`; true when omitted.
 	Facets OptBool `json:"facets"`
+	// Several of the agent's sources, or `*` for all of them; instead of `sourceId`. At most 100.
+	SourceIds []string        `json:"sourceIds"`
+	Filter    OptSearchFilter `json:"filter"`
+	// The order of the results: by relevance, by year, newest (`year`) or oldest first, or by the time
+	// they were added, newest first. Documents without a year are last. `relevance` when omitted.
+	Sort OptSearchRequestSort `json:"sort"`
+	// Fields to count the matches by, in `counts`.
+	CountBy []SearchField `json:"countBy"`
+	// `nextCursor` of the previous reply to the same request.
+	Cursor OptString `json:"cursor"`
 }
 
-// GetQuery returns the value of Query.
-func (s *SearchRequest) GetQuery() string {
-	return s.Query
-}
+// The order of the results: by relevance, by year, newest (`year`) or oldest first, or by the time
+// they were added, newest first. Documents without a year are last. `relevance` when omitted.
+type SearchRequestSort string
 
-// GetNumResults returns the value of NumResults.
-func (s *SearchRequest) GetNumResults() OptInt {
-	return s.NumResults
-}
+const (
+	SearchRequestSortRelevance SearchRequestSort = "relevance"
+	SearchRequestSortYear      SearchRequestSort = "year"
+	SearchRequestSortOldest    SearchRequestSort = "oldest"
+	SearchRequestSortAdded     SearchRequestSort = "added"
+)
 
-// GetSourceId returns the value of SourceId.
-func (s *SearchRequest) GetSourceId() OptString {
-	return s.SourceId
-}
-
-// GetFromYear returns the value of FromYear.
-func (s *SearchRequest) GetFromYear() OptInt {
-	return s.FromYear
-}
-
-// GetToYear returns the value of ToYear.
-func (s *SearchRequest) GetToYear() OptInt {
-	return s.ToYear
-}
-
-// GetFacets returns the value of Facets.
-func (s *SearchRequest) GetFacets() OptBool {
-	return s.Facets
-}
-
-// SetQuery sets the value of Query.
-func (s *SearchRequest) SetQuery(val string) {
-	s.Query = val
-}
-
-// SetNumResults sets the value of NumResults.
-func (s *SearchRequest) SetNumResults(val OptInt) {
-	s.NumResults = val
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *SearchRequest) SetSourceId(val OptString) {
-	s.SourceId = val
-}
-
-// SetFromYear sets the value of FromYear.
-func (s *SearchRequest) SetFromYear(val OptInt) {
-	s.FromYear = val
-}
-
-// SetToYear sets the value of ToYear.
-func (s *SearchRequest) SetToYear(val OptInt) {
-	s.ToYear = val
-}
-
-// SetFacets sets the value of Facets.
-func (s *SearchRequest) SetFacets(val OptBool) {
-	s.Facets = val
-}
-
-// The results are correct but may be incomplete.
+// The results are correct but may be incomplete, or a field of the request was ignored.
 //
 //	`code`                   | meaning
 //	-------------------------+----------------------------------------------------------------------------------------------------------------------------------------
@@ -11686,6 +4729,8 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 //	`source_refused`         | A live source refused the key or the URL.
 //	`source_unavailable`     | A live source is unreachable or failed.
 //	`source_unexpected`      | A live source returned an unexpected response.
+//	`window_limited`         | `filter`, `sort`, `countBy` and `cursor` cover the 1,000 best matches, and there are more. Narrow the query.
+//	`unknown_field`          | The operation has no field or parameter of the name in `pointer`; it was ignored.
 //
 // When a live source fails, its stored documents are searched instead. If there are none, the search
 // fails with 503.
@@ -11697,167 +4742,27 @@ type SearchWarning struct {
 	SourceId OptString `json:"sourceId"`
 	// A stable identifier for programs.
 	Code string `json:"code"`
+	// The unknown field: a JSON pointer into the body, or the name of a query parameter. Names with
+	// unusual characters are left out.
+	Pointer OptString `json:"pointer"`
 	// A message for the user.
 	Detail string `json:"detail"`
-}
-
-// GetSourceId returns the value of SourceId.
-func (s *SearchWarning) GetSourceId() OptString {
-	return s.SourceId
-}
-
-// GetCode returns the value of Code.
-func (s *SearchWarning) GetCode() string {
-	return s.Code
-}
-
-// GetDetail returns the value of Detail.
-func (s *SearchWarning) GetDetail() string {
-	return s.Detail
-}
-
-// SetSourceId sets the value of SourceId.
-func (s *SearchWarning) SetSourceId(val OptString) {
-	s.SourceId = val
-}
-
-// SetCode sets the value of Code.
-func (s *SearchWarning) SetCode(val string) {
-	s.Code = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *SearchWarning) SetDetail(val string) {
-	s.Detail = val
 }
 
 // What is known about a sentence of the reply.
 // Ref: #/components/schemas/Sentence
 type Sentence struct {
 	// Where the sentence starts in the reply's text, in Unicode code points.
-	Start   int     `json:"start"`
-	End     int     `json:"end"`
-	Verdict Verdict `json:"verdict"`
-	// Who judged: rules, or the language model. Absent if nothing was judged.
-	By OptSentenceBy `json:"by"`
+	Start   int      `json:"start"`
+	End     int      `json:"end"`
+	Verdict Verdict  `json:"verdict"`
+	By      OptJudge `json:"by"`
 	// A stable code for the reason. More codes may be added.
 	ReasonCode OptString `json:"reasonCode"`
 	// Why it is contradicted or unsupported.
 	Reason OptString `json:"reason"`
 	// The numbers `n` of the citations that it was compared with.
 	Citations []int `json:"citations"`
-}
-
-// GetStart returns the value of Start.
-func (s *Sentence) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Sentence) GetEnd() int {
-	return s.End
-}
-
-// GetVerdict returns the value of Verdict.
-func (s *Sentence) GetVerdict() Verdict {
-	return s.Verdict
-}
-
-// GetBy returns the value of By.
-func (s *Sentence) GetBy() OptSentenceBy {
-	return s.By
-}
-
-// GetReasonCode returns the value of ReasonCode.
-func (s *Sentence) GetReasonCode() OptString {
-	return s.ReasonCode
-}
-
-// GetReason returns the value of Reason.
-func (s *Sentence) GetReason() OptString {
-	return s.Reason
-}
-
-// GetCitations returns the value of Citations.
-func (s *Sentence) GetCitations() []int {
-	return s.Citations
-}
-
-// SetStart sets the value of Start.
-func (s *Sentence) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Sentence) SetEnd(val int) {
-	s.End = val
-}
-
-// SetVerdict sets the value of Verdict.
-func (s *Sentence) SetVerdict(val Verdict) {
-	s.Verdict = val
-}
-
-// SetBy sets the value of By.
-func (s *Sentence) SetBy(val OptSentenceBy) {
-	s.By = val
-}
-
-// SetReasonCode sets the value of ReasonCode.
-func (s *Sentence) SetReasonCode(val OptString) {
-	s.ReasonCode = val
-}
-
-// SetReason sets the value of Reason.
-func (s *Sentence) SetReason(val OptString) {
-	s.Reason = val
-}
-
-// SetCitations sets the value of Citations.
-func (s *Sentence) SetCitations(val []int) {
-	s.Citations = val
-}
-
-// Who judged: rules, or the language model. Absent if nothing was judged.
-type SentenceBy string
-
-const (
-	SentenceByRules SentenceBy = "rules"
-	SentenceByModel SentenceBy = "model"
-)
-
-// AllValues returns all SentenceBy values.
-func (SentenceBy) AllValues() []SentenceBy {
-	return []SentenceBy{
-		SentenceByRules,
-		SentenceByModel,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SentenceBy) MarshalText() ([]byte, error) {
-	switch s {
-	case SentenceByRules:
-		return []byte(s), nil
-	case SentenceByModel:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *SentenceBy) UnmarshalText(data []byte) error {
-	switch SentenceBy(data) {
-	case SentenceByRules:
-		*s = SentenceByRules
-		return nil
-	case SentenceByModel:
-		*s = SentenceByModel
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Ref: #/components/schemas/Session
@@ -11877,99 +4782,18 @@ type Session struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-// GetID returns the value of ID.
-func (s *Session) GetID() string {
-	return s.ID
-}
-
-// GetCurrent returns the value of Current.
-func (s *Session) GetCurrent() bool {
-	return s.Current
-}
-
-// GetAddress returns the value of Address.
-func (s *Session) GetAddress() OptString {
-	return s.Address
-}
-
-// GetProgram returns the value of Program.
-func (s *Session) GetProgram() OptString {
-	return s.Program
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Session) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetAuthenticatedAt returns the value of AuthenticatedAt.
-func (s *Session) GetAuthenticatedAt() string {
-	return s.AuthenticatedAt
-}
-
-// GetSeenAt returns the value of SeenAt.
-func (s *Session) GetSeenAt() string {
-	return s.SeenAt
-}
-
-// GetExpiresAt returns the value of ExpiresAt.
-func (s *Session) GetExpiresAt() string {
-	return s.ExpiresAt
-}
-
-// SetID sets the value of ID.
-func (s *Session) SetID(val string) {
-	s.ID = val
-}
-
-// SetCurrent sets the value of Current.
-func (s *Session) SetCurrent(val bool) {
-	s.Current = val
-}
-
-// SetAddress sets the value of Address.
-func (s *Session) SetAddress(val OptString) {
-	s.Address = val
-}
-
-// SetProgram sets the value of Program.
-func (s *Session) SetProgram(val OptString) {
-	s.Program = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Session) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetAuthenticatedAt sets the value of AuthenticatedAt.
-func (s *Session) SetAuthenticatedAt(val string) {
-	s.AuthenticatedAt = val
-}
-
-// SetSeenAt sets the value of SeenAt.
-func (s *Session) SetSeenAt(val string) {
-	s.SeenAt = val
-}
-
-// SetExpiresAt sets the value of ExpiresAt.
-func (s *Session) SetExpiresAt(val string) {
-	s.ExpiresAt = val
-}
-
 // Ref: #/components/schemas/SessionList
 type SessionList struct {
 	Sessions []Session `json:"sessions"`
 }
 
-// GetSessions returns the value of Sessions.
-func (s *SessionList) GetSessions() []Session {
-	return s.Sessions
-}
-
-// SetSessions sets the value of Sessions.
-func (s *SessionList) SetSessions(val []Session) {
-	s.Sessions = val
+// The documents that resemble a document.
+// Ref: #/components/schemas/SimilarDocuments
+type SimilarDocuments struct {
+	// Most similar first.
+	Results []Card `json:"results"`
+	// Problems that make the reply incomplete; usually empty.
+	Warnings []SearchWarning `json:"warnings"`
 }
 
 // A collection of documents that an agent searches.
@@ -11983,180 +4807,20 @@ type Source struct {
 	// Whether it is searched when no source is named.
 	Default bool `json:"default"`
 	// The number of documents. For a live kind, only documents that were opened, cited or saved count.
-	Documents int `json:"documents"`
+	Documents int64 `json:"documents"`
 	// The number of indexed documents.
-	Indexed int          `json:"indexed"`
+	Indexed int64        `json:"indexed"`
 	Status  SourceStatus `json:"status"`
 	// ISO 639-1; empty if unknown.
 	Language string         `json:"language"`
 	Settings SourceSettings `json:"settings"`
 	// Whether a secret for the current settings is stored. The secret itself is never returned.
-	HasSecret  bool      `json:"hasSecret"`
-	LastSyncAt OptString `json:"lastSyncAt"`
-	NextSyncAt OptString `json:"nextSyncAt"`
-	Import     OptImport `json:"import"`
-	CreatedAt  string    `json:"createdAt"`
-	UpdatedAt  string    `json:"updatedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *Source) GetID() string {
-	return s.ID
-}
-
-// GetAgentId returns the value of AgentId.
-func (s *Source) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetName returns the value of Name.
-func (s *Source) GetName() string {
-	return s.Name
-}
-
-// GetKind returns the value of Kind.
-func (s *Source) GetKind() string {
-	return s.Kind
-}
-
-// GetDefault returns the value of Default.
-func (s *Source) GetDefault() bool {
-	return s.Default
-}
-
-// GetDocuments returns the value of Documents.
-func (s *Source) GetDocuments() int {
-	return s.Documents
-}
-
-// GetIndexed returns the value of Indexed.
-func (s *Source) GetIndexed() int {
-	return s.Indexed
-}
-
-// GetStatus returns the value of Status.
-func (s *Source) GetStatus() SourceStatus {
-	return s.Status
-}
-
-// GetLanguage returns the value of Language.
-func (s *Source) GetLanguage() string {
-	return s.Language
-}
-
-// GetSettings returns the value of Settings.
-func (s *Source) GetSettings() SourceSettings {
-	return s.Settings
-}
-
-// GetHasSecret returns the value of HasSecret.
-func (s *Source) GetHasSecret() bool {
-	return s.HasSecret
-}
-
-// GetLastSyncAt returns the value of LastSyncAt.
-func (s *Source) GetLastSyncAt() OptString {
-	return s.LastSyncAt
-}
-
-// GetNextSyncAt returns the value of NextSyncAt.
-func (s *Source) GetNextSyncAt() OptString {
-	return s.NextSyncAt
-}
-
-// GetImport returns the value of Import.
-func (s *Source) GetImport() OptImport {
-	return s.Import
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Source) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Source) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// SetID sets the value of ID.
-func (s *Source) SetID(val string) {
-	s.ID = val
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *Source) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetName sets the value of Name.
-func (s *Source) SetName(val string) {
-	s.Name = val
-}
-
-// SetKind sets the value of Kind.
-func (s *Source) SetKind(val string) {
-	s.Kind = val
-}
-
-// SetDefault sets the value of Default.
-func (s *Source) SetDefault(val bool) {
-	s.Default = val
-}
-
-// SetDocuments sets the value of Documents.
-func (s *Source) SetDocuments(val int) {
-	s.Documents = val
-}
-
-// SetIndexed sets the value of Indexed.
-func (s *Source) SetIndexed(val int) {
-	s.Indexed = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Source) SetStatus(val SourceStatus) {
-	s.Status = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *Source) SetLanguage(val string) {
-	s.Language = val
-}
-
-// SetSettings sets the value of Settings.
-func (s *Source) SetSettings(val SourceSettings) {
-	s.Settings = val
-}
-
-// SetHasSecret sets the value of HasSecret.
-func (s *Source) SetHasSecret(val bool) {
-	s.HasSecret = val
-}
-
-// SetLastSyncAt sets the value of LastSyncAt.
-func (s *Source) SetLastSyncAt(val OptString) {
-	s.LastSyncAt = val
-}
-
-// SetNextSyncAt sets the value of NextSyncAt.
-func (s *Source) SetNextSyncAt(val OptString) {
-	s.NextSyncAt = val
-}
-
-// SetImport sets the value of Import.
-func (s *Source) SetImport(val OptImport) {
-	s.Import = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Source) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Source) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
+	HasSecret  bool         `json:"hasSecret"`
+	LastSyncAt OptString    `json:"lastSyncAt"`
+	NextSyncAt OptString    `json:"nextSyncAt"`
+	Import     OptImportJob `json:"import"`
+	CreatedAt  string       `json:"createdAt"`
+	UpdatedAt  string       `json:"updatedAt"`
 }
 
 // Ref: #/components/schemas/SourceChange
@@ -12172,62 +4836,11 @@ type SourceChange struct {
 	Secret OptString `json:"secret"`
 }
 
-// GetName returns the value of Name.
-func (s *SourceChange) GetName() OptString {
-	return s.Name
-}
-
-// GetLanguage returns the value of Language.
-func (s *SourceChange) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetDefault returns the value of Default.
-func (s *SourceChange) GetDefault() OptBool {
-	return s.Default
-}
-
-// GetSettings returns the value of Settings.
-func (s *SourceChange) GetSettings() OptSourceSettings {
-	return s.Settings
-}
-
-// GetSecret returns the value of Secret.
-func (s *SourceChange) GetSecret() OptString {
-	return s.Secret
-}
-
-// SetName sets the value of Name.
-func (s *SourceChange) SetName(val OptString) {
-	s.Name = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *SourceChange) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetDefault sets the value of Default.
-func (s *SourceChange) SetDefault(val OptBool) {
-	s.Default = val
-}
-
-// SetSettings sets the value of Settings.
-func (s *SourceChange) SetSettings(val OptSourceSettings) {
-	s.Settings = val
-}
-
-// SetSecret sets the value of Secret.
-func (s *SourceChange) SetSecret(val OptString) {
-	s.Secret = val
-}
-
 // Ref: #/components/schemas/SourceCreate
 type SourceCreate struct {
 	Name string `json:"name"`
 	// The kind of source; see `SourceSettings`. `upload` when omitted.
-	Kind OptString `json:"kind"`
-	// ISO 639-1; detected at the first import when omitted.
+	Kind     OptString `json:"kind"`
 	Language OptString `json:"language"`
 	// Make it the default.
 	Default  OptBool           `json:"default"`
@@ -12236,64 +4849,24 @@ type SourceCreate struct {
 	Secret OptString `json:"secret"`
 }
 
-// GetName returns the value of Name.
-func (s *SourceCreate) GetName() string {
-	return s.Name
-}
-
-// GetKind returns the value of Kind.
-func (s *SourceCreate) GetKind() OptString {
-	return s.Kind
-}
-
-// GetLanguage returns the value of Language.
-func (s *SourceCreate) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetDefault returns the value of Default.
-func (s *SourceCreate) GetDefault() OptBool {
-	return s.Default
-}
-
-// GetSettings returns the value of Settings.
-func (s *SourceCreate) GetSettings() OptSourceSettings {
-	return s.Settings
-}
-
-// GetSecret returns the value of Secret.
-func (s *SourceCreate) GetSecret() OptString {
-	return s.Secret
-}
-
-// SetName sets the value of Name.
-func (s *SourceCreate) SetName(val string) {
-	s.Name = val
-}
-
-// SetKind sets the value of Kind.
-func (s *SourceCreate) SetKind(val OptString) {
-	s.Kind = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *SourceCreate) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetDefault sets the value of Default.
-func (s *SourceCreate) SetDefault(val OptBool) {
-	s.Default = val
-}
-
-// SetSettings sets the value of Settings.
-func (s *SourceCreate) SetSettings(val OptSourceSettings) {
-	s.Settings = val
-}
-
-// SetSecret sets the value of Secret.
-func (s *SourceCreate) SetSecret(val OptString) {
-	s.Secret = val
+// A file, page or feed of a source.
+// Ref: #/components/schemas/SourceFile
+type SourceFile struct {
+	ID string `json:"id"`
+	// Its path in the source, or its address.
+	Name string `json:"name"`
+	// The title of the document in it, if it is a single one.
+	Title OptString `json:"title"`
+	Size  int64     `json:"size"`
+	// The number of documents in it.
+	Documents int64 `json:"documents"`
+	// The number of records that could not be read.
+	Skipped int64 `json:"skipped"`
+	// The reason if the file could not be read.
+	Error     OptString        `json:"error"`
+	Outcome   OptImportOutcome `json:"outcome"`
+	CreatedAt string           `json:"createdAt"`
+	UpdatedAt string           `json:"updatedAt"`
 }
 
 // Ref: #/components/schemas/SourceList
@@ -12301,41 +4874,11 @@ type SourceList struct {
 	Sources []Source `json:"sources"`
 }
 
-// GetSources returns the value of Sources.
-func (s *SourceList) GetSources() []Source {
-	return s.Sources
-}
-
-// SetSources sets the value of Sources.
-func (s *SourceList) SetSources(val []Source) {
-	s.Sources = val
-}
-
 // Ref: #/components/schemas/SourceReply
 type SourceReply struct {
 	Source Source `json:"source"`
 	// Side effects of the change; absent if there are none.
 	Warnings []SourceWarning `json:"warnings"`
-}
-
-// GetSource returns the value of Source.
-func (s *SourceReply) GetSource() Source {
-	return s.Source
-}
-
-// GetWarnings returns the value of Warnings.
-func (s *SourceReply) GetWarnings() []SourceWarning {
-	return s.Warnings
-}
-
-// SetSource sets the value of Source.
-func (s *SourceReply) SetSource(val Source) {
-	s.Source = val
-}
-
-// SetWarnings sets the value of Warnings.
-func (s *SourceReply) SetWarnings(val []SourceWarning) {
-	s.Warnings = val
 }
 
 // The settings of a source; which of them apply depends on its kind.
@@ -12398,176 +4941,14 @@ type SourceSettings struct {
 	SyncMinutes OptInt `json:"syncMinutes"`
 }
 
-// GetPath returns the value of Path.
-func (s *SourceSettings) GetPath() OptString {
-	return s.Path
-}
-
-// GetUrls returns the value of Urls.
-func (s *SourceSettings) GetUrls() []string {
-	return s.Urls
-}
-
-// GetURL returns the value of URL.
-func (s *SourceSettings) GetURL() OptString {
-	return s.URL
-}
-
-// GetBucket returns the value of Bucket.
-func (s *SourceSettings) GetBucket() OptString {
-	return s.Bucket
-}
-
-// GetPrefix returns the value of Prefix.
-func (s *SourceSettings) GetPrefix() OptString {
-	return s.Prefix
-}
-
-// GetRegion returns the value of Region.
-func (s *SourceSettings) GetRegion() OptString {
-	return s.Region
-}
-
-// GetEndpoint returns the value of Endpoint.
-func (s *SourceSettings) GetEndpoint() OptString {
-	return s.Endpoint
-}
-
-// GetAccessKeyId returns the value of AccessKeyId.
-func (s *SourceSettings) GetAccessKeyId() OptString {
-	return s.AccessKeyId
-}
-
-// GetLibrary returns the value of Library.
-func (s *SourceSettings) GetLibrary() OptString {
-	return s.Library
-}
-
-// GetCollection returns the value of Collection.
-func (s *SourceSettings) GetCollection() OptString {
-	return s.Collection
-}
-
-// GetLanguage returns the value of Language.
-func (s *SourceSettings) GetLanguage() OptString {
-	return s.Language
-}
-
-// GetTool returns the value of Tool.
-func (s *SourceSettings) GetTool() OptString {
-	return s.Tool
-}
-
-// GetSyncMinutes returns the value of SyncMinutes.
-func (s *SourceSettings) GetSyncMinutes() OptInt {
-	return s.SyncMinutes
-}
-
-// SetPath sets the value of Path.
-func (s *SourceSettings) SetPath(val OptString) {
-	s.Path = val
-}
-
-// SetUrls sets the value of Urls.
-func (s *SourceSettings) SetUrls(val []string) {
-	s.Urls = val
-}
-
-// SetURL sets the value of URL.
-func (s *SourceSettings) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetBucket sets the value of Bucket.
-func (s *SourceSettings) SetBucket(val OptString) {
-	s.Bucket = val
-}
-
-// SetPrefix sets the value of Prefix.
-func (s *SourceSettings) SetPrefix(val OptString) {
-	s.Prefix = val
-}
-
-// SetRegion sets the value of Region.
-func (s *SourceSettings) SetRegion(val OptString) {
-	s.Region = val
-}
-
-// SetEndpoint sets the value of Endpoint.
-func (s *SourceSettings) SetEndpoint(val OptString) {
-	s.Endpoint = val
-}
-
-// SetAccessKeyId sets the value of AccessKeyId.
-func (s *SourceSettings) SetAccessKeyId(val OptString) {
-	s.AccessKeyId = val
-}
-
-// SetLibrary sets the value of Library.
-func (s *SourceSettings) SetLibrary(val OptString) {
-	s.Library = val
-}
-
-// SetCollection sets the value of Collection.
-func (s *SourceSettings) SetCollection(val OptString) {
-	s.Collection = val
-}
-
-// SetLanguage sets the value of Language.
-func (s *SourceSettings) SetLanguage(val OptString) {
-	s.Language = val
-}
-
-// SetTool sets the value of Tool.
-func (s *SourceSettings) SetTool(val OptString) {
-	s.Tool = val
-}
-
-// SetSyncMinutes sets the value of SyncMinutes.
-func (s *SourceSettings) SetSyncMinutes(val OptInt) {
-	s.SyncMinutes = val
-}
-
+// `ready` if all documents are indexed, otherwise `indexing`.
+// Ref: #/components/schemas/SourceStatus
 type SourceStatus string
 
 const (
 	SourceStatusReady    SourceStatus = "ready"
 	SourceStatusIndexing SourceStatus = "indexing"
 )
-
-// AllValues returns all SourceStatus values.
-func (SourceStatus) AllValues() []SourceStatus {
-	return []SourceStatus{
-		SourceStatusReady,
-		SourceStatusIndexing,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SourceStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case SourceStatusReady:
-		return []byte(s), nil
-	case SourceStatusIndexing:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *SourceStatus) UnmarshalText(data []byte) error {
-	switch SourceStatus(data) {
-	case SourceStatusReady:
-		*s = SourceStatusReady
-		return nil
-	case SourceStatusIndexing:
-		*s = SourceStatusIndexing
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 //	`code`           | meaning
 //	-----------------+-----------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
@@ -12580,51 +4961,11 @@ type SourceWarning struct {
 	Detail string `json:"detail"`
 }
 
-// GetCode returns the value of Code.
-func (s *SourceWarning) GetCode() string {
-	return s.Code
-}
-
-// GetDetail returns the value of Detail.
-func (s *SourceWarning) GetDetail() string {
-	return s.Detail
-}
-
-// SetCode sets the value of Code.
-func (s *SourceWarning) SetCode(val string) {
-	s.Code = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *SourceWarning) SetDetail(val string) {
-	s.Detail = val
-}
-
 // A range of a text in Unicode code points; the end is exclusive.
 // Ref: #/components/schemas/Span
 type Span struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
-}
-
-// GetStart returns the value of Start.
-func (s *Span) GetStart() int {
-	return s.Start
-}
-
-// GetEnd returns the value of End.
-func (s *Span) GetEnd() int {
-	return s.End
-}
-
-// SetStart sets the value of Start.
-func (s *Span) SetStart(val int) {
-	s.Start = val
-}
-
-// SetEnd sets the value of End.
-func (s *Span) SetEnd(val int) {
-	s.End = val
 }
 
 // Ref: #/components/schemas/Spend
@@ -12638,59 +4979,9 @@ type Spend struct {
 	ResetsAt   string   `json:"resetsAt"`
 }
 
-// GetUsedMicros returns the value of UsedMicros.
-func (s *Spend) GetUsedMicros() int64 {
-	return s.UsedMicros
-}
-
-// GetCapMicros returns the value of CapMicros.
-func (s *Spend) GetCapMicros() OptInt64 {
-	return s.CapMicros
-}
-
-// GetLeftMicros returns the value of LeftMicros.
-func (s *Spend) GetLeftMicros() OptInt64 {
-	return s.LeftMicros
-}
-
-// GetResetsAt returns the value of ResetsAt.
-func (s *Spend) GetResetsAt() string {
-	return s.ResetsAt
-}
-
-// SetUsedMicros sets the value of UsedMicros.
-func (s *Spend) SetUsedMicros(val int64) {
-	s.UsedMicros = val
-}
-
-// SetCapMicros sets the value of CapMicros.
-func (s *Spend) SetCapMicros(val OptInt64) {
-	s.CapMicros = val
-}
-
-// SetLeftMicros sets the value of LeftMicros.
-func (s *Spend) SetLeftMicros(val OptInt64) {
-	s.LeftMicros = val
-}
-
-// SetResetsAt sets the value of ResetsAt.
-func (s *Spend) SetResetsAt(val string) {
-	s.ResetsAt = val
-}
-
 // Ref: #/components/schemas/SpendCheck
 type SpendCheck struct {
 	Differences []SpendDifference `json:"differences"`
-}
-
-// GetDifferences returns the value of Differences.
-func (s *SpendCheck) GetDifferences() []SpendDifference {
-	return s.Differences
-}
-
-// SetDifferences sets the value of Differences.
-func (s *SpendCheck) SetDifferences(val []SpendDifference) {
-	s.Differences = val
 }
 
 // Ref: #/components/schemas/SpendDifference
@@ -12705,76 +4996,6 @@ type SpendDifference struct {
 	RowsSpentMicros    int64 `json:"rowsSpentMicros"`
 }
 
-// GetOf returns the value of Of.
-func (s *SpendDifference) GetOf() SpendDifferenceOf {
-	return s.Of
-}
-
-// GetID returns the value of ID.
-func (s *SpendDifference) GetID() string {
-	return s.ID
-}
-
-// GetMonth returns the value of Month.
-func (s *SpendDifference) GetMonth() string {
-	return s.Month
-}
-
-// GetReservedMicros returns the value of ReservedMicros.
-func (s *SpendDifference) GetReservedMicros() int64 {
-	return s.ReservedMicros
-}
-
-// GetSpentMicros returns the value of SpentMicros.
-func (s *SpendDifference) GetSpentMicros() int64 {
-	return s.SpentMicros
-}
-
-// GetRowsReservedMicros returns the value of RowsReservedMicros.
-func (s *SpendDifference) GetRowsReservedMicros() int64 {
-	return s.RowsReservedMicros
-}
-
-// GetRowsSpentMicros returns the value of RowsSpentMicros.
-func (s *SpendDifference) GetRowsSpentMicros() int64 {
-	return s.RowsSpentMicros
-}
-
-// SetOf sets the value of Of.
-func (s *SpendDifference) SetOf(val SpendDifferenceOf) {
-	s.Of = val
-}
-
-// SetID sets the value of ID.
-func (s *SpendDifference) SetID(val string) {
-	s.ID = val
-}
-
-// SetMonth sets the value of Month.
-func (s *SpendDifference) SetMonth(val string) {
-	s.Month = val
-}
-
-// SetReservedMicros sets the value of ReservedMicros.
-func (s *SpendDifference) SetReservedMicros(val int64) {
-	s.ReservedMicros = val
-}
-
-// SetSpentMicros sets the value of SpentMicros.
-func (s *SpendDifference) SetSpentMicros(val int64) {
-	s.SpentMicros = val
-}
-
-// SetRowsReservedMicros sets the value of RowsReservedMicros.
-func (s *SpendDifference) SetRowsReservedMicros(val int64) {
-	s.RowsReservedMicros = val
-}
-
-// SetRowsSpentMicros sets the value of RowsSpentMicros.
-func (s *SpendDifference) SetRowsSpentMicros(val int64) {
-	s.RowsSpentMicros = val
-}
-
 type SpendDifferenceOf string
 
 const (
@@ -12782,39 +5003,15 @@ const (
 	SpendDifferenceOfCredential SpendDifferenceOf = "credential"
 )
 
-// AllValues returns all SpendDifferenceOf values.
-func (SpendDifferenceOf) AllValues() []SpendDifferenceOf {
-	return []SpendDifferenceOf{
-		SpendDifferenceOfUser,
-		SpendDifferenceOfCredential,
-	}
-}
+// The state of a step.
+// Ref: #/components/schemas/StepState
+type StepState string
 
-// MarshalText implements encoding.TextMarshaler.
-func (s SpendDifferenceOf) MarshalText() ([]byte, error) {
-	switch s {
-	case SpendDifferenceOfUser:
-		return []byte(s), nil
-	case SpendDifferenceOfCredential:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *SpendDifferenceOf) UnmarshalText(data []byte) error {
-	switch SpendDifferenceOf(data) {
-	case SpendDifferenceOfUser:
-		*s = SpendDifferenceOfUser
-		return nil
-	case SpendDifferenceOfCredential:
-		*s = SpendDifferenceOfCredential
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
+const (
+	StepStateStarted  StepState = "started"
+	StepStateFinished StepState = "finished"
+	StepStateFailed   StepState = "failed"
+)
 
 // Either `password`, with `code` if the account has an authenticator app, or `ceremony` and `answer`.
 // Ref: #/components/schemas/StepUp
@@ -12827,59 +5024,9 @@ type StepUp struct {
 	Answer   OptAuthenticatorAnswer `json:"answer"`
 }
 
-// GetPassword returns the value of Password.
-func (s *StepUp) GetPassword() OptString {
-	return s.Password
-}
-
-// GetCode returns the value of Code.
-func (s *StepUp) GetCode() OptString {
-	return s.Code
-}
-
-// GetCeremony returns the value of Ceremony.
-func (s *StepUp) GetCeremony() OptString {
-	return s.Ceremony
-}
-
-// GetAnswer returns the value of Answer.
-func (s *StepUp) GetAnswer() OptAuthenticatorAnswer {
-	return s.Answer
-}
-
-// SetPassword sets the value of Password.
-func (s *StepUp) SetPassword(val OptString) {
-	s.Password = val
-}
-
-// SetCode sets the value of Code.
-func (s *StepUp) SetCode(val OptString) {
-	s.Code = val
-}
-
-// SetCeremony sets the value of Ceremony.
-func (s *StepUp) SetCeremony(val OptString) {
-	s.Ceremony = val
-}
-
-// SetAnswer sets the value of Answer.
-func (s *StepUp) SetAnswer(val OptAuthenticatorAnswer) {
-	s.Answer = val
-}
-
 // Ref: #/components/schemas/StepUpReply
 type StepUpReply struct {
 	ProvedUntil string `json:"provedUntil"`
-}
-
-// GetProvedUntil returns the value of ProvedUntil.
-func (s *StepUpReply) GetProvedUntil() string {
-	return s.ProvedUntil
-}
-
-// SetProvedUntil sets the value of ProvedUntil.
-func (s *StepUpReply) SetProvedUntil(val string) {
-	s.ProvedUntil = val
 }
 
 // The storage used by the account's documents, including uploads in progress.
@@ -12892,71 +5039,11 @@ type Storage struct {
 	LeftBytes OptInt64 `json:"leftBytes"`
 }
 
-// GetUsedBytes returns the value of UsedBytes.
-func (s *Storage) GetUsedBytes() int64 {
-	return s.UsedBytes
-}
-
-// GetLimitBytes returns the value of LimitBytes.
-func (s *Storage) GetLimitBytes() OptInt64 {
-	return s.LimitBytes
-}
-
-// GetLeftBytes returns the value of LeftBytes.
-func (s *Storage) GetLeftBytes() OptInt64 {
-	return s.LeftBytes
-}
-
-// SetUsedBytes sets the value of UsedBytes.
-func (s *Storage) SetUsedBytes(val int64) {
-	s.UsedBytes = val
-}
-
-// SetLimitBytes sets the value of LimitBytes.
-func (s *Storage) SetLimitBytes(val OptInt64) {
-	s.LimitBytes = val
-}
-
-// SetLeftBytes sets the value of LeftBytes.
-func (s *Storage) SetLeftBytes(val OptInt64) {
-	s.LeftBytes = val
-}
-
 // Ref: #/components/schemas/StoredDocument
 type StoredDocument struct {
 	ID         string                `json:"id"`
 	ExternalId string                `json:"externalId"`
 	Outcome    StoredDocumentOutcome `json:"outcome"`
-}
-
-// GetID returns the value of ID.
-func (s *StoredDocument) GetID() string {
-	return s.ID
-}
-
-// GetExternalId returns the value of ExternalId.
-func (s *StoredDocument) GetExternalId() string {
-	return s.ExternalId
-}
-
-// GetOutcome returns the value of Outcome.
-func (s *StoredDocument) GetOutcome() StoredDocumentOutcome {
-	return s.Outcome
-}
-
-// SetID sets the value of ID.
-func (s *StoredDocument) SetID(val string) {
-	s.ID = val
-}
-
-// SetExternalId sets the value of ExternalId.
-func (s *StoredDocument) SetExternalId(val string) {
-	s.ExternalId = val
-}
-
-// SetOutcome sets the value of Outcome.
-func (s *StoredDocument) SetOutcome(val StoredDocumentOutcome) {
-	s.Outcome = val
 }
 
 type StoredDocumentOutcome string
@@ -12967,59 +5054,9 @@ const (
 	StoredDocumentOutcomeUnchanged StoredDocumentOutcome = "unchanged"
 )
 
-// AllValues returns all StoredDocumentOutcome values.
-func (StoredDocumentOutcome) AllValues() []StoredDocumentOutcome {
-	return []StoredDocumentOutcome{
-		StoredDocumentOutcomeAdded,
-		StoredDocumentOutcomeUpdated,
-		StoredDocumentOutcomeUnchanged,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s StoredDocumentOutcome) MarshalText() ([]byte, error) {
-	switch s {
-	case StoredDocumentOutcomeAdded:
-		return []byte(s), nil
-	case StoredDocumentOutcomeUpdated:
-		return []byte(s), nil
-	case StoredDocumentOutcomeUnchanged:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *StoredDocumentOutcome) UnmarshalText(data []byte) error {
-	switch StoredDocumentOutcome(data) {
-	case StoredDocumentOutcomeAdded:
-		*s = StoredDocumentOutcomeAdded
-		return nil
-	case StoredDocumentOutcomeUpdated:
-		*s = StoredDocumentOutcomeUpdated
-		return nil
-	case StoredDocumentOutcomeUnchanged:
-		*s = StoredDocumentOutcomeUnchanged
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/StoredDocuments
 type StoredDocuments struct {
 	Documents []StoredDocument `json:"documents"`
-}
-
-// GetDocuments returns the value of Documents.
-func (s *StoredDocuments) GetDocuments() []StoredDocument {
-	return s.Documents
-}
-
-// SetDocuments sets the value of Documents.
-func (s *StoredDocuments) SetDocuments(val []StoredDocument) {
-	s.Documents = val
 }
 
 // Ref: #/components/schemas/Subscription
@@ -13036,86 +5073,6 @@ type Subscription struct {
 	Source SubscriptionSource `json:"source"`
 }
 
-// GetPlan returns the value of Plan.
-func (s *Subscription) GetPlan() string {
-	return s.Plan
-}
-
-// GetStatus returns the value of Status.
-func (s *Subscription) GetStatus() SubscriptionStatus {
-	return s.Status
-}
-
-// GetStartsAt returns the value of StartsAt.
-func (s *Subscription) GetStartsAt() string {
-	return s.StartsAt
-}
-
-// GetEndsAt returns the value of EndsAt.
-func (s *Subscription) GetEndsAt() OptString {
-	return s.EndsAt
-}
-
-// GetGraceUntil returns the value of GraceUntil.
-func (s *Subscription) GetGraceUntil() OptString {
-	return s.GraceUntil
-}
-
-// GetCancelAtEnd returns the value of CancelAtEnd.
-func (s *Subscription) GetCancelAtEnd() bool {
-	return s.CancelAtEnd
-}
-
-// GetLive returns the value of Live.
-func (s *Subscription) GetLive() bool {
-	return s.Live
-}
-
-// GetSource returns the value of Source.
-func (s *Subscription) GetSource() SubscriptionSource {
-	return s.Source
-}
-
-// SetPlan sets the value of Plan.
-func (s *Subscription) SetPlan(val string) {
-	s.Plan = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Subscription) SetStatus(val SubscriptionStatus) {
-	s.Status = val
-}
-
-// SetStartsAt sets the value of StartsAt.
-func (s *Subscription) SetStartsAt(val string) {
-	s.StartsAt = val
-}
-
-// SetEndsAt sets the value of EndsAt.
-func (s *Subscription) SetEndsAt(val OptString) {
-	s.EndsAt = val
-}
-
-// SetGraceUntil sets the value of GraceUntil.
-func (s *Subscription) SetGraceUntil(val OptString) {
-	s.GraceUntil = val
-}
-
-// SetCancelAtEnd sets the value of CancelAtEnd.
-func (s *Subscription) SetCancelAtEnd(val bool) {
-	s.CancelAtEnd = val
-}
-
-// SetLive sets the value of Live.
-func (s *Subscription) SetLive(val bool) {
-	s.Live = val
-}
-
-// SetSource sets the value of Source.
-func (s *Subscription) SetSource(val SubscriptionSource) {
-	s.Source = val
-}
-
 // Ref: #/components/schemas/SubscriptionChange
 type SubscriptionChange struct {
 	Plan string `json:"plan"`
@@ -13129,66 +5086,6 @@ type SubscriptionChange struct {
 	CancelAtEnd OptBool `json:"cancelAtEnd"`
 }
 
-// GetPlan returns the value of Plan.
-func (s *SubscriptionChange) GetPlan() string {
-	return s.Plan
-}
-
-// GetStartsAt returns the value of StartsAt.
-func (s *SubscriptionChange) GetStartsAt() OptString {
-	return s.StartsAt
-}
-
-// GetEndsAt returns the value of EndsAt.
-func (s *SubscriptionChange) GetEndsAt() OptString {
-	return s.EndsAt
-}
-
-// GetGraceDays returns the value of GraceDays.
-func (s *SubscriptionChange) GetGraceDays() OptInt {
-	return s.GraceDays
-}
-
-// GetTrial returns the value of Trial.
-func (s *SubscriptionChange) GetTrial() OptBool {
-	return s.Trial
-}
-
-// GetCancelAtEnd returns the value of CancelAtEnd.
-func (s *SubscriptionChange) GetCancelAtEnd() OptBool {
-	return s.CancelAtEnd
-}
-
-// SetPlan sets the value of Plan.
-func (s *SubscriptionChange) SetPlan(val string) {
-	s.Plan = val
-}
-
-// SetStartsAt sets the value of StartsAt.
-func (s *SubscriptionChange) SetStartsAt(val OptString) {
-	s.StartsAt = val
-}
-
-// SetEndsAt sets the value of EndsAt.
-func (s *SubscriptionChange) SetEndsAt(val OptString) {
-	s.EndsAt = val
-}
-
-// SetGraceDays sets the value of GraceDays.
-func (s *SubscriptionChange) SetGraceDays(val OptInt) {
-	s.GraceDays = val
-}
-
-// SetTrial sets the value of Trial.
-func (s *SubscriptionChange) SetTrial(val OptBool) {
-	s.Trial = val
-}
-
-// SetCancelAtEnd sets the value of CancelAtEnd.
-func (s *SubscriptionChange) SetCancelAtEnd(val OptBool) {
-	s.CancelAtEnd = val
-}
-
 // Ref: #/components/schemas/SubscriptionReply
 type SubscriptionReply struct {
 	Plan         OptPlan         `json:"plan"`
@@ -13198,96 +5095,12 @@ type SubscriptionReply struct {
 	Billing      OptBilling      `json:"billing"`
 }
 
-// GetPlan returns the value of Plan.
-func (s *SubscriptionReply) GetPlan() OptPlan {
-	return s.Plan
-}
-
-// GetSubscription returns the value of Subscription.
-func (s *SubscriptionReply) GetSubscription() OptSubscription {
-	return s.Subscription
-}
-
-// GetSpend returns the value of Spend.
-func (s *SubscriptionReply) GetSpend() Spend {
-	return s.Spend
-}
-
-// GetStorage returns the value of Storage.
-func (s *SubscriptionReply) GetStorage() Storage {
-	return s.Storage
-}
-
-// GetBilling returns the value of Billing.
-func (s *SubscriptionReply) GetBilling() OptBilling {
-	return s.Billing
-}
-
-// SetPlan sets the value of Plan.
-func (s *SubscriptionReply) SetPlan(val OptPlan) {
-	s.Plan = val
-}
-
-// SetSubscription sets the value of Subscription.
-func (s *SubscriptionReply) SetSubscription(val OptSubscription) {
-	s.Subscription = val
-}
-
-// SetSpend sets the value of Spend.
-func (s *SubscriptionReply) SetSpend(val Spend) {
-	s.Spend = val
-}
-
-// SetStorage sets the value of Storage.
-func (s *SubscriptionReply) SetStorage(val Storage) {
-	s.Storage = val
-}
-
-// SetBilling sets the value of Billing.
-func (s *SubscriptionReply) SetBilling(val OptBilling) {
-	s.Billing = val
-}
-
 type SubscriptionSource string
 
 const (
 	SubscriptionSourceAdmin  SubscriptionSource = "admin"
 	SubscriptionSourceStripe SubscriptionSource = "stripe"
 )
-
-// AllValues returns all SubscriptionSource values.
-func (SubscriptionSource) AllValues() []SubscriptionSource {
-	return []SubscriptionSource{
-		SubscriptionSourceAdmin,
-		SubscriptionSourceStripe,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SubscriptionSource) MarshalText() ([]byte, error) {
-	switch s {
-	case SubscriptionSourceAdmin:
-		return []byte(s), nil
-	case SubscriptionSourceStripe:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *SubscriptionSource) UnmarshalText(data []byte) error {
-	switch SubscriptionSource(data) {
-	case SubscriptionSourceAdmin:
-		*s = SubscriptionSourceAdmin
-		return nil
-	case SubscriptionSourceStripe:
-		*s = SubscriptionSourceStripe
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
 
 type SubscriptionStatus string
 
@@ -13298,52 +5111,6 @@ const (
 	SubscriptionStatusEnded   SubscriptionStatus = "ended"
 )
 
-// AllValues returns all SubscriptionStatus values.
-func (SubscriptionStatus) AllValues() []SubscriptionStatus {
-	return []SubscriptionStatus{
-		SubscriptionStatusTrial,
-		SubscriptionStatusActive,
-		SubscriptionStatusPastDue,
-		SubscriptionStatusEnded,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SubscriptionStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case SubscriptionStatusTrial:
-		return []byte(s), nil
-	case SubscriptionStatusActive:
-		return []byte(s), nil
-	case SubscriptionStatusPastDue:
-		return []byte(s), nil
-	case SubscriptionStatusEnded:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *SubscriptionStatus) UnmarshalText(data []byte) error {
-	switch SubscriptionStatus(data) {
-	case SubscriptionStatusTrial:
-		*s = SubscriptionStatusTrial
-		return nil
-	case SubscriptionStatusActive:
-		*s = SubscriptionStatusActive
-		return nil
-	case SubscriptionStatusPastDue:
-		*s = SubscriptionStatusPastDue
-		return nil
-	case SubscriptionStatusEnded:
-		*s = SubscriptionStatusEnded
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/SystemDatabase
 type SystemDatabase struct {
 	// `sqlite` or `postgres`.
@@ -13352,31 +5119,11 @@ type SystemDatabase struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// GetKind returns the value of Kind.
-func (s *SystemDatabase) GetKind() string {
-	return s.Kind
-}
-
-// GetBytes returns the value of Bytes.
-func (s *SystemDatabase) GetBytes() int64 {
-	return s.Bytes
-}
-
-// SetKind sets the value of Kind.
-func (s *SystemDatabase) SetKind(val string) {
-	s.Kind = val
-}
-
-// SetBytes sets the value of Bytes.
-func (s *SystemDatabase) SetBytes(val int64) {
-	s.Bytes = val
-}
-
 // The search index of the responding server.
 // Ref: #/components/schemas/SystemIndex
 type SystemIndex struct {
 	// The number of indexed documents.
-	Documents int `json:"documents"`
+	Documents int64 `json:"documents"`
 	// The number of index files.
 	Segments int `json:"segments"`
 	// The size of these files.
@@ -13385,81 +5132,11 @@ type SystemIndex struct {
 	Rebuilding bool `json:"rebuilding"`
 }
 
-// GetDocuments returns the value of Documents.
-func (s *SystemIndex) GetDocuments() int {
-	return s.Documents
-}
-
-// GetSegments returns the value of Segments.
-func (s *SystemIndex) GetSegments() int {
-	return s.Segments
-}
-
-// GetBytes returns the value of Bytes.
-func (s *SystemIndex) GetBytes() int64 {
-	return s.Bytes
-}
-
-// GetRebuilding returns the value of Rebuilding.
-func (s *SystemIndex) GetRebuilding() bool {
-	return s.Rebuilding
-}
-
-// SetDocuments sets the value of Documents.
-func (s *SystemIndex) SetDocuments(val int) {
-	s.Documents = val
-}
-
-// SetSegments sets the value of Segments.
-func (s *SystemIndex) SetSegments(val int) {
-	s.Segments = val
-}
-
-// SetBytes sets the value of Bytes.
-func (s *SystemIndex) SetBytes(val int64) {
-	s.Bytes = val
-}
-
-// SetRebuilding sets the value of Rebuilding.
-func (s *SystemIndex) SetRebuilding(val bool) {
-	s.Rebuilding = val
-}
-
 // Ref: #/components/schemas/SystemNode
 type SystemNode struct {
 	ID       string `json:"id"`
 	Version  string `json:"version"`
 	JoinedAt string `json:"joinedAt"`
-}
-
-// GetID returns the value of ID.
-func (s *SystemNode) GetID() string {
-	return s.ID
-}
-
-// GetVersion returns the value of Version.
-func (s *SystemNode) GetVersion() string {
-	return s.Version
-}
-
-// GetJoinedAt returns the value of JoinedAt.
-func (s *SystemNode) GetJoinedAt() string {
-	return s.JoinedAt
-}
-
-// SetID sets the value of ID.
-func (s *SystemNode) SetID(val string) {
-	s.ID = val
-}
-
-// SetVersion sets the value of Version.
-func (s *SystemNode) SetVersion(val string) {
-	s.Version = val
-}
-
-// SetJoinedAt sets the value of JoinedAt.
-func (s *SystemNode) SetJoinedAt(val string) {
-	s.JoinedAt = val
 }
 
 // Ref: #/components/schemas/SystemReply
@@ -13475,102 +5152,12 @@ type SystemReply struct {
 	Tasks SystemTasks  `json:"tasks"`
 }
 
-// GetVersion returns the value of Version.
-func (s *SystemReply) GetVersion() string {
-	return s.Version
-}
-
-// GetStartedAt returns the value of StartedAt.
-func (s *SystemReply) GetStartedAt() string {
-	return s.StartedAt
-}
-
-// GetDatabase returns the value of Database.
-func (s *SystemReply) GetDatabase() SystemDatabase {
-	return s.Database
-}
-
-// GetNodes returns the value of Nodes.
-func (s *SystemReply) GetNodes() []SystemNode {
-	return s.Nodes
-}
-
-// GetIndex returns the value of Index.
-func (s *SystemReply) GetIndex() SystemIndex {
-	return s.Index
-}
-
-// GetTasks returns the value of Tasks.
-func (s *SystemReply) GetTasks() SystemTasks {
-	return s.Tasks
-}
-
-// SetVersion sets the value of Version.
-func (s *SystemReply) SetVersion(val string) {
-	s.Version = val
-}
-
-// SetStartedAt sets the value of StartedAt.
-func (s *SystemReply) SetStartedAt(val string) {
-	s.StartedAt = val
-}
-
-// SetDatabase sets the value of Database.
-func (s *SystemReply) SetDatabase(val SystemDatabase) {
-	s.Database = val
-}
-
-// SetNodes sets the value of Nodes.
-func (s *SystemReply) SetNodes(val []SystemNode) {
-	s.Nodes = val
-}
-
-// SetIndex sets the value of Index.
-func (s *SystemReply) SetIndex(val SystemIndex) {
-	s.Index = val
-}
-
-// SetTasks sets the value of Tasks.
-func (s *SystemReply) SetTasks(val SystemTasks) {
-	s.Tasks = val
-}
-
 // Ref: #/components/schemas/SystemTasks
 type SystemTasks struct {
 	Queued  int64 `json:"queued"`
 	Running int64 `json:"running"`
 	// How long the oldest queued task has waited.
 	OldestSeconds int64 `json:"oldestSeconds"`
-}
-
-// GetQueued returns the value of Queued.
-func (s *SystemTasks) GetQueued() int64 {
-	return s.Queued
-}
-
-// GetRunning returns the value of Running.
-func (s *SystemTasks) GetRunning() int64 {
-	return s.Running
-}
-
-// GetOldestSeconds returns the value of OldestSeconds.
-func (s *SystemTasks) GetOldestSeconds() int64 {
-	return s.OldestSeconds
-}
-
-// SetQueued sets the value of Queued.
-func (s *SystemTasks) SetQueued(val int64) {
-	s.Queued = val
-}
-
-// SetRunning sets the value of Running.
-func (s *SystemTasks) SetRunning(val int64) {
-	s.Running = val
-}
-
-// SetOldestSeconds sets the value of OldestSeconds.
-func (s *SystemTasks) SetOldestSeconds(val int64) {
-	s.OldestSeconds = val
 }
 
 // Ref: #/components/schemas/Task
@@ -13585,86 +5172,6 @@ type Task struct {
 	ErrorCode  OptString `json:"errorCode"`
 }
 
-// GetID returns the value of ID.
-func (s *Task) GetID() string {
-	return s.ID
-}
-
-// GetKind returns the value of Kind.
-func (s *Task) GetKind() string {
-	return s.Kind
-}
-
-// GetState returns the value of State.
-func (s *Task) GetState() TaskState {
-	return s.State
-}
-
-// GetAttempt returns the value of Attempt.
-func (s *Task) GetAttempt() int {
-	return s.Attempt
-}
-
-// GetUserId returns the value of UserId.
-func (s *Task) GetUserId() OptString {
-	return s.UserId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Task) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetFinishedAt returns the value of FinishedAt.
-func (s *Task) GetFinishedAt() OptString {
-	return s.FinishedAt
-}
-
-// GetErrorCode returns the value of ErrorCode.
-func (s *Task) GetErrorCode() OptString {
-	return s.ErrorCode
-}
-
-// SetID sets the value of ID.
-func (s *Task) SetID(val string) {
-	s.ID = val
-}
-
-// SetKind sets the value of Kind.
-func (s *Task) SetKind(val string) {
-	s.Kind = val
-}
-
-// SetState sets the value of State.
-func (s *Task) SetState(val TaskState) {
-	s.State = val
-}
-
-// SetAttempt sets the value of Attempt.
-func (s *Task) SetAttempt(val int) {
-	s.Attempt = val
-}
-
-// SetUserId sets the value of UserId.
-func (s *Task) SetUserId(val OptString) {
-	s.UserId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Task) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetFinishedAt sets the value of FinishedAt.
-func (s *Task) SetFinishedAt(val OptString) {
-	s.FinishedAt = val
-}
-
-// SetErrorCode sets the value of ErrorCode.
-func (s *Task) SetErrorCode(val OptString) {
-	s.ErrorCode = val
-}
-
 // Ref: #/components/schemas/TaskList
 type TaskList struct {
 	Tasks []Task `json:"tasks"`
@@ -13672,26 +5179,8 @@ type TaskList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetTasks returns the value of Tasks.
-func (s *TaskList) GetTasks() []Task {
-	return s.Tasks
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *TaskList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetTasks sets the value of Tasks.
-func (s *TaskList) SetTasks(val []Task) {
-	s.Tasks = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *TaskList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
+// The state of a task, such as a turn or an import.
+// Ref: #/components/schemas/TaskState
 type TaskState string
 
 const (
@@ -13702,138 +5191,36 @@ const (
 	TaskStateCancelled TaskState = "cancelled"
 )
 
-// AllValues returns all TaskState values.
-func (TaskState) AllValues() []TaskState {
-	return []TaskState{
-		TaskStateQueued,
-		TaskStateRunning,
-		TaskStateComplete,
-		TaskStateFailed,
-		TaskStateCancelled,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s TaskState) MarshalText() ([]byte, error) {
-	switch s {
-	case TaskStateQueued:
-		return []byte(s), nil
-	case TaskStateRunning:
-		return []byte(s), nil
-	case TaskStateComplete:
-		return []byte(s), nil
-	case TaskStateFailed:
-		return []byte(s), nil
-	case TaskStateCancelled:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *TaskState) UnmarshalText(data []byte) error {
-	switch TaskState(data) {
-	case TaskStateQueued:
-		*s = TaskStateQueued
-		return nil
-	case TaskStateRunning:
-		*s = TaskStateRunning
-		return nil
-	case TaskStateComplete:
-		*s = TaskStateComplete
-		return nil
-	case TaskStateFailed:
-		*s = TaskStateFailed
-		return nil
-	case TaskStateCancelled:
-		*s = TaskStateCancelled
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/Thread
 type Thread struct {
 	ID      string `json:"id"`
 	AgentId string `json:"agentId"`
 	// Empty until the first message.
-	Title         string       `json:"title"`
-	Status        ThreadStatus `json:"status"`
-	CreatedAt     string       `json:"createdAt"`
-	UpdatedAt     string       `json:"updatedAt"`
-	LastMessageAt NilString    `json:"lastMessageAt"`
+	Title  string       `json:"title"`
+	Status ThreadStatus `json:"status"`
+	// Whether the user has pinned the thread.
+	Pinned bool `json:"pinned"`
+	// Whether the user has archived the thread.
+	Archived bool `json:"archived"`
+	// The tags of the user, in alphabetical order.
+	Tags          []string       `json:"tags"`
+	Match         OptThreadMatch `json:"match"`
+	CreatedAt     string         `json:"createdAt"`
+	UpdatedAt     string         `json:"updatedAt"`
+	LastMessageAt NilString      `json:"lastMessageAt"`
 }
 
-// GetID returns the value of ID.
-func (s *Thread) GetID() string {
-	return s.ID
-}
-
-// GetAgentId returns the value of AgentId.
-func (s *Thread) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetTitle returns the value of Title.
-func (s *Thread) GetTitle() string {
-	return s.Title
-}
-
-// GetStatus returns the value of Status.
-func (s *Thread) GetStatus() ThreadStatus {
-	return s.Status
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Thread) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Thread) GetUpdatedAt() string {
-	return s.UpdatedAt
-}
-
-// GetLastMessageAt returns the value of LastMessageAt.
-func (s *Thread) GetLastMessageAt() NilString {
-	return s.LastMessageAt
-}
-
-// SetID sets the value of ID.
-func (s *Thread) SetID(val string) {
-	s.ID = val
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *Thread) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetTitle sets the value of Title.
-func (s *Thread) SetTitle(val string) {
-	s.Title = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Thread) SetStatus(val ThreadStatus) {
-	s.Status = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Thread) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetUpdatedAt sets the value of UpdatedAt.
-func (s *Thread) SetUpdatedAt(val string) {
-	s.UpdatedAt = val
-}
-
-// SetLastMessageAt sets the value of LastMessageAt.
-func (s *Thread) SetLastMessageAt(val NilString) {
-	s.LastMessageAt = val
+// Fields that are not given stay as they are.
+// Ref: #/components/schemas/ThreadChange
+type ThreadChange struct {
+	// At most 200 characters.
+	Title OptString `json:"title"`
+	// Whether the thread is listed first with `sort=pinned`.
+	Pinned OptBool `json:"pinned"`
+	// Whether the thread is put aside. It can still be read and continued.
+	Archived OptBool `json:"archived"`
+	// Replaces all tags; at most 50.
+	Tags []string `json:"tags"`
 }
 
 // Ref: #/components/schemas/ThreadCreate
@@ -13842,14 +5229,37 @@ type ThreadCreate struct {
 	Title OptString `json:"title"`
 }
 
-// GetTitle returns the value of Title.
-func (s *ThreadCreate) GetTitle() OptString {
-	return s.Title
+// A link that makes the messages of a thread readable for everybody who has its address.
+// Ref: #/components/schemas/ThreadLink
+type ThreadLink struct {
+	ID       string `json:"id"`
+	AgentId  string `json:"agentId"`
+	ThreadId string `json:"threadId"`
+	// The title of the thread.
+	Title     string `json:"title"`
+	CreatedAt string `json:"createdAt"`
+	// When the link stops working. Absent if it does not expire.
+	ExpiresAt OptString `json:"expiresAt"`
+	// Whether it has stopped working.
+	Expired bool `json:"expired"`
 }
 
-// SetTitle sets the value of Title.
-func (s *ThreadCreate) SetTitle(val OptString) {
-	s.Title = val
+// Ref: #/components/schemas/ThreadLinkCreate
+type ThreadLinkCreate struct {
+	// When the link stops working, in the future. When omitted, it does not expire.
+	ExpiresAt OptString `json:"expiresAt"`
+}
+
+// Ref: #/components/schemas/ThreadLinkCreated
+type ThreadLinkCreated struct {
+	Link ThreadLink `json:"link"`
+	// The address of the page. It is in no other reply.
+	URL string `json:"url"`
+}
+
+// Ref: #/components/schemas/ThreadLinkList
+type ThreadLinkList struct {
+	Links []ThreadLink `json:"links"`
 }
 
 // Ref: #/components/schemas/ThreadList
@@ -13858,40 +5268,12 @@ type ThreadList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetThreads returns the value of Threads.
-func (s *ThreadList) GetThreads() []Thread {
-	return s.Threads
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *ThreadList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetThreads sets the value of Threads.
-func (s *ThreadList) SetThreads(val []Thread) {
-	s.Threads = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *ThreadList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
-// Ref: #/components/schemas/ThreadRename
-type ThreadRename struct {
-	// At most 200 characters.
-	Title string `json:"title"`
-}
-
-// GetTitle returns the value of Title.
-func (s *ThreadRename) GetTitle() string {
-	return s.Title
-}
-
-// SetTitle sets the value of Title.
-func (s *ThreadRename) SetTitle(val string) {
-	s.Title = val
+// The latest message of a thread that contains one of the words that were searched for.
+// Ref: #/components/schemas/ThreadMatch
+type ThreadMatch struct {
+	MessageId string `json:"messageId"`
+	// The part of the message around the first of the words, on one line.
+	Snippet string `json:"snippet"`
 }
 
 // Ref: #/components/schemas/ThreadReply
@@ -13899,16 +5281,8 @@ type ThreadReply struct {
 	Thread Thread `json:"thread"`
 }
 
-// GetThread returns the value of Thread.
-func (s *ThreadReply) GetThread() Thread {
-	return s.Thread
-}
-
-// SetThread sets the value of Thread.
-func (s *ThreadReply) SetThread(val Thread) {
-	s.Thread = val
-}
-
+// `working` while the agent answers a message.
+// Ref: #/components/schemas/ThreadStatus
 type ThreadStatus string
 
 const (
@@ -13916,73 +5290,30 @@ const (
 	ThreadStatusWorking ThreadStatus = "working"
 )
 
-// AllValues returns all ThreadStatus values.
-func (ThreadStatus) AllValues() []ThreadStatus {
-	return []ThreadStatus{
-		ThreadStatusIdle,
-		ThreadStatusWorking,
-	}
+// Ref: #/components/schemas/ThreadTag
+type ThreadTag struct {
+	Tag string `json:"tag"`
+	// The number of threads with this tag.
+	Threads int64 `json:"threads"`
 }
 
-// MarshalText implements encoding.TextMarshaler.
-func (s ThreadStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case ThreadStatusIdle:
-		return []byte(s), nil
-	case ThreadStatusWorking:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
+// Ref: #/components/schemas/ThreadTagList
+type ThreadTagList struct {
+	Tags []ThreadTag `json:"tags"`
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *ThreadStatus) UnmarshalText(data []byte) error {
-	switch ThreadStatus(data) {
-	case ThreadStatusIdle:
-		*s = ThreadStatusIdle
-		return nil
-	case ThreadStatusWorking:
-		*s = ThreadStatusWorking
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
+// Whether the reply was helpful.
+// Ref: #/components/schemas/Thumb
+type Thumb string
 
-// Ref: #/components/schemas/TotpConfirm
-type TotpConfirm struct {
-	Code string `json:"code"`
-}
-
-// GetCode returns the value of Code.
-func (s *TotpConfirm) GetCode() string {
-	return s.Code
-}
-
-// SetCode sets the value of Code.
-func (s *TotpConfirm) SetCode(val string) {
-	s.Code = val
-}
-
-// Ref: #/components/schemas/TotpReply
-type TotpReply struct {
-	// The authenticator app.
-	Totp TotpReplyTotp `json:"totp"`
-}
-
-// GetTotp returns the value of Totp.
-func (s *TotpReply) GetTotp() TotpReplyTotp {
-	return s.Totp
-}
-
-// SetTotp sets the value of Totp.
-func (s *TotpReply) SetTotp(val TotpReplyTotp) {
-	s.Totp = val
-}
+const (
+	ThumbUp   Thumb = "up"
+	ThumbDown Thumb = "down"
+)
 
 // The authenticator app.
-type TotpReplyTotp struct {
+// Ref: #/components/schemas/Totp
+type Totp struct {
 	// Whether this installation offers authenticator apps.
 	Offered bool `json:"offered"`
 	// When it was confirmed; absent without one.
@@ -13990,34 +5321,14 @@ type TotpReplyTotp struct {
 	RecoveryCodesLeft int       `json:"recoveryCodesLeft"`
 }
 
-// GetOffered returns the value of Offered.
-func (s *TotpReplyTotp) GetOffered() bool {
-	return s.Offered
+// Ref: #/components/schemas/TotpConfirm
+type TotpConfirm struct {
+	Code string `json:"code"`
 }
 
-// GetSince returns the value of Since.
-func (s *TotpReplyTotp) GetSince() OptString {
-	return s.Since
-}
-
-// GetRecoveryCodesLeft returns the value of RecoveryCodesLeft.
-func (s *TotpReplyTotp) GetRecoveryCodesLeft() int {
-	return s.RecoveryCodesLeft
-}
-
-// SetOffered sets the value of Offered.
-func (s *TotpReplyTotp) SetOffered(val bool) {
-	s.Offered = val
-}
-
-// SetSince sets the value of Since.
-func (s *TotpReplyTotp) SetSince(val OptString) {
-	s.Since = val
-}
-
-// SetRecoveryCodesLeft sets the value of RecoveryCodesLeft.
-func (s *TotpReplyTotp) SetRecoveryCodesLeft(val int) {
-	s.RecoveryCodesLeft = val
+// Ref: #/components/schemas/TotpReply
+type TotpReply struct {
+	Totp Totp `json:"totp"`
 }
 
 // Ref: #/components/schemas/TotpSecret
@@ -14026,26 +5337,6 @@ type TotpSecret struct {
 	Secret string `json:"secret"`
 	// The content of the QR code.
 	URI string `json:"uri"`
-}
-
-// GetSecret returns the value of Secret.
-func (s *TotpSecret) GetSecret() string {
-	return s.Secret
-}
-
-// GetURI returns the value of URI.
-func (s *TotpSecret) GetURI() string {
-	return s.URI
-}
-
-// SetSecret sets the value of Secret.
-func (s *TotpSecret) SetSecret(val string) {
-	s.Secret = val
-}
-
-// SetURI sets the value of URI.
-func (s *TotpSecret) SetURI(val string) {
-	s.URI = val
 }
 
 // Ref: #/components/schemas/TurnComplete
@@ -14076,163 +5367,23 @@ type TurnComplete struct {
 	Usage        OptUsage     `json:"usage"`
 }
 
-// GetStatus returns the value of Status.
-func (s *TurnComplete) GetStatus() string {
-	return s.Status
-}
-
-// GetText returns the value of Text.
-func (s *TurnComplete) GetText() string {
-	return s.Text
-}
-
-// GetTurnId returns the value of TurnId.
-func (s *TurnComplete) GetTurnId() string {
-	return s.TurnId
-}
-
-// GetMessageId returns the value of MessageId.
-func (s *TurnComplete) GetMessageId() string {
-	return s.MessageId
-}
-
-// GetPartial returns the value of Partial.
-func (s *TurnComplete) GetPartial() OptBool {
-	return s.Partial
-}
-
-// GetCitations returns the value of Citations.
-func (s *TurnComplete) GetCitations() []Citation {
-	return s.Citations
-}
-
-// GetChecks returns the value of Checks.
-func (s *TurnComplete) GetChecks() []Check {
-	return s.Checks
-}
-
-// GetSentences returns the value of Sentences.
-func (s *TurnComplete) GetSentences() []Sentence {
-	return s.Sentences
-}
-
-// GetActions returns the value of Actions.
-func (s *TurnComplete) GetActions() []Action {
-	return s.Actions
-}
-
-// GetFollowUps returns the value of FollowUps.
-func (s *TurnComplete) GetFollowUps() []string {
-	return s.FollowUps
-}
-
-// GetQuery returns the value of Query.
-func (s *TurnComplete) GetQuery() OptString {
-	return s.Query
-}
-
-// GetMemoriesUsed returns the value of MemoriesUsed.
-func (s *TurnComplete) GetMemoriesUsed() []UsedMemory {
-	return s.MemoriesUsed
-}
-
-// GetUsage returns the value of Usage.
-func (s *TurnComplete) GetUsage() OptUsage {
-	return s.Usage
-}
-
-// SetStatus sets the value of Status.
-func (s *TurnComplete) SetStatus(val string) {
-	s.Status = val
-}
-
-// SetText sets the value of Text.
-func (s *TurnComplete) SetText(val string) {
-	s.Text = val
-}
-
-// SetTurnId sets the value of TurnId.
-func (s *TurnComplete) SetTurnId(val string) {
-	s.TurnId = val
-}
-
-// SetMessageId sets the value of MessageId.
-func (s *TurnComplete) SetMessageId(val string) {
-	s.MessageId = val
-}
-
-// SetPartial sets the value of Partial.
-func (s *TurnComplete) SetPartial(val OptBool) {
-	s.Partial = val
-}
-
-// SetCitations sets the value of Citations.
-func (s *TurnComplete) SetCitations(val []Citation) {
-	s.Citations = val
-}
-
-// SetChecks sets the value of Checks.
-func (s *TurnComplete) SetChecks(val []Check) {
-	s.Checks = val
-}
-
-// SetSentences sets the value of Sentences.
-func (s *TurnComplete) SetSentences(val []Sentence) {
-	s.Sentences = val
-}
-
-// SetActions sets the value of Actions.
-func (s *TurnComplete) SetActions(val []Action) {
-	s.Actions = val
-}
-
-// SetFollowUps sets the value of FollowUps.
-func (s *TurnComplete) SetFollowUps(val []string) {
-	s.FollowUps = val
-}
-
-// SetQuery sets the value of Query.
-func (s *TurnComplete) SetQuery(val OptString) {
-	s.Query = val
-}
-
-// SetMemoriesUsed sets the value of MemoriesUsed.
-func (s *TurnComplete) SetMemoriesUsed(val []UsedMemory) {
-	s.MemoriesUsed = val
-}
-
-// SetUsage sets the value of Usage.
-func (s *TurnComplete) SetUsage(val OptUsage) {
-	s.Usage = val
-}
-
 func (*TurnComplete) sendMessageRes() {}
+
+// How a turn ended. The user's own messages are `complete`.
+// Ref: #/components/schemas/TurnEnd
+type TurnEnd string
+
+const (
+	TurnEndComplete  TurnEnd = "complete"
+	TurnEndFailed    TurnEnd = "failed"
+	TurnEndCancelled TurnEnd = "cancelled"
+)
 
 // Why a turn failed or ended early.
 // Ref: #/components/schemas/TurnError
 type TurnError struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
-}
-
-// GetCode returns the value of Code.
-func (s *TurnError) GetCode() string {
-	return s.Code
-}
-
-// GetDetail returns the value of Detail.
-func (s *TurnError) GetDetail() string {
-	return s.Detail
-}
-
-// SetCode sets the value of Code.
-func (s *TurnError) SetCode(val string) {
-	s.Code = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *TurnError) SetDetail(val string) {
-	s.Detail = val
 }
 
 // The turn that is running or waiting.
@@ -14247,198 +5398,20 @@ type TurnProgress struct {
 	QueuePosition OptInt `json:"queuePosition"`
 }
 
-// GetID returns the value of ID.
-func (s *TurnProgress) GetID() string {
-	return s.ID
-}
-
-// GetStartedAt returns the value of StartedAt.
-func (s *TurnProgress) GetStartedAt() string {
-	return s.StartedAt
-}
-
-// GetSteps returns the value of Steps.
-func (s *TurnProgress) GetSteps() []TurnStep {
-	return s.Steps
-}
-
-// GetPartialText returns the value of PartialText.
-func (s *TurnProgress) GetPartialText() OptString {
-	return s.PartialText
-}
-
-// GetQueuePosition returns the value of QueuePosition.
-func (s *TurnProgress) GetQueuePosition() OptInt {
-	return s.QueuePosition
-}
-
-// SetID sets the value of ID.
-func (s *TurnProgress) SetID(val string) {
-	s.ID = val
-}
-
-// SetStartedAt sets the value of StartedAt.
-func (s *TurnProgress) SetStartedAt(val string) {
-	s.StartedAt = val
-}
-
-// SetSteps sets the value of Steps.
-func (s *TurnProgress) SetSteps(val []TurnStep) {
-	s.Steps = val
-}
-
-// SetPartialText sets the value of PartialText.
-func (s *TurnProgress) SetPartialText(val OptString) {
-	s.PartialText = val
-}
-
-// SetQueuePosition sets the value of QueuePosition.
-func (s *TurnProgress) SetQueuePosition(val OptInt) {
-	s.QueuePosition = val
-}
-
 // Ref: #/components/schemas/TurnStep
 type TurnStep struct {
-	N         int           `json:"n"`
-	Kind      string        `json:"kind"`
-	Label     string        `json:"label"`
-	State     TurnStepState `json:"state"`
-	StartedAt string        `json:"startedAt"`
-	EndedAt   OptString     `json:"endedAt"`
-}
-
-// GetN returns the value of N.
-func (s *TurnStep) GetN() int {
-	return s.N
-}
-
-// GetKind returns the value of Kind.
-func (s *TurnStep) GetKind() string {
-	return s.Kind
-}
-
-// GetLabel returns the value of Label.
-func (s *TurnStep) GetLabel() string {
-	return s.Label
-}
-
-// GetState returns the value of State.
-func (s *TurnStep) GetState() TurnStepState {
-	return s.State
-}
-
-// GetStartedAt returns the value of StartedAt.
-func (s *TurnStep) GetStartedAt() string {
-	return s.StartedAt
-}
-
-// GetEndedAt returns the value of EndedAt.
-func (s *TurnStep) GetEndedAt() OptString {
-	return s.EndedAt
-}
-
-// SetN sets the value of N.
-func (s *TurnStep) SetN(val int) {
-	s.N = val
-}
-
-// SetKind sets the value of Kind.
-func (s *TurnStep) SetKind(val string) {
-	s.Kind = val
-}
-
-// SetLabel sets the value of Label.
-func (s *TurnStep) SetLabel(val string) {
-	s.Label = val
-}
-
-// SetState sets the value of State.
-func (s *TurnStep) SetState(val TurnStepState) {
-	s.State = val
-}
-
-// SetStartedAt sets the value of StartedAt.
-func (s *TurnStep) SetStartedAt(val string) {
-	s.StartedAt = val
-}
-
-// SetEndedAt sets the value of EndedAt.
-func (s *TurnStep) SetEndedAt(val OptString) {
-	s.EndedAt = val
-}
-
-type TurnStepState string
-
-const (
-	TurnStepStateStarted  TurnStepState = "started"
-	TurnStepStateFinished TurnStepState = "finished"
-	TurnStepStateFailed   TurnStepState = "failed"
-)
-
-// AllValues returns all TurnStepState values.
-func (TurnStepState) AllValues() []TurnStepState {
-	return []TurnStepState{
-		TurnStepStateStarted,
-		TurnStepStateFinished,
-		TurnStepStateFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s TurnStepState) MarshalText() ([]byte, error) {
-	switch s {
-	case TurnStepStateStarted:
-		return []byte(s), nil
-	case TurnStepStateFinished:
-		return []byte(s), nil
-	case TurnStepStateFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *TurnStepState) UnmarshalText(data []byte) error {
-	switch TurnStepState(data) {
-	case TurnStepStateStarted:
-		*s = TurnStepStateStarted
-		return nil
-	case TurnStepStateFinished:
-		*s = TurnStepStateFinished
-		return nil
-	case TurnStepStateFailed:
-		*s = TurnStepStateFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+	N         int       `json:"n"`
+	Kind      string    `json:"kind"`
+	Label     string    `json:"label"`
+	State     StepState `json:"state"`
+	StartedAt string    `json:"startedAt"`
+	EndedAt   OptString `json:"endedAt"`
 }
 
 // Ref: #/components/schemas/TurnWorking
 type TurnWorking struct {
 	Status string `json:"status"`
 	TurnId string `json:"turnId"`
-}
-
-// GetStatus returns the value of Status.
-func (s *TurnWorking) GetStatus() string {
-	return s.Status
-}
-
-// GetTurnId returns the value of TurnId.
-func (s *TurnWorking) GetTurnId() string {
-	return s.TurnId
-}
-
-// SetStatus sets the value of Status.
-func (s *TurnWorking) SetStatus(val string) {
-	s.Status = val
-}
-
-// SetTurnId sets the value of TurnId.
-func (s *TurnWorking) SetTurnId(val string) {
-	s.TurnId = val
 }
 
 // TurnWorkingHeaders wraps TurnWorking with response headers.
@@ -14448,36 +5421,6 @@ type TurnWorkingHeaders struct {
 	Response   TurnWorking
 }
 
-// GetLocation returns the value of Location.
-func (s *TurnWorkingHeaders) GetLocation() string {
-	return s.Location
-}
-
-// GetRetryAfter returns the value of RetryAfter.
-func (s *TurnWorkingHeaders) GetRetryAfter() int {
-	return s.RetryAfter
-}
-
-// GetResponse returns the value of Response.
-func (s *TurnWorkingHeaders) GetResponse() TurnWorking {
-	return s.Response
-}
-
-// SetLocation sets the value of Location.
-func (s *TurnWorkingHeaders) SetLocation(val string) {
-	s.Location = val
-}
-
-// SetRetryAfter sets the value of RetryAfter.
-func (s *TurnWorkingHeaders) SetRetryAfter(val int) {
-	s.RetryAfter = val
-}
-
-// SetResponse sets the value of Response.
-func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
-	s.Response = val
-}
-
 func (*TurnWorkingHeaders) sendMessageRes() {}
 
 // A file that a client sends.
@@ -14485,87 +5428,15 @@ func (*TurnWorkingHeaders) sendMessageRes() {}
 type Upload struct {
 	ID string `json:"id"`
 	// Its path in the source.
-	Name string `json:"name"`
-	Size int    `json:"size"`
-	// The result of the import: `added`, `updated`, `unchanged` or `failed`. Absent until the file is
-	// imported.
-	Outcome OptString `json:"outcome"`
+	Name    string           `json:"name"`
+	Size    int64            `json:"size"`
+	Outcome OptImportOutcome `json:"outcome"`
 	// The reason if the file could not be read, or if records of it were skipped.
 	Reason OptString `json:"reason"`
 	// The number of documents in it.
-	Documents OptInt `json:"documents"`
+	Documents OptInt64 `json:"documents"`
 	// The number of records that could not be read.
-	Skipped OptInt `json:"skipped"`
-}
-
-// GetID returns the value of ID.
-func (s *Upload) GetID() string {
-	return s.ID
-}
-
-// GetName returns the value of Name.
-func (s *Upload) GetName() string {
-	return s.Name
-}
-
-// GetSize returns the value of Size.
-func (s *Upload) GetSize() int {
-	return s.Size
-}
-
-// GetOutcome returns the value of Outcome.
-func (s *Upload) GetOutcome() OptString {
-	return s.Outcome
-}
-
-// GetReason returns the value of Reason.
-func (s *Upload) GetReason() OptString {
-	return s.Reason
-}
-
-// GetDocuments returns the value of Documents.
-func (s *Upload) GetDocuments() OptInt {
-	return s.Documents
-}
-
-// GetSkipped returns the value of Skipped.
-func (s *Upload) GetSkipped() OptInt {
-	return s.Skipped
-}
-
-// SetID sets the value of ID.
-func (s *Upload) SetID(val string) {
-	s.ID = val
-}
-
-// SetName sets the value of Name.
-func (s *Upload) SetName(val string) {
-	s.Name = val
-}
-
-// SetSize sets the value of Size.
-func (s *Upload) SetSize(val int) {
-	s.Size = val
-}
-
-// SetOutcome sets the value of Outcome.
-func (s *Upload) SetOutcome(val OptString) {
-	s.Outcome = val
-}
-
-// SetReason sets the value of Reason.
-func (s *Upload) SetReason(val OptString) {
-	s.Reason = val
-}
-
-// SetDocuments sets the value of Documents.
-func (s *Upload) SetDocuments(val OptInt) {
-	s.Documents = val
-}
-
-// SetSkipped sets the value of Skipped.
-func (s *Upload) SetSkipped(val OptInt) {
-	s.Skipped = val
+	Skipped OptInt64 `json:"skipped"`
 }
 
 // Ref: #/components/schemas/UploadResults
@@ -14573,209 +5444,39 @@ type UploadResults struct {
 	Uploads []Upload `json:"uploads"`
 }
 
-// GetUploads returns the value of Uploads.
-func (s *UploadResults) GetUploads() []Upload {
-	return s.Uploads
-}
-
-// SetUploads sets the value of Uploads.
-func (s *UploadResults) SetUploads(val []Upload) {
-	s.Uploads = val
-}
-
 // The usage of the language model; absent if none was used.
 // Ref: #/components/schemas/Usage
 type Usage struct {
 	Model        string `json:"model"`
-	InputTokens  int    `json:"inputTokens"`
-	OutputTokens int    `json:"outputTokens"`
+	InputTokens  int64  `json:"inputTokens"`
+	OutputTokens int64  `json:"outputTokens"`
 	// In millionths of a US dollar.
-	CostMicros int `json:"costMicros"`
-	// Whether the numbers are estimates, because the model reported none.
+	CostMicros int64 `json:"costMicros"`
+	// Whether a number is an estimate: the model did not report its tokens, or its price is unknown.
 	Estimated bool `json:"estimated"`
 }
 
-// GetModel returns the value of Model.
-func (s *Usage) GetModel() string {
-	return s.Model
-}
+// What the rows of a usage report are grouped by.
+// Ref: #/components/schemas/UsageGrouping
+type UsageGrouping string
 
-// GetInputTokens returns the value of InputTokens.
-func (s *Usage) GetInputTokens() int {
-	return s.InputTokens
-}
-
-// GetOutputTokens returns the value of OutputTokens.
-func (s *Usage) GetOutputTokens() int {
-	return s.OutputTokens
-}
-
-// GetCostMicros returns the value of CostMicros.
-func (s *Usage) GetCostMicros() int {
-	return s.CostMicros
-}
-
-// GetEstimated returns the value of Estimated.
-func (s *Usage) GetEstimated() bool {
-	return s.Estimated
-}
-
-// SetModel sets the value of Model.
-func (s *Usage) SetModel(val string) {
-	s.Model = val
-}
-
-// SetInputTokens sets the value of InputTokens.
-func (s *Usage) SetInputTokens(val int) {
-	s.InputTokens = val
-}
-
-// SetOutputTokens sets the value of OutputTokens.
-func (s *Usage) SetOutputTokens(val int) {
-	s.OutputTokens = val
-}
-
-// SetCostMicros sets the value of CostMicros.
-func (s *Usage) SetCostMicros(val int) {
-	s.CostMicros = val
-}
-
-// SetEstimated sets the value of Estimated.
-func (s *Usage) SetEstimated(val bool) {
-	s.Estimated = val
-}
+const (
+	UsageGroupingDay        UsageGrouping = "day"
+	UsageGroupingAgent      UsageGrouping = "agent"
+	UsageGroupingCredential UsageGrouping = "credential"
+	UsageGroupingModel      UsageGrouping = "model"
+	UsageGroupingUser       UsageGrouping = "user"
+)
 
 // Ref: #/components/schemas/UsageReply
 type UsageReply struct {
-	From  string       `json:"from"`
-	To    string       `json:"to"`
-	By    UsageReplyBy `json:"by"`
-	Usage []UsageRow   `json:"usage"`
+	From  string        `json:"from"`
+	To    string        `json:"to"`
+	By    UsageGrouping `json:"by"`
+	Usage []UsageRow    `json:"usage"`
 	// Direct searches, which cost nothing.
 	Searches int64    `json:"searches"`
 	Spend    OptSpend `json:"spend"`
-}
-
-// GetFrom returns the value of From.
-func (s *UsageReply) GetFrom() string {
-	return s.From
-}
-
-// GetTo returns the value of To.
-func (s *UsageReply) GetTo() string {
-	return s.To
-}
-
-// GetBy returns the value of By.
-func (s *UsageReply) GetBy() UsageReplyBy {
-	return s.By
-}
-
-// GetUsage returns the value of Usage.
-func (s *UsageReply) GetUsage() []UsageRow {
-	return s.Usage
-}
-
-// GetSearches returns the value of Searches.
-func (s *UsageReply) GetSearches() int64 {
-	return s.Searches
-}
-
-// GetSpend returns the value of Spend.
-func (s *UsageReply) GetSpend() OptSpend {
-	return s.Spend
-}
-
-// SetFrom sets the value of From.
-func (s *UsageReply) SetFrom(val string) {
-	s.From = val
-}
-
-// SetTo sets the value of To.
-func (s *UsageReply) SetTo(val string) {
-	s.To = val
-}
-
-// SetBy sets the value of By.
-func (s *UsageReply) SetBy(val UsageReplyBy) {
-	s.By = val
-}
-
-// SetUsage sets the value of Usage.
-func (s *UsageReply) SetUsage(val []UsageRow) {
-	s.Usage = val
-}
-
-// SetSearches sets the value of Searches.
-func (s *UsageReply) SetSearches(val int64) {
-	s.Searches = val
-}
-
-// SetSpend sets the value of Spend.
-func (s *UsageReply) SetSpend(val OptSpend) {
-	s.Spend = val
-}
-
-type UsageReplyBy string
-
-const (
-	UsageReplyByDay        UsageReplyBy = "day"
-	UsageReplyByAgent      UsageReplyBy = "agent"
-	UsageReplyByCredential UsageReplyBy = "credential"
-	UsageReplyByModel      UsageReplyBy = "model"
-	UsageReplyByUser       UsageReplyBy = "user"
-)
-
-// AllValues returns all UsageReplyBy values.
-func (UsageReplyBy) AllValues() []UsageReplyBy {
-	return []UsageReplyBy{
-		UsageReplyByDay,
-		UsageReplyByAgent,
-		UsageReplyByCredential,
-		UsageReplyByModel,
-		UsageReplyByUser,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s UsageReplyBy) MarshalText() ([]byte, error) {
-	switch s {
-	case UsageReplyByDay:
-		return []byte(s), nil
-	case UsageReplyByAgent:
-		return []byte(s), nil
-	case UsageReplyByCredential:
-		return []byte(s), nil
-	case UsageReplyByModel:
-		return []byte(s), nil
-	case UsageReplyByUser:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *UsageReplyBy) UnmarshalText(data []byte) error {
-	switch UsageReplyBy(data) {
-	case UsageReplyByDay:
-		*s = UsageReplyByDay
-		return nil
-	case UsageReplyByAgent:
-		*s = UsageReplyByAgent
-		return nil
-	case UsageReplyByCredential:
-		*s = UsageReplyByCredential
-		return nil
-	case UsageReplyByModel:
-		*s = UsageReplyByModel
-		return nil
-	case UsageReplyByUser:
-		*s = UsageReplyByUser
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Ref: #/components/schemas/UsageRow
@@ -14785,60 +5486,10 @@ type UsageRow struct {
 	Calls int64  `json:"calls"`
 	// Millionths of a US dollar.
 	SpentMicros int64 `json:"spentMicros"`
-	// The part that was estimated from the text length, because the provider reported no usage.
+	// The part that was estimated, because the provider did not report its tokens or its price is unknown.
 	EstimatedMicros int64 `json:"estimatedMicros"`
 	// The maximum cost of the calls in progress.
 	ReservedMicros int64 `json:"reservedMicros"`
-}
-
-// GetName returns the value of Name.
-func (s *UsageRow) GetName() string {
-	return s.Name
-}
-
-// GetCalls returns the value of Calls.
-func (s *UsageRow) GetCalls() int64 {
-	return s.Calls
-}
-
-// GetSpentMicros returns the value of SpentMicros.
-func (s *UsageRow) GetSpentMicros() int64 {
-	return s.SpentMicros
-}
-
-// GetEstimatedMicros returns the value of EstimatedMicros.
-func (s *UsageRow) GetEstimatedMicros() int64 {
-	return s.EstimatedMicros
-}
-
-// GetReservedMicros returns the value of ReservedMicros.
-func (s *UsageRow) GetReservedMicros() int64 {
-	return s.ReservedMicros
-}
-
-// SetName sets the value of Name.
-func (s *UsageRow) SetName(val string) {
-	s.Name = val
-}
-
-// SetCalls sets the value of Calls.
-func (s *UsageRow) SetCalls(val int64) {
-	s.Calls = val
-}
-
-// SetSpentMicros sets the value of SpentMicros.
-func (s *UsageRow) SetSpentMicros(val int64) {
-	s.SpentMicros = val
-}
-
-// SetEstimatedMicros sets the value of EstimatedMicros.
-func (s *UsageRow) SetEstimatedMicros(val int64) {
-	s.EstimatedMicros = val
-}
-
-// SetReservedMicros sets the value of ReservedMicros.
-func (s *UsageRow) SetReservedMicros(val int64) {
-	s.ReservedMicros = val
 }
 
 // Ref: #/components/schemas/UsedMemory
@@ -14848,26 +5499,6 @@ type UsedMemory struct {
 	Text string `json:"text"`
 }
 
-// GetID returns the value of ID.
-func (s *UsedMemory) GetID() string {
-	return s.ID
-}
-
-// GetText returns the value of Text.
-func (s *UsedMemory) GetText() string {
-	return s.Text
-}
-
-// SetID sets the value of ID.
-func (s *UsedMemory) SetID(val string) {
-	s.ID = val
-}
-
-// SetText sets the value of Text.
-func (s *UsedMemory) SetText(val string) {
-	s.Text = val
-}
-
 // Ref: #/components/schemas/User
 type User struct {
 	ID    string `json:"id"`
@@ -14875,7 +5506,7 @@ type User struct {
 	// The address that the user requested; set `email` to it to accept.
 	PendingEmail OptString `json:"pendingEmail"`
 	Name         string    `json:"name"`
-	Role         UserRole  `json:"role"`
+	Role         Role      `json:"role"`
 	Disabled     bool      `json:"disabled"`
 	// The default plan of the account, used without a subscription.
 	Plan string `json:"plan"`
@@ -14884,194 +5515,28 @@ type User struct {
 	CreatedAt      string   `json:"createdAt"`
 }
 
-// GetID returns the value of ID.
-func (s *User) GetID() string {
-	return s.ID
-}
-
-// GetEmail returns the value of Email.
-func (s *User) GetEmail() string {
-	return s.Email
-}
-
-// GetPendingEmail returns the value of PendingEmail.
-func (s *User) GetPendingEmail() OptString {
-	return s.PendingEmail
-}
-
-// GetName returns the value of Name.
-func (s *User) GetName() string {
-	return s.Name
-}
-
-// GetRole returns the value of Role.
-func (s *User) GetRole() UserRole {
-	return s.Role
-}
-
-// GetDisabled returns the value of Disabled.
-func (s *User) GetDisabled() bool {
-	return s.Disabled
-}
-
-// GetPlan returns the value of Plan.
-func (s *User) GetPlan() string {
-	return s.Plan
-}
-
-// GetSpendCapMicros returns the value of SpendCapMicros.
-func (s *User) GetSpendCapMicros() OptInt64 {
-	return s.SpendCapMicros
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *User) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// SetID sets the value of ID.
-func (s *User) SetID(val string) {
-	s.ID = val
-}
-
-// SetEmail sets the value of Email.
-func (s *User) SetEmail(val string) {
-	s.Email = val
-}
-
-// SetPendingEmail sets the value of PendingEmail.
-func (s *User) SetPendingEmail(val OptString) {
-	s.PendingEmail = val
-}
-
-// SetName sets the value of Name.
-func (s *User) SetName(val string) {
-	s.Name = val
-}
-
-// SetRole sets the value of Role.
-func (s *User) SetRole(val UserRole) {
-	s.Role = val
-}
-
-// SetDisabled sets the value of Disabled.
-func (s *User) SetDisabled(val bool) {
-	s.Disabled = val
-}
-
-// SetPlan sets the value of Plan.
-func (s *User) SetPlan(val string) {
-	s.Plan = val
-}
-
-// SetSpendCapMicros sets the value of SpendCapMicros.
-func (s *User) SetSpendCapMicros(val OptInt64) {
-	s.SpendCapMicros = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *User) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
 // Ref: #/components/schemas/UserChange
 type UserChange struct {
-	Email          OptString         `json:"email"`
-	Plan           OptString         `json:"plan"`
-	SpendCapMicros OptNilInt64       `json:"spendCapMicros"`
-	Role           OptUserChangeRole `json:"role"`
-	Disabled       OptBool           `json:"disabled"`
+	Email          OptString    `json:"email"`
+	Plan           OptString    `json:"plan"`
+	SpendCapMicros OptNilInt64  `json:"spendCapMicros"`
+	Role           OptGivenRole `json:"role"`
+	Disabled       OptBool      `json:"disabled"`
 }
 
-// GetEmail returns the value of Email.
-func (s *UserChange) GetEmail() OptString {
-	return s.Email
+// Ref: #/components/schemas/UserCreate
+type UserCreate struct {
+	Email string       `json:"email"`
+	Name  string       `json:"name"`
+	Role  OptGivenRole `json:"role"`
+	// The name of a plan, or `none`. When omitted, the default plan.
+	Plan OptString `json:"plan"`
 }
 
-// GetPlan returns the value of Plan.
-func (s *UserChange) GetPlan() OptString {
-	return s.Plan
-}
-
-// GetSpendCapMicros returns the value of SpendCapMicros.
-func (s *UserChange) GetSpendCapMicros() OptNilInt64 {
-	return s.SpendCapMicros
-}
-
-// GetRole returns the value of Role.
-func (s *UserChange) GetRole() OptUserChangeRole {
-	return s.Role
-}
-
-// GetDisabled returns the value of Disabled.
-func (s *UserChange) GetDisabled() OptBool {
-	return s.Disabled
-}
-
-// SetEmail sets the value of Email.
-func (s *UserChange) SetEmail(val OptString) {
-	s.Email = val
-}
-
-// SetPlan sets the value of Plan.
-func (s *UserChange) SetPlan(val OptString) {
-	s.Plan = val
-}
-
-// SetSpendCapMicros sets the value of SpendCapMicros.
-func (s *UserChange) SetSpendCapMicros(val OptNilInt64) {
-	s.SpendCapMicros = val
-}
-
-// SetRole sets the value of Role.
-func (s *UserChange) SetRole(val OptUserChangeRole) {
-	s.Role = val
-}
-
-// SetDisabled sets the value of Disabled.
-func (s *UserChange) SetDisabled(val OptBool) {
-	s.Disabled = val
-}
-
-type UserChangeRole string
-
-const (
-	UserChangeRoleAdmin  UserChangeRole = "admin"
-	UserChangeRoleMember UserChangeRole = "member"
-)
-
-// AllValues returns all UserChangeRole values.
-func (UserChangeRole) AllValues() []UserChangeRole {
-	return []UserChangeRole{
-		UserChangeRoleAdmin,
-		UserChangeRoleMember,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s UserChangeRole) MarshalText() ([]byte, error) {
-	switch s {
-	case UserChangeRoleAdmin:
-		return []byte(s), nil
-	case UserChangeRoleMember:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *UserChangeRole) UnmarshalText(data []byte) error {
-	switch UserChangeRole(data) {
-	case UserChangeRoleAdmin:
-		*s = UserChangeRoleAdmin
-		return nil
-	case UserChangeRoleMember:
-		*s = UserChangeRoleMember
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// Ref: #/components/schemas/UserCreated
+type UserCreated struct {
+	User  User          `json:"user"`
+	Reset PasswordReset `json:"reset"`
 }
 
 // Ref: #/components/schemas/UserList
@@ -15080,120 +5545,12 @@ type UserList struct {
 	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetUsers returns the value of Users.
-func (s *UserList) GetUsers() []User {
-	return s.Users
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *UserList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
-// SetUsers sets the value of Users.
-func (s *UserList) SetUsers(val []User) {
-	s.Users = val
-}
-
-// SetNextCursor sets the value of NextCursor.
-func (s *UserList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // Ref: #/components/schemas/UserReply
 type UserReply struct {
 	User         User            `json:"user"`
 	Plan         OptPlan         `json:"plan"`
 	Subscription OptSubscription `json:"subscription"`
 	Spend        Spend           `json:"spend"`
-}
-
-// GetUser returns the value of User.
-func (s *UserReply) GetUser() User {
-	return s.User
-}
-
-// GetPlan returns the value of Plan.
-func (s *UserReply) GetPlan() OptPlan {
-	return s.Plan
-}
-
-// GetSubscription returns the value of Subscription.
-func (s *UserReply) GetSubscription() OptSubscription {
-	return s.Subscription
-}
-
-// GetSpend returns the value of Spend.
-func (s *UserReply) GetSpend() Spend {
-	return s.Spend
-}
-
-// SetUser sets the value of User.
-func (s *UserReply) SetUser(val User) {
-	s.User = val
-}
-
-// SetPlan sets the value of Plan.
-func (s *UserReply) SetPlan(val OptPlan) {
-	s.Plan = val
-}
-
-// SetSubscription sets the value of Subscription.
-func (s *UserReply) SetSubscription(val OptSubscription) {
-	s.Subscription = val
-}
-
-// SetSpend sets the value of Spend.
-func (s *UserReply) SetSpend(val Spend) {
-	s.Spend = val
-}
-
-type UserRole string
-
-const (
-	UserRoleOwner  UserRole = "owner"
-	UserRoleAdmin  UserRole = "admin"
-	UserRoleMember UserRole = "member"
-)
-
-// AllValues returns all UserRole values.
-func (UserRole) AllValues() []UserRole {
-	return []UserRole{
-		UserRoleOwner,
-		UserRoleAdmin,
-		UserRoleMember,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s UserRole) MarshalText() ([]byte, error) {
-	switch s {
-	case UserRoleOwner:
-		return []byte(s), nil
-	case UserRoleAdmin:
-		return []byte(s), nil
-	case UserRoleMember:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *UserRole) UnmarshalText(data []byte) error {
-	switch UserRole(data) {
-	case UserRoleOwner:
-		*s = UserRoleOwner
-		return nil
-	case UserRoleAdmin:
-		*s = UserRoleAdmin
-		return nil
-	case UserRoleMember:
-		*s = UserRoleMember
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // What is known about a sentence:
@@ -15223,230 +5580,46 @@ const (
 	VerdictMemory       Verdict = "memory"
 )
 
-// AllValues returns all Verdict values.
-func (Verdict) AllValues() []Verdict {
-	return []Verdict{
-		VerdictQuoted,
-		VerdictSupported,
-		VerdictCited,
-		VerdictContradicted,
-		VerdictUnsupported,
-		VerdictUncited,
-		VerdictTalk,
-		VerdictMemory,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Verdict) MarshalText() ([]byte, error) {
-	switch s {
-	case VerdictQuoted:
-		return []byte(s), nil
-	case VerdictSupported:
-		return []byte(s), nil
-	case VerdictCited:
-		return []byte(s), nil
-	case VerdictContradicted:
-		return []byte(s), nil
-	case VerdictUnsupported:
-		return []byte(s), nil
-	case VerdictUncited:
-		return []byte(s), nil
-	case VerdictTalk:
-		return []byte(s), nil
-	case VerdictMemory:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Verdict) UnmarshalText(data []byte) error {
-	switch Verdict(data) {
-	case VerdictQuoted:
-		*s = VerdictQuoted
-		return nil
-	case VerdictSupported:
-		*s = VerdictSupported
-		return nil
-	case VerdictCited:
-		*s = VerdictCited
-		return nil
-	case VerdictContradicted:
-		*s = VerdictContradicted
-		return nil
-	case VerdictUnsupported:
-		*s = VerdictUnsupported
-		return nil
-	case VerdictUncited:
-		*s = VerdictUncited
-		return nil
-	case VerdictTalk:
-		*s = VerdictTalk
-		return nil
-	case VerdictMemory:
-		*s = VerdictMemory
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/Webhook
 type Webhook struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
 	// The subscribed events.
-	Events    []WebhookEventsItem `json:"events"`
-	CreatedAt string              `json:"createdAt"`
-	// When the webhook was disabled, because the receiver replied with 410.
+	Events []WebhookEvent `json:"events"`
+	// The credential of the connected program that created the webhook and whose turns it reports; absent
+	// for a webhook of the account.
+	CredentialId OptString `json:"credentialId"`
+	CreatedAt    string    `json:"createdAt"`
+	// When the webhook was disabled, by `active` false or because the receiver replied with 410; absent
+	// while it is active.
 	DisabledAt   OptString          `json:"disabledAt"`
 	LastDelivery OptWebhookDelivery `json:"lastDelivery"`
 }
 
-// GetID returns the value of ID.
-func (s *Webhook) GetID() string {
-	return s.ID
-}
-
-// GetURL returns the value of URL.
-func (s *Webhook) GetURL() string {
-	return s.URL
-}
-
-// GetEvents returns the value of Events.
-func (s *Webhook) GetEvents() []WebhookEventsItem {
-	return s.Events
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Webhook) GetCreatedAt() string {
-	return s.CreatedAt
-}
-
-// GetDisabledAt returns the value of DisabledAt.
-func (s *Webhook) GetDisabledAt() OptString {
-	return s.DisabledAt
-}
-
-// GetLastDelivery returns the value of LastDelivery.
-func (s *Webhook) GetLastDelivery() OptWebhookDelivery {
-	return s.LastDelivery
-}
-
-// SetID sets the value of ID.
-func (s *Webhook) SetID(val string) {
-	s.ID = val
-}
-
-// SetURL sets the value of URL.
-func (s *Webhook) SetURL(val string) {
-	s.URL = val
-}
-
-// SetEvents sets the value of Events.
-func (s *Webhook) SetEvents(val []WebhookEventsItem) {
-	s.Events = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Webhook) SetCreatedAt(val string) {
-	s.CreatedAt = val
-}
-
-// SetDisabledAt sets the value of DisabledAt.
-func (s *Webhook) SetDisabledAt(val OptString) {
-	s.DisabledAt = val
-}
-
-// SetLastDelivery sets the value of LastDelivery.
-func (s *Webhook) SetLastDelivery(val OptWebhookDelivery) {
-	s.LastDelivery = val
+// New values of a webhook; omitted fields stay unchanged.
+// Ref: #/components/schemas/WebhookChange
+type WebhookChange struct {
+	// An https address with a public host: at most 2000 characters, no user name, no fragment.
+	URL OptString `json:"url"`
+	// The events to subscribe to, at least one.
+	Events []WebhookEvent `json:"events"`
+	// Whether events are delivered.
+	Active OptBool `json:"active"`
 }
 
 // Ref: #/components/schemas/WebhookCreate
 type WebhookCreate struct {
 	// An https address with a public host: at most 2000 characters, no user name, no fragment.
 	URL string `json:"url"`
-	// The events to subscribe to, at least one; all when omitted.
-	Events []WebhookCreateEventsItem `json:"events"`
-}
-
-// GetURL returns the value of URL.
-func (s *WebhookCreate) GetURL() string {
-	return s.URL
-}
-
-// GetEvents returns the value of Events.
-func (s *WebhookCreate) GetEvents() []WebhookCreateEventsItem {
-	return s.Events
-}
-
-// SetURL sets the value of URL.
-func (s *WebhookCreate) SetURL(val string) {
-	s.URL = val
-}
-
-// SetEvents sets the value of Events.
-func (s *WebhookCreate) SetEvents(val []WebhookCreateEventsItem) {
-	s.Events = val
-}
-
-type WebhookCreateEventsItem string
-
-const (
-	WebhookCreateEventsItemTurnCompleted WebhookCreateEventsItem = "turn.completed"
-	WebhookCreateEventsItemTurnFailed    WebhookCreateEventsItem = "turn.failed"
-)
-
-// AllValues returns all WebhookCreateEventsItem values.
-func (WebhookCreateEventsItem) AllValues() []WebhookCreateEventsItem {
-	return []WebhookCreateEventsItem{
-		WebhookCreateEventsItemTurnCompleted,
-		WebhookCreateEventsItemTurnFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s WebhookCreateEventsItem) MarshalText() ([]byte, error) {
-	switch s {
-	case WebhookCreateEventsItemTurnCompleted:
-		return []byte(s), nil
-	case WebhookCreateEventsItemTurnFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *WebhookCreateEventsItem) UnmarshalText(data []byte) error {
-	switch WebhookCreateEventsItem(data) {
-	case WebhookCreateEventsItemTurnCompleted:
-		*s = WebhookCreateEventsItemTurnCompleted
-		return nil
-	case WebhookCreateEventsItemTurnFailed:
-		*s = WebhookCreateEventsItemTurnFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+	// The events to subscribe to, at least one; those of turns when omitted.
+	Events []WebhookEvent `json:"events"`
 }
 
 // Ref: #/components/schemas/WebhookCreated
 type WebhookCreated struct {
 	Webhook NewWebhook `json:"webhook"`
-}
-
-// GetWebhook returns the value of Webhook.
-func (s *WebhookCreated) GetWebhook() NewWebhook {
-	return s.Webhook
-}
-
-// SetWebhook sets the value of Webhook.
-func (s *WebhookCreated) SetWebhook(val NewWebhook) {
-	s.Webhook = val
+	// The signing secret: `whsec_` and the base64 of 32 bytes. It is in no other reply.
+	Secret string `json:"secret"`
 }
 
 // The latest delivery attempt.
@@ -15459,90 +5632,86 @@ type WebhookDelivery struct {
 	Error OptString `json:"error"`
 }
 
-// GetAt returns the value of At.
-func (s *WebhookDelivery) GetAt() string {
-	return s.At
+// One request to the receiver.
+// Ref: #/components/schemas/WebhookDeliveryAttempt
+type WebhookDeliveryAttempt struct {
+	At string `json:"at"`
+	// The time until the receiver replied, or the attempt failed.
+	DurationMs int64 `json:"durationMs"`
+	// The status of the receiver's response; absent if there was none.
+	Status OptInt `json:"status"`
+	// Why it was not delivered; absent on success.
+	Error OptString `json:"error"`
 }
 
-// GetStatus returns the value of Status.
-func (s *WebhookDelivery) GetStatus() OptInt {
-	return s.Status
+// Ref: #/components/schemas/WebhookDeliveryList
+type WebhookDeliveryList struct {
+	Deliveries []WebhookDeliveryRecord `json:"deliveries"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
 }
 
-// GetError returns the value of Error.
-func (s *WebhookDelivery) GetError() OptString {
-	return s.Error
+// The delivery of one message to a webhook.
+// Ref: #/components/schemas/WebhookDeliveryRecord
+type WebhookDeliveryRecord struct {
+	ID string `json:"id"`
+	// The `webhook-id` of the requests. A repeated delivery has that of the first one.
+	MessageId string               `json:"messageId"`
+	Event     WebhookEvent         `json:"event"`
+	State     WebhookDeliveryState `json:"state"`
+	// The attempts, oldest first, at most ten.
+	Attempts []WebhookDeliveryAttempt `json:"attempts"`
+	// When the next attempt of a pending delivery is due; absent while an attempt is running.
+	NextAttemptAt OptString `json:"nextAttemptAt"`
+	CreatedAt     string    `json:"createdAt"`
 }
 
-// SetAt sets the value of At.
-func (s *WebhookDelivery) SetAt(val string) {
-	s.At = val
+// One delivery.
+// Ref: #/components/schemas/WebhookDeliveryReply
+type WebhookDeliveryReply struct {
+	Delivery WebhookDeliveryRecord `json:"delivery"`
 }
 
-// SetStatus sets the value of Status.
-func (s *WebhookDelivery) SetStatus(val OptInt) {
-	s.Status = val
-}
-
-// SetError sets the value of Error.
-func (s *WebhookDelivery) SetError(val OptString) {
-	s.Error = val
-}
-
-type WebhookEventsItem string
+// The state of a delivery: it waits for an attempt, was accepted by the receiver, was given up after
+// the last attempt, or was dropped because the webhook was disabled.
+// Ref: #/components/schemas/WebhookDeliveryState
+type WebhookDeliveryState string
 
 const (
-	WebhookEventsItemTurnCompleted WebhookEventsItem = "turn.completed"
-	WebhookEventsItemTurnFailed    WebhookEventsItem = "turn.failed"
+	WebhookDeliveryStatePending   WebhookDeliveryState = "pending"
+	WebhookDeliveryStateDelivered WebhookDeliveryState = "delivered"
+	WebhookDeliveryStateFailed    WebhookDeliveryState = "failed"
+	WebhookDeliveryStateCancelled WebhookDeliveryState = "cancelled"
 )
 
-// AllValues returns all WebhookEventsItem values.
-func (WebhookEventsItem) AllValues() []WebhookEventsItem {
-	return []WebhookEventsItem{
-		WebhookEventsItemTurnCompleted,
-		WebhookEventsItemTurnFailed,
-	}
-}
+// The type of an event; see `webhooks` in this document for the messages.
+// Ref: #/components/schemas/WebhookEvent
+type WebhookEvent string
 
-// MarshalText implements encoding.TextMarshaler.
-func (s WebhookEventsItem) MarshalText() ([]byte, error) {
-	switch s {
-	case WebhookEventsItemTurnCompleted:
-		return []byte(s), nil
-	case WebhookEventsItemTurnFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *WebhookEventsItem) UnmarshalText(data []byte) error {
-	switch WebhookEventsItem(data) {
-	case WebhookEventsItemTurnCompleted:
-		*s = WebhookEventsItemTurnCompleted
-		return nil
-	case WebhookEventsItemTurnFailed:
-		*s = WebhookEventsItemTurnFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
+const (
+	WebhookEventTurnCompleted   WebhookEvent = "turn.completed"
+	WebhookEventTurnFailed      WebhookEvent = "turn.failed"
+	WebhookEventImportCompleted WebhookEvent = "import.completed"
+	WebhookEventImportFailed    WebhookEvent = "import.failed"
+	WebhookEventSourceSynced    WebhookEvent = "source.synced"
+	WebhookEventSourceFailed    WebhookEvent = "source.failed"
+	WebhookEventShareCreated    WebhookEvent = "share.created"
+	WebhookEventShareChanged    WebhookEvent = "share.changed"
+	WebhookEventShareAccepted   WebhookEvent = "share.accepted"
+	WebhookEventShareRevoked    WebhookEvent = "share.revoked"
+	WebhookEventSpendNear       WebhookEvent = "spend.near"
+	WebhookEventSpendReached    WebhookEvent = "spend.reached"
+)
 
 // Ref: #/components/schemas/WebhookList
 type WebhookList struct {
 	Webhooks []Webhook `json:"webhooks"`
 }
 
-// GetWebhooks returns the value of Webhooks.
-func (s *WebhookList) GetWebhooks() []Webhook {
-	return s.Webhooks
-}
-
-// SetWebhooks sets the value of Webhooks.
-func (s *WebhookList) SetWebhooks(val []Webhook) {
-	s.Webhooks = val
+// One webhook.
+// Ref: #/components/schemas/WebhookReply
+type WebhookReply struct {
+	Webhook Webhook `json:"webhook"`
 }
 
 // Ref: #/components/schemas/WebhookTest
@@ -15553,36 +5722,6 @@ type WebhookTest struct {
 	Status OptInt `json:"status"`
 	// Why it was not delivered.
 	Detail OptString `json:"detail"`
-}
-
-// GetDelivered returns the value of Delivered.
-func (s *WebhookTest) GetDelivered() bool {
-	return s.Delivered
-}
-
-// GetStatus returns the value of Status.
-func (s *WebhookTest) GetStatus() OptInt {
-	return s.Status
-}
-
-// GetDetail returns the value of Detail.
-func (s *WebhookTest) GetDetail() OptString {
-	return s.Detail
-}
-
-// SetDelivered sets the value of Delivered.
-func (s *WebhookTest) SetDelivered(val bool) {
-	s.Delivered = val
-}
-
-// SetStatus sets the value of Status.
-func (s *WebhookTest) SetStatus(val OptInt) {
-	s.Status = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *WebhookTest) SetDetail(val OptString) {
-	s.Detail = val
 }
 
 //	`outcome`   | meaning
@@ -15604,56 +5743,6 @@ type WrittenFavourite struct {
 	Detail OptString `json:"detail"`
 }
 
-// GetAgentId returns the value of AgentId.
-func (s *WrittenFavourite) GetAgentId() OptString {
-	return s.AgentId
-}
-
-// GetCardId returns the value of CardId.
-func (s *WrittenFavourite) GetCardId() string {
-	return s.CardId
-}
-
-// GetItemKey returns the value of ItemKey.
-func (s *WrittenFavourite) GetItemKey() OptString {
-	return s.ItemKey
-}
-
-// GetOutcome returns the value of Outcome.
-func (s *WrittenFavourite) GetOutcome() WrittenFavouriteOutcome {
-	return s.Outcome
-}
-
-// GetDetail returns the value of Detail.
-func (s *WrittenFavourite) GetDetail() OptString {
-	return s.Detail
-}
-
-// SetAgentId sets the value of AgentId.
-func (s *WrittenFavourite) SetAgentId(val OptString) {
-	s.AgentId = val
-}
-
-// SetCardId sets the value of CardId.
-func (s *WrittenFavourite) SetCardId(val string) {
-	s.CardId = val
-}
-
-// SetItemKey sets the value of ItemKey.
-func (s *WrittenFavourite) SetItemKey(val OptString) {
-	s.ItemKey = val
-}
-
-// SetOutcome sets the value of Outcome.
-func (s *WrittenFavourite) SetOutcome(val WrittenFavouriteOutcome) {
-	s.Outcome = val
-}
-
-// SetDetail sets the value of Detail.
-func (s *WrittenFavourite) SetDetail(val OptString) {
-	s.Detail = val
-}
-
 type WrittenFavouriteOutcome string
 
 const (
@@ -15663,76 +5752,10 @@ const (
 	WrittenFavouriteOutcomeFailed    WrittenFavouriteOutcome = "failed"
 )
 
-// AllValues returns all WrittenFavouriteOutcome values.
-func (WrittenFavouriteOutcome) AllValues() []WrittenFavouriteOutcome {
-	return []WrittenFavouriteOutcome{
-		WrittenFavouriteOutcomeAdded,
-		WrittenFavouriteOutcomeLinked,
-		WrittenFavouriteOutcomeUnchanged,
-		WrittenFavouriteOutcomeFailed,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s WrittenFavouriteOutcome) MarshalText() ([]byte, error) {
-	switch s {
-	case WrittenFavouriteOutcomeAdded:
-		return []byte(s), nil
-	case WrittenFavouriteOutcomeLinked:
-		return []byte(s), nil
-	case WrittenFavouriteOutcomeUnchanged:
-		return []byte(s), nil
-	case WrittenFavouriteOutcomeFailed:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *WrittenFavouriteOutcome) UnmarshalText(data []byte) error {
-	switch WrittenFavouriteOutcome(data) {
-	case WrittenFavouriteOutcomeAdded:
-		*s = WrittenFavouriteOutcomeAdded
-		return nil
-	case WrittenFavouriteOutcomeLinked:
-		*s = WrittenFavouriteOutcomeLinked
-		return nil
-	case WrittenFavouriteOutcomeUnchanged:
-		*s = WrittenFavouriteOutcomeUnchanged
-		return nil
-	case WrittenFavouriteOutcomeFailed:
-		*s = WrittenFavouriteOutcomeFailed
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
-}
-
 // Ref: #/components/schemas/YearCount
 type YearCount struct {
-	Year  int `json:"year"`
-	Count int `json:"count"`
-}
-
-// GetYear returns the value of Year.
-func (s *YearCount) GetYear() int {
-	return s.Year
-}
-
-// GetCount returns the value of Count.
-func (s *YearCount) GetCount() int {
-	return s.Count
-}
-
-// SetYear sets the value of Year.
-func (s *YearCount) SetYear(val int) {
-	s.Year = val
-}
-
-// SetCount sets the value of Count.
-func (s *YearCount) SetCount(val int) {
-	s.Count = val
+	Year  int   `json:"year"`
+	Count int64 `json:"count"`
 }
 
 // A year that may be the document's, if `year` is unknown and its file name, or else the start of its
@@ -15745,26 +5768,6 @@ type YearGuess struct {
 	From YearGuessFrom `json:"from"`
 }
 
-// GetYear returns the value of Year.
-func (s *YearGuess) GetYear() int {
-	return s.Year
-}
-
-// GetFrom returns the value of From.
-func (s *YearGuess) GetFrom() YearGuessFrom {
-	return s.From
-}
-
-// SetYear sets the value of Year.
-func (s *YearGuess) SetYear(val int) {
-	s.Year = val
-}
-
-// SetFrom sets the value of From.
-func (s *YearGuess) SetFrom(val YearGuessFrom) {
-	s.From = val
-}
-
 // Where the year was found.
 type YearGuessFrom string
 
@@ -15773,36 +5776,11 @@ const (
 	YearGuessFromText     YearGuessFrom = "text"
 )
 
-// AllValues returns all YearGuessFrom values.
-func (YearGuessFrom) AllValues() []YearGuessFrom {
-	return []YearGuessFrom{
-		YearGuessFromFileName,
-		YearGuessFromText,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s YearGuessFrom) MarshalText() ([]byte, error) {
-	switch s {
-	case YearGuessFromFileName:
-		return []byte(s), nil
-	case YearGuessFromText:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *YearGuessFrom) UnmarshalText(data []byte) error {
-	switch YearGuessFrom(data) {
-	case YearGuessFromFileName:
-		*s = YearGuessFromFileName
-		return nil
-	case YearGuessFromText:
-		*s = YearGuessFromText
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
+// The Zotero collection that the favourites were written to.
+// Ref: #/components/schemas/ZoteroCollection
+type ZoteroCollection struct {
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Whether it was created by this request.
+	Created bool `json:"created"`
 }

@@ -137,6 +137,12 @@ type Handler interface {
 	//
 	// POST /api/account/password
 	ChangePassword(ctx context.Context, req *PasswordChange) (*Changed, error)
+	// ChangeSavedSearch implements changeSavedSearch operation.
+	//
+	// Renames a saved search or replaces its request. Fields that are not given stay unchanged.
+	//
+	// PATCH /api/agents/{agentId}/saved-searches/{savedSearchId}
+	ChangeSavedSearch(ctx context.Context, req *SavedSearchChange, params ChangeSavedSearchParams) (*SavedSearchReply, error)
 	// ChangeSource implements changeSource operation.
 	//
 	// Sets the given fields and leaves the others unchanged. `settings` are replaced as a whole.
@@ -155,6 +161,15 @@ type Handler interface {
 	//
 	// PATCH /api/admin/users/{userId}
 	ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (*UserReply, error)
+	// ChangeWebhook implements changeWebhook operation.
+	//
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sets the given
+	// fields and leaves the others unchanged. With `active` false no events are delivered; true enables
+	// the webhook again, also after a receiver replied with 410. The secret stays the same. Pending
+	// deliveries are sent to the new URL.
+	//
+	// PATCH /api/account/webhooks/{webhookId}
+	ChangeWebhook(ctx context.Context, req *WebhookChange, params ChangeWebhookParams) (*WebhookReply, error)
 	// CheckSpend implements checkSpend operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -202,6 +217,15 @@ type Handler interface {
 	//
 	// POST /api/account/totp/confirm
 	ConfirmTotp(ctx context.Context, req *TotpConfirm) (*RecoveryCodes, error)
+	// CreateAccountInvitation implements createAccountInvitation operation.
+	//
+	// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+	// within the last ten minutes (otherwise 403 `step_up_required`). The link works once. The person
+	// chooses a name and a password, and an address unless `email` names one. Only the owner can invite
+	// admins. At most 200 invitations can be open.
+	//
+	// POST /api/admin/invitations
+	CreateAccountInvitation(ctx context.Context, req *AccountInvitationCreate) (*AccountInvitationCreated, error)
 	// CreateAgent implements createAgent operation.
 	//
 	// The new agent gets an empty source "Library" as its default, so an agent always has a source.
@@ -260,16 +284,37 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads
 	CreateThread(ctx context.Context, req OptThreadCreate, params CreateThreadParams) (*ThreadReply, error)
+	// CreateThreadLink implements createThreadLink operation.
+	//
+	// Everybody who has the address can read the messages that the thread has now, with their quotes,
+	// verdicts and bibliography, without an account. Later messages are not shown, and deleted ones
+	// disappear. The page works until the link expires or is deleted, and while the account may use the
+	// agent and its plan includes `share`. The address is only part of this reply, because only its hash
+	// is stored. A thread can have 20 links; one more, and a thread without messages, get 409 `conflict`.
+	// Needs a session, or a key with the scopes `agents` and `account`.
+	//
+	// POST /api/agents/{agentId}/threads/{threadId}/links
+	CreateThreadLink(ctx context.Context, req OptThreadLinkCreate, params CreateThreadLinkParams) (*ThreadLinkCreated, error)
+	// CreateUser implements createUser operation.
+	//
+	// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+	// within the last ten minutes (otherwise 403 `step_up_required`). The account has no password: its
+	// user chooses one with the code of the reply, which is valid once and for one day. Only the owner can
+	// create admins.
+	//
+	// POST /api/admin/users
+	CreateUser(ctx context.Context, req *UserCreate) (*UserCreated, error)
 	// CreateWebhook implements createWebhook operation.
 	//
-	// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
-	// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
-	// message is
-	// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, sentences?, error?: {code}}}`.
-	// `sentences` counts the sentences of the reply by verdict, for example
-	// `{"supported": 3, "uncited": 1}`; see `Verdict`. Any 2xx is a success. Other responses are retried
-	// for three days with the same `webhook-id`; 410 disables the webhook. The secret for checking
-	// signatures is only part of this reply. A user can have 20 webhooks; one more gets 409 `conflict`.
+	// A session or a key with the scope `account` creates a webhook of the account. Any other credential,
+	// such as that of a connected program, needs the scope `agents`: its webhook receives only events of
+	// turns that were started with the same credential, and is deleted when that is revoked. The URL
+	// receives a POST for every subscribed event, signed according to Standard Webhooks, with the headers
+	// `webhook-id`, `webhook-timestamp` and `webhook-signature`. A message is `{type, timestamp, data}`;
+	// see `webhooks` in this document. It contains ids, states and counts, never content. Any 2xx is a
+	// success. Other responses are retried for three days with the same `webhook-id`; 410 disables the
+	// webhook. The secret for checking signatures is only part of this reply. An account can have 20
+	// webhooks and each connected program 5; one more gets 409 `conflict`.
 	//
 	// POST /api/account/webhooks
 	CreateWebhook(ctx context.Context, req *WebhookCreate) (*WebhookCreated, error)
@@ -298,6 +343,12 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}
 	DeleteAgent(ctx context.Context, params DeleteAgentParams) (*Deleted, error)
+	// DeleteBinItem implements deleteBinItem operation.
+	//
+	// Needs the same permission as deleting the item did.
+	//
+	// DELETE /api/agents/{agentId}/bin/{binItemId}
+	DeleteBinItem(ctx context.Context, params DeleteBinItemParams) (*Deleted, error)
 	// DeleteCollection implements deleteCollection operation.
 	//
 	// Its favourites stay.
@@ -306,17 +357,19 @@ type Handler interface {
 	DeleteCollection(ctx context.Context, params DeleteCollectionParams) (*Deleted, error)
 	// DeleteDocument implements deleteDocument operation.
 	//
-	// Also deletes its original file, unless another document was read from the same content. The document
-	// returns when its file changes in the folder, site or bucket of the source, or is uploaded again.
+	// The document is kept in the bin for `bin-days` days. After that its original file is deleted, unless
+	// another document was read from the same content. The document returns when its file changes in the
+	// folder, site or bucket of the source, or is uploaded again.
 	//
 	// DELETE /api/agents/{agentId}/documents/{documentId}
 	DeleteDocument(ctx context.Context, params DeleteDocumentParams) (*Deleted, error)
 	// DeleteDocuments implements deleteDocuments operation.
 	//
-	// Deletes up to 500 documents of the source, like `deleteDocument`. Unknown ids are ignored.
+	// Deletes up to 500 documents of the source, like `deleteDocument`: they are kept in the bin. The
+	// reply tells which ids were deleted and which were not found.
 	//
 	// POST /api/agents/{agentId}/sources/{sourceId}/documents/delete
-	DeleteDocuments(ctx context.Context, req *DocumentIds, params DeleteDocumentsParams) (*DeletedDocuments, error)
+	DeleteDocuments(ctx context.Context, req *DocumentIds, params DeleteDocumentsParams) (*DeletedItems, error)
 	// DeleteExport implements deleteExport operation.
 	//
 	// Also cancels an export in progress. Needs a session, or a key with the scope `account`.
@@ -325,10 +378,18 @@ type Handler interface {
 	DeleteExport(ctx context.Context) (*Deleted, error)
 	// DeleteFavourite implements deleteFavourite operation.
 	//
-	// Remove a favourite.
+	// Removes the card from the favourites of the agent. It is kept in the bin for `bin-days` days. The
+	// document stays in its source.
 	//
 	// DELETE /api/agents/{agentId}/favourites/{cardId}
 	DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (*Deleted, error)
+	// DeleteFavourites implements deleteFavourites operation.
+	//
+	// Deletes up to 500 favourites in one request. `ids` are ids of cards. The reply tells which were
+	// deleted and which were not found. They are kept in the bin for `bin-days` days.
+	//
+	// POST /api/agents/{agentId}/favourites/delete
+	DeleteFavourites(ctx context.Context, req *ItemIds, params DeleteFavouritesParams) (*DeletedItems, error)
 	// DeleteFile implements deleteFile operation.
 	//
 	// Also deletes its documents. The next sync imports the file again if it still exists in the folder,
@@ -351,12 +412,36 @@ type Handler interface {
 	//
 	// DELETE /api/account/keys/{keyId}
 	DeleteKey(ctx context.Context, params DeleteKeyParams) (*Deleted, error)
+	// DeleteLink implements deleteLink operation.
+	//
+	// The page stops working at once. This can't be undone. Needs a session, or a key with the scope
+	// `account`.
+	//
+	// DELETE /api/account/links/{linkId}
+	DeleteLink(ctx context.Context, params DeleteLinkParams) (*Deleted, error)
+	// DeleteMemories implements deleteMemories operation.
+	//
+	// Deletes up to 500 memories in one request. The reply tells which ids were deleted and which were not
+	// found. Memories are kept in the bin for `bin-days` days, and hashes of their texts for good, as by
+	// `deleteMemory`.
+	//
+	// POST /api/agents/{agentId}/memories/delete
+	DeleteMemories(ctx context.Context, req *ItemIds, params DeleteMemoriesParams) (*DeletedItems, error)
 	// DeleteMemory implements deleteMemory operation.
 	//
-	// Only a hash of its text is kept, so that the agent does not propose it again.
+	// The memory is kept in the bin for `bin-days` days. After that only a hash of its text is kept, so
+	// that the agent does not propose it again.
 	//
 	// DELETE /api/agents/{agentId}/memories/{memoryId}
 	DeleteMemory(ctx context.Context, params DeleteMemoryParams) (*Deleted, error)
+	// DeleteMessage implements deleteMessage operation.
+	//
+	// Deletes the question and the reply that the message belongs to. Other versions of them and the
+	// messages after them are kept. If they were the last ones of the thread and have other versions, one
+	// of these is selected. While their turn is running it gets 409 `turn_working`.
+	//
+	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+	DeleteMessage(ctx context.Context, params DeleteMessageParams) (*Deleted, error)
 	// DeletePlan implements deletePlan operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`. A
@@ -365,6 +450,12 @@ type Handler interface {
 	//
 	// DELETE /api/admin/plans/{planName}
 	DeletePlan(ctx context.Context, params DeletePlanParams) (*Deleted, error)
+	// DeleteSavedSearch implements deleteSavedSearch operation.
+	//
+	// Deletes the saved search. Documents and favourites stay.
+	//
+	// DELETE /api/agents/{agentId}/saved-searches/{savedSearchId}
+	DeleteSavedSearch(ctx context.Context, params DeleteSavedSearchParams) (*Deleted, error)
 	// DeleteSource implements deleteSource operation.
 	//
 	// Also deletes its documents. To delete the default source, name the new default in `successor`.
@@ -373,10 +464,19 @@ type Handler interface {
 	DeleteSource(ctx context.Context, params DeleteSourceParams) (*Deleted, error)
 	// DeleteThread implements deleteThread operation.
 	//
-	// Also deletes its messages. Favourites saved from the thread stay.
+	// Also deletes its messages. The thread is kept in the bin for `bin-days` days. Favourites saved from
+	// the thread stay.
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}
 	DeleteThread(ctx context.Context, params DeleteThreadParams) (*Deleted, error)
+	// DeleteThreads implements deleteThreads operation.
+	//
+	// Deletes up to 500 threads in one request. The reply tells which ids were deleted and which were not
+	// found. Threads are kept in the bin for `bin-days` days. Running turns are cancelled. After an error
+	// some threads may have been deleted; send the request again.
+	//
+	// POST /api/agents/{agentId}/threads/delete
+	DeleteThreads(ctx context.Context, req *ItemIds, params DeleteThreadsParams) (*DeletedItems, error)
 	// DeleteUser implements deleteUser operation.
 	//
 	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
@@ -388,7 +488,8 @@ type Handler interface {
 	DeleteUser(ctx context.Context, params DeleteUserParams) (*Deleted, error)
 	// DeleteWebhook implements deleteWebhook operation.
 	//
-	// Needs the scope `account`. Pending deliveries are dropped.
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. Pending
+	// deliveries are dropped.
 	//
 	// DELETE /api/account/webhooks/{webhookId}
 	DeleteWebhook(ctx context.Context, params DeleteWebhookParams) (*Deleted, error)
@@ -399,6 +500,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories/{memoryId}/dismiss
 	DismissMemory(ctx context.Context, params DismissMemoryParams) (*MemoryDismissed, error)
+	// EmptyBin implements emptyBin operation.
+	//
+	// Deletes the items of the user's bin for good. Items of a kind that the caller may not delete stay,
+	// such as documents if the credential lacks the scope `manage`.
+	//
+	// DELETE /api/agents/{agentId}/bin
+	EmptyBin(ctx context.Context, params EmptyBinParams) (*Deleted, error)
 	// EndOtherSessions implements endOtherSessions operation.
 	//
 	// Needs a session, or a key with the scope `account`. Ends all sessions except the current one; with a
@@ -435,7 +543,7 @@ type Handler interface {
 	GetAccount(ctx context.Context) (*AccountReply, error)
 	// GetAgent implements getAgent operation.
 	//
-	// Read an agent.
+	// Includes the sources of the agent and what the caller may do with it.
 	//
 	// GET /api/agents/{agentId}
 	GetAgent(ctx context.Context, params GetAgentParams) (*AgentReply, error)
@@ -460,10 +568,45 @@ type Handler interface {
 	GetDocument(ctx context.Context, params GetDocumentParams) (*DocumentReply, error)
 	// GetExport implements getExport operation.
 	//
-	// Needs a session, or a key with the scope `account`. Without an export it returns 404.
+	// Needs a session, or a key with the scope `account`. Without an export, the reply has no `export`.
 	//
 	// GET /api/account/export
-	GetExport(ctx context.Context) (*ExportReply, error)
+	GetExport(ctx context.Context) (*LatestExportReply, error)
+	// GetFavourite implements getFavourite operation.
+	//
+	// A card whose id is `export` can only be read through the list, because that path exports the
+	// favourites.
+	//
+	// GET /api/agents/{agentId}/favourites/{cardId}
+	GetFavourite(ctx context.Context, params GetFavouriteParams) (*FavouriteReply, error)
+	// GetKey implements getKey operation.
+	//
+	// Needs a session, or a key with the scope `account`. Revoked keys and keys minted from connect codes
+	// get 404. The token is not part of the reply.
+	//
+	// GET /api/account/keys/{keyId}
+	GetKey(ctx context.Context, params GetKeyParams) (*KeyReply, error)
+	// GetMemory implements getMemory operation.
+	//
+	// A dismissed or deleted memory gets 404.
+	//
+	// GET /api/agents/{agentId}/memories/{memoryId}
+	GetMemory(ctx context.Context, params GetMemoryParams) (*MemoryReply, error)
+	// GetMessage implements getMessage operation.
+	//
+	// A question of the user, or a final reply, also of a version that is not selected. A reply that is
+	// still being written has no id yet.
+	//
+	// GET /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+	GetMessage(ctx context.Context, params GetMessageParams) (*MessageReply, error)
+	// GetModels implements getModels operation.
+	//
+	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+	// The models are settings of the server, such as `CARREL_MODEL_NAME`; the key is never part of a
+	// reply.
+	//
+	// GET /api/admin/models
+	GetModels(ctx context.Context) (*ModelSettings, error)
 	// GetSource implements getSource operation.
 	//
 	// Includes the progress of its latest import.
@@ -486,7 +629,7 @@ type Handler interface {
 	GetSystem(ctx context.Context) (*SystemReply, error)
 	// GetThread implements getThread operation.
 	//
-	// Read a thread.
+	// Includes whether a turn of the thread is running.
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}
 	GetThread(ctx context.Context, params GetThreadParams) (*ThreadReply, error)
@@ -510,6 +653,13 @@ type Handler interface {
 	//
 	// GET /api/admin/users/{userId}
 	GetUser(ctx context.Context, params GetUserParams) (*UserReply, error)
+	// GetWebhook implements getWebhook operation.
+	//
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. The secret is
+	// not part of the reply.
+	//
+	// GET /api/account/webhooks/{webhookId}
+	GetWebhook(ctx context.Context, params GetWebhookParams) (*WebhookReply, error)
 	// GiveFeedback implements giveFeedback operation.
 	//
 	// Replaces earlier feedback. Only replies take feedback; for a message of the user it returns 404.
@@ -528,9 +678,17 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/favourite-imports
 	ImportFavourites(ctx context.Context, req *FavouriteImport, params ImportFavouritesParams) (*FavouriteImportReply, error)
+	// ListAccountInvitations implements listAccountInvitations operation.
+	//
+	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+	// Invitations that were used, revoked or have expired are not listed. The list is not paged.
+	//
+	// GET /api/admin/invitations
+	ListAccountInvitations(ctx context.Context) (*AccountInvitationList, error)
 	// ListAgents implements listAgents operation.
 	//
-	// List the agents available to the account.
+	// The own agents of the account, and the agents that other accounts share with it. A key that is
+	// limited to certain agents gets only those.
 	//
 	// GET /api/agents
 	ListAgents(ctx context.Context, params ListAgentsParams) (*AgentList, error)
@@ -547,6 +705,14 @@ type Handler interface {
 	//
 	// GET /api/favourites
 	ListAllFavourites(ctx context.Context, params ListAllFavouritesParams) (*FavouriteList, error)
+	// ListAllThreads implements listAllThreads operation.
+	//
+	// The threads of the caller with every agent that the credential may read, latest activity first; all,
+	// or those whose title and messages contain words. With `q`, each thread has the latest message that
+	// contains one of the words in `match`.
+	//
+	// GET /api/threads
+	ListAllThreads(ctx context.Context, params ListAllThreadsParams) (*ThreadList, error)
 	// ListAudit implements listAudit operation.
 	//
 	// Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
@@ -554,6 +720,14 @@ type Handler interface {
 	//
 	// GET /api/account/audit
 	ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error)
+	// ListBin implements listBin operation.
+	//
+	// The threads, memories, favourites and documents that the user has deleted with the agent. They are
+	// kept for the days that the setting `bin-days` says, 30 unless it is changed. Other users do not see
+	// them. Documents in the bin count towards the storage of the plan.
+	//
+	// GET /api/agents/{agentId}/bin
+	ListBin(ctx context.Context, params ListBinParams) (*BinItemList, error)
 	// ListCollections implements listCollections operation.
 	//
 	// All collections of the user, in alphabetical order. A collection holds favourites of any agents. A
@@ -604,7 +778,8 @@ type Handler interface {
 	ListFavouriteTags(ctx context.Context) (*FavouriteTagList, error)
 	// ListFavourites implements listFavourites operation.
 	//
-	// List or search favourites.
+	// With `q`, the favourites that contain all of its words, best first; otherwise all of them, newest
+	// first.
 	//
 	// GET /api/agents/{agentId}/favourites
 	ListFavourites(ctx context.Context, params ListFavouritesParams) (*FavouriteList, error)
@@ -643,6 +818,13 @@ type Handler interface {
 	//
 	// GET /api/account/keys
 	ListKeys(ctx context.Context, params ListKeysParams) (*KeyList, error)
+	// ListLinks implements listLinks operation.
+	//
+	// All links that `createThreadLink` made, newest first, with expired ones. Needs a session, or a key
+	// with the scope `account`.
+	//
+	// GET /api/account/links
+	ListLinks(ctx context.Context, params ListLinksParams) (*LinkList, error)
 	// ListMemories implements listMemories operation.
 	//
 	// The active memories, or with `status=proposed` the memories that the agent suggests, until the user
@@ -652,11 +834,12 @@ type Handler interface {
 	ListMemories(ctx context.Context, params ListMemoriesParams) (*MemoryList, error)
 	// ListMessages implements listMessages operation.
 	//
-	// Messages of a page are in chronological order. The first page has the newest messages, so a simple
-	// poll always shows the reply; `nextCursor` leads to older ones. A reply is listed only when it is
-	// final, so it is safe to poll until an assistant message follows yours. While a turn is running,
-	// `turn` has its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request
-	// waits up to N seconds (60 at most) for a change before it returns 304.
+	// Messages of a page are in chronological order. Of a question with several versions only the selected
+	// one is listed, with the messages after it; `versions` leads to the others. The first page has the
+	// newest messages, so a simple poll always shows the reply; `nextCursor` leads to older ones. A reply
+	// is listed only when it is final, so it is safe to poll until an assistant message follows yours.
+	// While a turn is running, `turn` has its steps and the text so far. With `If-None-Match` and
+	// `Prefer: wait=N` the request waits up to N seconds (60 at most) for a change before it returns 304.
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}/messages
 	ListMessages(ctx context.Context, params ListMessagesParams) (*MessageList, error)
@@ -673,12 +856,26 @@ type Handler interface {
 	//
 	// GET /api/admin/plans
 	ListPlans(ctx context.Context) (*PlanList, error)
+	// ListSavedSearches implements listSavedSearches operation.
+	//
+	// The searches that the user has saved with the agent, oldest first.
+	//
+	// GET /api/agents/{agentId}/saved-searches
+	ListSavedSearches(ctx context.Context, params ListSavedSearchesParams) (*SavedSearchList, error)
 	// ListSessions implements listSessions operation.
 	//
 	// Needs a session, or a key with the scope `account`. The list is not paged.
 	//
 	// GET /api/account/sessions
 	ListSessions(ctx context.Context) (*SessionList, error)
+	// ListSimilarDocuments implements listSimilarDocuments operation.
+	//
+	// Searches the stored documents of all sources of the agent for the title and the beginning of the
+	// document, by words and by meaning. The document itself is left out, and live sources are not asked.
+	// It counts as one search.
+	//
+	// GET /api/agents/{agentId}/documents/{documentId}/similar
+	ListSimilarDocuments(ctx context.Context, params ListSimilarDocumentsParams) (*SimilarDocuments, error)
 	// ListSources implements listSources operation.
 	//
 	// All of them, oldest first, each with its latest import. Exactly one is the default.
@@ -692,9 +889,25 @@ type Handler interface {
 	//
 	// GET /api/admin/tasks
 	ListTasks(ctx context.Context, params ListTasksParams) (*TaskList, error)
+	// ListThreadLinks implements listThreadLinks operation.
+	//
+	// The links that make this thread readable for others, newest first, with expired ones. Their
+	// addresses are not stored. The list is not paged. Needs a session, or a key with the scopes `agents`
+	// and `account`.
+	//
+	// GET /api/agents/{agentId}/threads/{threadId}/links
+	ListThreadLinks(ctx context.Context, params ListThreadLinksParams) (*ThreadLinkList, error)
+	// ListThreadTags implements listThreadTags operation.
+	//
+	// The tags of the caller's threads with every agent that the credential may read, in alphabetical
+	// order.
+	//
+	// GET /api/threads/tags
+	ListThreadTags(ctx context.Context) (*ThreadTagList, error)
 	// ListThreads implements listThreads operation.
 	//
-	// List chat threads.
+	// The threads of the caller with the agent, latest activity first; all, or those that contain words.
+	// With `q`, each thread has the latest message that contains one of the words in `match`.
 	//
 	// GET /api/agents/{agentId}/threads
 	ListThreads(ctx context.Context, params ListThreadsParams) (*ThreadList, error)
@@ -711,15 +924,26 @@ type Handler interface {
 	//
 	// GET /api/admin/users
 	ListUsers(ctx context.Context, params ListUsersParams) (*UserList, error)
+	// ListWebhookDeliveries implements listWebhookDeliveries operation.
+	//
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. Each delivery
+	// has its state and its attempts. Ended deliveries are listed for seven days. Messages of
+	// `testWebhook` are not listed.
+	//
+	// GET /api/account/webhooks/{webhookId}/deliveries
+	ListWebhookDeliveries(ctx context.Context, params ListWebhookDeliveriesParams) (*WebhookDeliveryList, error)
 	// ListWebhooks implements listWebhooks operation.
 	//
-	// Needs the scope `account`. The list is not paged.
+	// A session or a key with the scope `account` gets all webhooks of the account; any other credential,
+	// such as that of a connected program, needs the scope `agents` and gets those that it created. The
+	// list is not paged.
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
 	// LookupFavourites implements lookupFavourites operation.
 	//
-	// Find out which cards are favourites.
+	// Tells which of the given cards are favourites of the agent, for example to mark them in a list of
+	// results.
 	//
 	// POST /api/agents/{agentId}/favourite-lookups
 	LookupFavourites(ctx context.Context, req *FavouriteLookup, params LookupFavouritesParams) (*FavouriteLookupReply, error)
@@ -770,9 +994,17 @@ type Handler interface {
 	//
 	// PUT /api/admin/users/{userId}/subscription
 	PutSubscription(ctx context.Context, req *SubscriptionChange, params PutSubscriptionParams) (*UserReply, error)
+	// RedeliverWebhook implements redeliverWebhook operation.
+	//
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends the
+	// message of an ended delivery again, with the same `webhook-id` and body, and retries it like a new
+	// one. A pending delivery and a disabled webhook get 409 `conflict`.
+	//
+	// POST /api/account/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver
+	RedeliverWebhook(ctx context.Context, params RedeliverWebhookParams) (*WebhookDeliveryReply, error)
 	// RemoveFeedback implements removeFeedback operation.
 	//
-	// Remove feedback.
+	// Removes the rating and the comment of the caller.
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 	RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (*Deleted, error)
@@ -804,10 +1036,11 @@ type Handler interface {
 	RenamePasskey(ctx context.Context, req *PasskeyChange, params RenamePasskeyParams) (*PasskeyReply, error)
 	// RenameThread implements renameThread operation.
 	//
-	// Rename a thread.
+	// Sets the given fields: the title, which may be empty, whether the thread is pinned or archived, and
+	// its tags. The position in lists by activity does not change.
 	//
 	// PATCH /api/agents/{agentId}/threads/{threadId}
-	RenameThread(ctx context.Context, req *ThreadRename, params RenameThreadParams) (*ThreadReply, error)
+	RenameThread(ctx context.Context, req *ThreadChange, params RenameThreadParams) (*ThreadReply, error)
 	// RenewRecoveryCodes implements renewRecoveryCodes operation.
 	//
 	// They replace the remaining ones. Without an authenticator app it returns 409 `conflict`. Needs a
@@ -824,6 +1057,33 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/sources/{sourceId}/documents/reread
 	RereadDocuments(ctx context.Context, req *DocumentIds, params RereadDocumentsParams) (*ImportReply, error)
+	// ResetPassword implements resetPassword operation.
+	//
+	// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+	// within the last ten minutes (otherwise 403 `step_up_required`). The code is valid once and for one
+	// day, and replaces an earlier one. Its use ends all sessions of the user; until then the old password
+	// works. Only the owner can reset the password of an admin. The owner's password is reset with
+	// `carrel admin user reset`.
+	//
+	// POST /api/admin/users/{userId}/reset
+	ResetPassword(ctx context.Context, req *ResetCreate, params ResetPasswordParams) (*ResetCreated, error)
+	// RestoreBinItem implements restoreBinItem operation.
+	//
+	// Puts the item back with its id and takes it out of the bin. Needs the same permission as deleting
+	// the item did. A thread returns with its messages and links; a turn that was running stays cancelled.
+	// A memory or favourite that exists again meanwhile is left as it is. A document gets 409 `conflict`
+	// if its source has another document with the same external id. Documents leave the bin when their
+	// source is deleted.
+	//
+	// POST /api/agents/{agentId}/bin/{binItemId}/restore
+	RestoreBinItem(ctx context.Context, params RestoreBinItemParams) (*BinItem, error)
+	// RevokeAccountInvitation implements revokeAccountInvitation operation.
+	//
+	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+	// Its link stops working at once.
+	//
+	// DELETE /api/admin/invitations/{invitationId}
+	RevokeAccountInvitation(ctx context.Context, params RevokeAccountInvitationParams) (*Deleted, error)
 	// RevokeConnection implements revokeConnection operation.
 	//
 	// Needs a session, or a key with the scope `account`. The next request of that program fails, and its
@@ -837,6 +1097,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/favourites
 	SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (*FavouriteReply, error)
+	// SaveSearch implements saveSearch operation.
+	//
+	// Saves a search under a name, to be opened again. It is not carried out, and `cursor` is not saved. A
+	// user can have 100 saved searches with an agent; one more gets 409 `conflict`.
+	//
+	// POST /api/agents/{agentId}/saved-searches
+	SaveSearch(ctx context.Context, req *SavedSearchCreate, params SaveSearchParams) (*SavedSearchReply, error)
 	// Search implements search operation.
 	//
 	// Finds the documents of one source that answer the query, best first. One document is one result,
@@ -866,12 +1133,43 @@ type Handler interface {
 	// When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 	// instead, and `query.corrected` says so.
 	//
+	// `filter`, `sort`, `countBy` and `cursor` work on the 1,000 best matches; if there are more, a
+	// warning `window_limited` says so. With `nextCursor` as `cursor` the same request continues with the
+	// next results. `total` and `years` count all matches without a `filter`, and those among the 1,000
+	// best with one.
+	//
 	// A live source receives the query unchanged, and its results keep their order. `total` and `years`
 	// then count the results that it returned. A result that is not opened, cited or saved is deleted
 	// after a week.
 	//
 	// POST /api/agents/{agentId}/search
 	Search(ctx context.Context, req *SearchRequest, params SearchParams) (*SearchReply, error)
+	// SearchAgents implements searchAgents operation.
+	//
+	// Finds the documents of all agents that the caller can use, own and shared ones, or of those in
+	// `agentIds`, best first. A hit says its agent and its source. A key that is limited to certain agents
+	// searches those. The query has the syntax of `search`. Live sources are not searched. `fields`
+	// reduces the hits to the named fields. If there are more than 200 agents, the first 200 of
+	// `listAgents` are searched, and a warning `agents_limited` says so. An agent in `agentIds` that the
+	// caller cannot use gets 400 `invalid_request`.
+	//
+	// POST /api/search
+	SearchAgents(ctx context.Context, req *AgentsSearchRequest) (*AgentsSearchReply, error)
+	// SearchBatch implements searchBatch operation.
+	//
+	// Carries out up to 20 searches of the agent, one after the other, each like `search`. If one of them
+	// fails, the request fails with its error.
+	//
+	// POST /api/agents/{agentId}/searches
+	SearchBatch(ctx context.Context, req *SearchBatch, params SearchBatchParams) (*SearchBatchReply, error)
+	// SelectMessage implements selectMessage operation.
+	//
+	// The thread then consists of the messages that led to this one, its version, and the messages after
+	// it; the newest versions of those. Nothing is deleted. While a turn is running it gets 409
+	// `turn_working`.
+	//
+	// POST /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/select
+	SelectMessage(ctx context.Context, params SelectMessageParams) (*MessageReply, error)
 	// SendMessage implements sendMessage operation.
 	//
 	// Returns 200 with the reply if the agent finishes within the wait (25 seconds by default). Otherwise
@@ -884,9 +1182,21 @@ type Handler interface {
 	// ask to remember or forget something or to save a cited document; `actions` lists what was done and
 	// how to undo it.
 	//
+	// With `sourceIds` or `documentIds`, the agent uses only those sources and documents for its reply to
+	// this message.
+	//
+	// With `versionOf`, the message is a new version of an earlier question, with the same or another
+	// text, and the agent answers it again. The thread then continues from it: the earlier versions and
+	// the messages after them are kept, but listed only when they are selected with `selectMessage`, and
+	// the agent does not see them.
+	//
 	// While a turn is running, the same text joins that turn at no cost; another text gets 409
 	// `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,
 	// for 24 hours.
+	//
+	// With `Accept: text/event-stream` and without `application/json`, the reply is the stream of the
+	// turn's events, as of `streamEvents`, which ends with `done`. A client that is disconnected goes on
+	// with `streamEvents`. `Prefer` has no effect then.
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
 	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
@@ -925,10 +1235,19 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/sources/{sourceId}/sync
 	SyncSource(ctx context.Context, params SyncSourceParams) (*ImportReply, error)
+	// TestModels implements testModels operation.
+	//
+	// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+	// Requests the list of models from the configured provider, which costs nothing, and waits at most 20
+	// seconds. Without a provider it returns 409 `conflict`.
+	//
+	// POST /api/admin/models/test
+	TestModels(ctx context.Context) (*ModelTest, error)
 	// TestWebhook implements testWebhook operation.
 	//
-	// Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
-	// the response. A disabled webhook is enabled again if its receiver accepts the event.
+	// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends an event
+	// `webhook.test` now, once, and waits at most 10 seconds for the response. A disabled webhook is
+	// enabled again if its receiver accepts the event.
 	//
 	// POST /api/account/webhooks/{webhookId}/test
 	TestWebhook(ctx context.Context, params TestWebhookParams) (*WebhookTest, error)

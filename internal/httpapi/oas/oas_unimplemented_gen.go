@@ -193,6 +193,15 @@ func (UnimplementedHandler) ChangePassword(ctx context.Context, req *PasswordCha
 	return r, ht.ErrNotImplemented
 }
 
+// ChangeSavedSearch implements changeSavedSearch operation.
+//
+// Renames a saved search or replaces its request. Fields that are not given stay unchanged.
+//
+// PATCH /api/agents/{agentId}/saved-searches/{savedSearchId}
+func (UnimplementedHandler) ChangeSavedSearch(ctx context.Context, req *SavedSearchChange, params ChangeSavedSearchParams) (r *SavedSearchReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ChangeSource implements changeSource operation.
 //
 // Sets the given fields and leaves the others unchanged. `settings` are replaced as a whole.
@@ -214,6 +223,18 @@ func (UnimplementedHandler) ChangeSource(ctx context.Context, req *SourceChange,
 //
 // PATCH /api/admin/users/{userId}
 func (UnimplementedHandler) ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (r *UserReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ChangeWebhook implements changeWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sets the given
+// fields and leaves the others unchanged. With `active` false no events are delivered; true enables
+// the webhook again, also after a receiver replied with 410. The secret stays the same. Pending
+// deliveries are sent to the new URL.
+//
+// PATCH /api/account/webhooks/{webhookId}
+func (UnimplementedHandler) ChangeWebhook(ctx context.Context, req *WebhookChange, params ChangeWebhookParams) (r *WebhookReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -273,6 +294,18 @@ func (UnimplementedHandler) ConfirmMemory(ctx context.Context, params ConfirmMem
 //
 // POST /api/account/totp/confirm
 func (UnimplementedHandler) ConfirmTotp(ctx context.Context, req *TotpConfirm) (r *RecoveryCodes, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// CreateAccountInvitation implements createAccountInvitation operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The link works once. The person
+// chooses a name and a password, and an address unless `email` names one. Only the owner can invite
+// admins. At most 200 invitations can be open.
+//
+// POST /api/admin/invitations
+func (UnimplementedHandler) CreateAccountInvitation(ctx context.Context, req *AccountInvitationCreate) (r *AccountInvitationCreated, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -355,16 +388,43 @@ func (UnimplementedHandler) CreateThread(ctx context.Context, req OptThreadCreat
 	return r, ht.ErrNotImplemented
 }
 
+// CreateThreadLink implements createThreadLink operation.
+//
+// Everybody who has the address can read the messages that the thread has now, with their quotes,
+// verdicts and bibliography, without an account. Later messages are not shown, and deleted ones
+// disappear. The page works until the link expires or is deleted, and while the account may use the
+// agent and its plan includes `share`. The address is only part of this reply, because only its hash
+// is stored. A thread can have 20 links; one more, and a thread without messages, get 409 `conflict`.
+// Needs a session, or a key with the scopes `agents` and `account`.
+//
+// POST /api/agents/{agentId}/threads/{threadId}/links
+func (UnimplementedHandler) CreateThreadLink(ctx context.Context, req OptThreadLinkCreate, params CreateThreadLinkParams) (r *ThreadLinkCreated, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// CreateUser implements createUser operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The account has no password: its
+// user chooses one with the code of the reply, which is valid once and for one day. Only the owner can
+// create admins.
+//
+// POST /api/admin/users
+func (UnimplementedHandler) CreateUser(ctx context.Context, req *UserCreate) (r *UserCreated, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // CreateWebhook implements createWebhook operation.
 //
-// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
-// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
-// message is
-// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, sentences?, error?: {code}}}`.
-// `sentences` counts the sentences of the reply by verdict, for example
-// `{"supported": 3, "uncited": 1}`; see `Verdict`. Any 2xx is a success. Other responses are retried
-// for three days with the same `webhook-id`; 410 disables the webhook. The secret for checking
-// signatures is only part of this reply. A user can have 20 webhooks; one more gets 409 `conflict`.
+// A session or a key with the scope `account` creates a webhook of the account. Any other credential,
+// such as that of a connected program, needs the scope `agents`: its webhook receives only events of
+// turns that were started with the same credential, and is deleted when that is revoked. The URL
+// receives a POST for every subscribed event, signed according to Standard Webhooks, with the headers
+// `webhook-id`, `webhook-timestamp` and `webhook-signature`. A message is `{type, timestamp, data}`;
+// see `webhooks` in this document. It contains ids, states and counts, never content. Any 2xx is a
+// success. Other responses are retried for three days with the same `webhook-id`; 410 disables the
+// webhook. The secret for checking signatures is only part of this reply. An account can have 20
+// webhooks and each connected program 5; one more gets 409 `conflict`.
 //
 // POST /api/account/webhooks
 func (UnimplementedHandler) CreateWebhook(ctx context.Context, req *WebhookCreate) (r *WebhookCreated, _ error) {
@@ -405,6 +465,15 @@ func (UnimplementedHandler) DeleteAgent(ctx context.Context, params DeleteAgentP
 	return r, ht.ErrNotImplemented
 }
 
+// DeleteBinItem implements deleteBinItem operation.
+//
+// Needs the same permission as deleting the item did.
+//
+// DELETE /api/agents/{agentId}/bin/{binItemId}
+func (UnimplementedHandler) DeleteBinItem(ctx context.Context, params DeleteBinItemParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // DeleteCollection implements deleteCollection operation.
 //
 // Its favourites stay.
@@ -416,8 +485,9 @@ func (UnimplementedHandler) DeleteCollection(ctx context.Context, params DeleteC
 
 // DeleteDocument implements deleteDocument operation.
 //
-// Also deletes its original file, unless another document was read from the same content. The document
-// returns when its file changes in the folder, site or bucket of the source, or is uploaded again.
+// The document is kept in the bin for `bin-days` days. After that its original file is deleted, unless
+// another document was read from the same content. The document returns when its file changes in the
+// folder, site or bucket of the source, or is uploaded again.
 //
 // DELETE /api/agents/{agentId}/documents/{documentId}
 func (UnimplementedHandler) DeleteDocument(ctx context.Context, params DeleteDocumentParams) (r *Deleted, _ error) {
@@ -426,10 +496,11 @@ func (UnimplementedHandler) DeleteDocument(ctx context.Context, params DeleteDoc
 
 // DeleteDocuments implements deleteDocuments operation.
 //
-// Deletes up to 500 documents of the source, like `deleteDocument`. Unknown ids are ignored.
+// Deletes up to 500 documents of the source, like `deleteDocument`: they are kept in the bin. The
+// reply tells which ids were deleted and which were not found.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/documents/delete
-func (UnimplementedHandler) DeleteDocuments(ctx context.Context, req *DocumentIds, params DeleteDocumentsParams) (r *DeletedDocuments, _ error) {
+func (UnimplementedHandler) DeleteDocuments(ctx context.Context, req *DocumentIds, params DeleteDocumentsParams) (r *DeletedItems, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -444,10 +515,21 @@ func (UnimplementedHandler) DeleteExport(ctx context.Context) (r *Deleted, _ err
 
 // DeleteFavourite implements deleteFavourite operation.
 //
-// Remove a favourite.
+// Removes the card from the favourites of the agent. It is kept in the bin for `bin-days` days. The
+// document stays in its source.
 //
 // DELETE /api/agents/{agentId}/favourites/{cardId}
 func (UnimplementedHandler) DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// DeleteFavourites implements deleteFavourites operation.
+//
+// Deletes up to 500 favourites in one request. `ids` are ids of cards. The reply tells which were
+// deleted and which were not found. They are kept in the bin for `bin-days` days.
+//
+// POST /api/agents/{agentId}/favourites/delete
+func (UnimplementedHandler) DeleteFavourites(ctx context.Context, req *ItemIds, params DeleteFavouritesParams) (r *DeletedItems, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -482,12 +564,45 @@ func (UnimplementedHandler) DeleteKey(ctx context.Context, params DeleteKeyParam
 	return r, ht.ErrNotImplemented
 }
 
+// DeleteLink implements deleteLink operation.
+//
+// The page stops working at once. This can't be undone. Needs a session, or a key with the scope
+// `account`.
+//
+// DELETE /api/account/links/{linkId}
+func (UnimplementedHandler) DeleteLink(ctx context.Context, params DeleteLinkParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// DeleteMemories implements deleteMemories operation.
+//
+// Deletes up to 500 memories in one request. The reply tells which ids were deleted and which were not
+// found. Memories are kept in the bin for `bin-days` days, and hashes of their texts for good, as by
+// `deleteMemory`.
+//
+// POST /api/agents/{agentId}/memories/delete
+func (UnimplementedHandler) DeleteMemories(ctx context.Context, req *ItemIds, params DeleteMemoriesParams) (r *DeletedItems, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // DeleteMemory implements deleteMemory operation.
 //
-// Only a hash of its text is kept, so that the agent does not propose it again.
+// The memory is kept in the bin for `bin-days` days. After that only a hash of its text is kept, so
+// that the agent does not propose it again.
 //
 // DELETE /api/agents/{agentId}/memories/{memoryId}
 func (UnimplementedHandler) DeleteMemory(ctx context.Context, params DeleteMemoryParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// DeleteMessage implements deleteMessage operation.
+//
+// Deletes the question and the reply that the message belongs to. Other versions of them and the
+// messages after them are kept. If they were the last ones of the thread and have other versions, one
+// of these is selected. While their turn is running it gets 409 `turn_working`.
+//
+// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+func (UnimplementedHandler) DeleteMessage(ctx context.Context, params DeleteMessageParams) (r *Deleted, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -502,6 +617,15 @@ func (UnimplementedHandler) DeletePlan(ctx context.Context, params DeletePlanPar
 	return r, ht.ErrNotImplemented
 }
 
+// DeleteSavedSearch implements deleteSavedSearch operation.
+//
+// Deletes the saved search. Documents and favourites stay.
+//
+// DELETE /api/agents/{agentId}/saved-searches/{savedSearchId}
+func (UnimplementedHandler) DeleteSavedSearch(ctx context.Context, params DeleteSavedSearchParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // DeleteSource implements deleteSource operation.
 //
 // Also deletes its documents. To delete the default source, name the new default in `successor`.
@@ -513,10 +637,22 @@ func (UnimplementedHandler) DeleteSource(ctx context.Context, params DeleteSourc
 
 // DeleteThread implements deleteThread operation.
 //
-// Also deletes its messages. Favourites saved from the thread stay.
+// Also deletes its messages. The thread is kept in the bin for `bin-days` days. Favourites saved from
+// the thread stay.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}
 func (UnimplementedHandler) DeleteThread(ctx context.Context, params DeleteThreadParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// DeleteThreads implements deleteThreads operation.
+//
+// Deletes up to 500 threads in one request. The reply tells which ids were deleted and which were not
+// found. Threads are kept in the bin for `bin-days` days. Running turns are cancelled. After an error
+// some threads may have been deleted; send the request again.
+//
+// POST /api/agents/{agentId}/threads/delete
+func (UnimplementedHandler) DeleteThreads(ctx context.Context, req *ItemIds, params DeleteThreadsParams) (r *DeletedItems, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -534,7 +670,8 @@ func (UnimplementedHandler) DeleteUser(ctx context.Context, params DeleteUserPar
 
 // DeleteWebhook implements deleteWebhook operation.
 //
-// Needs the scope `account`. Pending deliveries are dropped.
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Pending
+// deliveries are dropped.
 //
 // DELETE /api/account/webhooks/{webhookId}
 func (UnimplementedHandler) DeleteWebhook(ctx context.Context, params DeleteWebhookParams) (r *Deleted, _ error) {
@@ -548,6 +685,16 @@ func (UnimplementedHandler) DeleteWebhook(ctx context.Context, params DeleteWebh
 //
 // POST /api/agents/{agentId}/memories/{memoryId}/dismiss
 func (UnimplementedHandler) DismissMemory(ctx context.Context, params DismissMemoryParams) (r *MemoryDismissed, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// EmptyBin implements emptyBin operation.
+//
+// Deletes the items of the user's bin for good. Items of a kind that the caller may not delete stay,
+// such as documents if the credential lacks the scope `manage`.
+//
+// DELETE /api/agents/{agentId}/bin
+func (UnimplementedHandler) EmptyBin(ctx context.Context, params EmptyBinParams) (r *Deleted, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -602,7 +749,7 @@ func (UnimplementedHandler) GetAccount(ctx context.Context) (r *AccountReply, _ 
 
 // GetAgent implements getAgent operation.
 //
-// Read an agent.
+// Includes the sources of the agent and what the caller may do with it.
 //
 // GET /api/agents/{agentId}
 func (UnimplementedHandler) GetAgent(ctx context.Context, params GetAgentParams) (r *AgentReply, _ error) {
@@ -639,10 +786,60 @@ func (UnimplementedHandler) GetDocument(ctx context.Context, params GetDocumentP
 
 // GetExport implements getExport operation.
 //
-// Needs a session, or a key with the scope `account`. Without an export it returns 404.
+// Needs a session, or a key with the scope `account`. Without an export, the reply has no `export`.
 //
 // GET /api/account/export
-func (UnimplementedHandler) GetExport(ctx context.Context) (r *ExportReply, _ error) {
+func (UnimplementedHandler) GetExport(ctx context.Context) (r *LatestExportReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// GetFavourite implements getFavourite operation.
+//
+// A card whose id is `export` can only be read through the list, because that path exports the
+// favourites.
+//
+// GET /api/agents/{agentId}/favourites/{cardId}
+func (UnimplementedHandler) GetFavourite(ctx context.Context, params GetFavouriteParams) (r *FavouriteReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// GetKey implements getKey operation.
+//
+// Needs a session, or a key with the scope `account`. Revoked keys and keys minted from connect codes
+// get 404. The token is not part of the reply.
+//
+// GET /api/account/keys/{keyId}
+func (UnimplementedHandler) GetKey(ctx context.Context, params GetKeyParams) (r *KeyReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// GetMemory implements getMemory operation.
+//
+// A dismissed or deleted memory gets 404.
+//
+// GET /api/agents/{agentId}/memories/{memoryId}
+func (UnimplementedHandler) GetMemory(ctx context.Context, params GetMemoryParams) (r *MemoryReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// GetMessage implements getMessage operation.
+//
+// A question of the user, or a final reply, also of a version that is not selected. A reply that is
+// still being written has no id yet.
+//
+// GET /api/agents/{agentId}/threads/{threadId}/messages/{messageId}
+func (UnimplementedHandler) GetMessage(ctx context.Context, params GetMessageParams) (r *MessageReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// GetModels implements getModels operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The models are settings of the server, such as `CARREL_MODEL_NAME`; the key is never part of a
+// reply.
+//
+// GET /api/admin/models
+func (UnimplementedHandler) GetModels(ctx context.Context) (r *ModelSettings, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -677,7 +874,7 @@ func (UnimplementedHandler) GetSystem(ctx context.Context) (r *SystemReply, _ er
 
 // GetThread implements getThread operation.
 //
-// Read a thread.
+// Includes whether a turn of the thread is running.
 //
 // GET /api/agents/{agentId}/threads/{threadId}
 func (UnimplementedHandler) GetThread(ctx context.Context, params GetThreadParams) (r *ThreadReply, _ error) {
@@ -713,6 +910,16 @@ func (UnimplementedHandler) GetUser(ctx context.Context, params GetUserParams) (
 	return r, ht.ErrNotImplemented
 }
 
+// GetWebhook implements getWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. The secret is
+// not part of the reply.
+//
+// GET /api/account/webhooks/{webhookId}
+func (UnimplementedHandler) GetWebhook(ctx context.Context, params GetWebhookParams) (r *WebhookReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // GiveFeedback implements giveFeedback operation.
 //
 // Replaces earlier feedback. Only replies take feedback; for a message of the user it returns 404.
@@ -737,9 +944,20 @@ func (UnimplementedHandler) ImportFavourites(ctx context.Context, req *Favourite
 	return r, ht.ErrNotImplemented
 }
 
+// ListAccountInvitations implements listAccountInvitations operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Invitations that were used, revoked or have expired are not listed. The list is not paged.
+//
+// GET /api/admin/invitations
+func (UnimplementedHandler) ListAccountInvitations(ctx context.Context) (r *AccountInvitationList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListAgents implements listAgents operation.
 //
-// List the agents available to the account.
+// The own agents of the account, and the agents that other accounts share with it. A key that is
+// limited to certain agents gets only those.
 //
 // GET /api/agents
 func (UnimplementedHandler) ListAgents(ctx context.Context, params ListAgentsParams) (r *AgentList, _ error) {
@@ -765,6 +983,17 @@ func (UnimplementedHandler) ListAllFavourites(ctx context.Context, params ListAl
 	return r, ht.ErrNotImplemented
 }
 
+// ListAllThreads implements listAllThreads operation.
+//
+// The threads of the caller with every agent that the credential may read, latest activity first; all,
+// or those whose title and messages contain words. With `q`, each thread has the latest message that
+// contains one of the words in `match`.
+//
+// GET /api/threads
+func (UnimplementedHandler) ListAllThreads(ctx context.Context, params ListAllThreadsParams) (r *ThreadList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListAudit implements listAudit operation.
 //
 // Needs a session, or a key with the scope `account`. Lists sign-ins, keys, connections, shared agents
@@ -772,6 +1001,17 @@ func (UnimplementedHandler) ListAllFavourites(ctx context.Context, params ListAl
 //
 // GET /api/account/audit
 func (UnimplementedHandler) ListAudit(ctx context.Context, params ListAuditParams) (r *AuditList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListBin implements listBin operation.
+//
+// The threads, memories, favourites and documents that the user has deleted with the agent. They are
+// kept for the days that the setting `bin-days` says, 30 unless it is changed. Other users do not see
+// them. Documents in the bin count towards the storage of the plan.
+//
+// GET /api/agents/{agentId}/bin
+func (UnimplementedHandler) ListBin(ctx context.Context, params ListBinParams) (r *BinItemList, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -846,7 +1086,8 @@ func (UnimplementedHandler) ListFavouriteTags(ctx context.Context) (r *Favourite
 
 // ListFavourites implements listFavourites operation.
 //
-// List or search favourites.
+// With `q`, the favourites that contain all of its words, best first; otherwise all of them, newest
+// first.
 //
 // GET /api/agents/{agentId}/favourites
 func (UnimplementedHandler) ListFavourites(ctx context.Context, params ListFavouritesParams) (r *FavouriteList, _ error) {
@@ -903,6 +1144,16 @@ func (UnimplementedHandler) ListKeys(ctx context.Context, params ListKeysParams)
 	return r, ht.ErrNotImplemented
 }
 
+// ListLinks implements listLinks operation.
+//
+// All links that `createThreadLink` made, newest first, with expired ones. Needs a session, or a key
+// with the scope `account`.
+//
+// GET /api/account/links
+func (UnimplementedHandler) ListLinks(ctx context.Context, params ListLinksParams) (r *LinkList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListMemories implements listMemories operation.
 //
 // The active memories, or with `status=proposed` the memories that the agent suggests, until the user
@@ -915,11 +1166,12 @@ func (UnimplementedHandler) ListMemories(ctx context.Context, params ListMemorie
 
 // ListMessages implements listMessages operation.
 //
-// Messages of a page are in chronological order. The first page has the newest messages, so a simple
-// poll always shows the reply; `nextCursor` leads to older ones. A reply is listed only when it is
-// final, so it is safe to poll until an assistant message follows yours. While a turn is running,
-// `turn` has its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request
-// waits up to N seconds (60 at most) for a change before it returns 304.
+// Messages of a page are in chronological order. Of a question with several versions only the selected
+// one is listed, with the messages after it; `versions` leads to the others. The first page has the
+// newest messages, so a simple poll always shows the reply; `nextCursor` leads to older ones. A reply
+// is listed only when it is final, so it is safe to poll until an assistant message follows yours.
+// While a turn is running, `turn` has its steps and the text so far. With `If-None-Match` and
+// `Prefer: wait=N` the request waits up to N seconds (60 at most) for a change before it returns 304.
 //
 // GET /api/agents/{agentId}/threads/{threadId}/messages
 func (UnimplementedHandler) ListMessages(ctx context.Context, params ListMessagesParams) (r *MessageList, _ error) {
@@ -945,12 +1197,32 @@ func (UnimplementedHandler) ListPlans(ctx context.Context) (r *PlanList, _ error
 	return r, ht.ErrNotImplemented
 }
 
+// ListSavedSearches implements listSavedSearches operation.
+//
+// The searches that the user has saved with the agent, oldest first.
+//
+// GET /api/agents/{agentId}/saved-searches
+func (UnimplementedHandler) ListSavedSearches(ctx context.Context, params ListSavedSearchesParams) (r *SavedSearchList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListSessions implements listSessions operation.
 //
 // Needs a session, or a key with the scope `account`. The list is not paged.
 //
 // GET /api/account/sessions
 func (UnimplementedHandler) ListSessions(ctx context.Context) (r *SessionList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListSimilarDocuments implements listSimilarDocuments operation.
+//
+// Searches the stored documents of all sources of the agent for the title and the beginning of the
+// document, by words and by meaning. The document itself is left out, and live sources are not asked.
+// It counts as one search.
+//
+// GET /api/agents/{agentId}/documents/{documentId}/similar
+func (UnimplementedHandler) ListSimilarDocuments(ctx context.Context, params ListSimilarDocumentsParams) (r *SimilarDocuments, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -973,9 +1245,31 @@ func (UnimplementedHandler) ListTasks(ctx context.Context, params ListTasksParam
 	return r, ht.ErrNotImplemented
 }
 
+// ListThreadLinks implements listThreadLinks operation.
+//
+// The links that make this thread readable for others, newest first, with expired ones. Their
+// addresses are not stored. The list is not paged. Needs a session, or a key with the scopes `agents`
+// and `account`.
+//
+// GET /api/agents/{agentId}/threads/{threadId}/links
+func (UnimplementedHandler) ListThreadLinks(ctx context.Context, params ListThreadLinksParams) (r *ThreadLinkList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListThreadTags implements listThreadTags operation.
+//
+// The tags of the caller's threads with every agent that the credential may read, in alphabetical
+// order.
+//
+// GET /api/threads/tags
+func (UnimplementedHandler) ListThreadTags(ctx context.Context) (r *ThreadTagList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListThreads implements listThreads operation.
 //
-// List chat threads.
+// The threads of the caller with the agent, latest activity first; all, or those that contain words.
+// With `q`, each thread has the latest message that contains one of the words in `match`.
 //
 // GET /api/agents/{agentId}/threads
 func (UnimplementedHandler) ListThreads(ctx context.Context, params ListThreadsParams) (r *ThreadList, _ error) {
@@ -1001,9 +1295,22 @@ func (UnimplementedHandler) ListUsers(ctx context.Context, params ListUsersParam
 	return r, ht.ErrNotImplemented
 }
 
+// ListWebhookDeliveries implements listWebhookDeliveries operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Each delivery
+// has its state and its attempts. Ended deliveries are listed for seven days. Messages of
+// `testWebhook` are not listed.
+//
+// GET /api/account/webhooks/{webhookId}/deliveries
+func (UnimplementedHandler) ListWebhookDeliveries(ctx context.Context, params ListWebhookDeliveriesParams) (r *WebhookDeliveryList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // ListWebhooks implements listWebhooks operation.
 //
-// Needs the scope `account`. The list is not paged.
+// A session or a key with the scope `account` gets all webhooks of the account; any other credential,
+// such as that of a connected program, needs the scope `agents` and gets those that it created. The
+// list is not paged.
 //
 // GET /api/account/webhooks
 func (UnimplementedHandler) ListWebhooks(ctx context.Context) (r *WebhookList, _ error) {
@@ -1012,7 +1319,8 @@ func (UnimplementedHandler) ListWebhooks(ctx context.Context) (r *WebhookList, _
 
 // LookupFavourites implements lookupFavourites operation.
 //
-// Find out which cards are favourites.
+// Tells which of the given cards are favourites of the agent, for example to mark them in a list of
+// results.
 //
 // POST /api/agents/{agentId}/favourite-lookups
 func (UnimplementedHandler) LookupFavourites(ctx context.Context, req *FavouriteLookup, params LookupFavouritesParams) (r *FavouriteLookupReply, _ error) {
@@ -1081,9 +1389,20 @@ func (UnimplementedHandler) PutSubscription(ctx context.Context, req *Subscripti
 	return r, ht.ErrNotImplemented
 }
 
+// RedeliverWebhook implements redeliverWebhook operation.
+//
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends the
+// message of an ended delivery again, with the same `webhook-id` and body, and retries it like a new
+// one. A pending delivery and a disabled webhook get 409 `conflict`.
+//
+// POST /api/account/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver
+func (UnimplementedHandler) RedeliverWebhook(ctx context.Context, params RedeliverWebhookParams) (r *WebhookDeliveryReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // RemoveFeedback implements removeFeedback operation.
 //
-// Remove feedback.
+// Removes the rating and the comment of the caller.
 //
 // DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (UnimplementedHandler) RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (r *Deleted, _ error) {
@@ -1130,10 +1449,11 @@ func (UnimplementedHandler) RenamePasskey(ctx context.Context, req *PasskeyChang
 
 // RenameThread implements renameThread operation.
 //
-// Rename a thread.
+// Sets the given fields: the title, which may be empty, whether the thread is pinned or archived, and
+// its tags. The position in lists by activity does not change.
 //
 // PATCH /api/agents/{agentId}/threads/{threadId}
-func (UnimplementedHandler) RenameThread(ctx context.Context, req *ThreadRename, params RenameThreadParams) (r *ThreadReply, _ error) {
+func (UnimplementedHandler) RenameThread(ctx context.Context, req *ThreadChange, params RenameThreadParams) (r *ThreadReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -1159,6 +1479,42 @@ func (UnimplementedHandler) RereadDocuments(ctx context.Context, req *DocumentId
 	return r, ht.ErrNotImplemented
 }
 
+// ResetPassword implements resetPassword operation.
+//
+// For administrators. Needs a session (a key gets 403 `session_required`) with a proof of identity
+// within the last ten minutes (otherwise 403 `step_up_required`). The code is valid once and for one
+// day, and replaces an earlier one. Its use ends all sessions of the user; until then the old password
+// works. Only the owner can reset the password of an admin. The owner's password is reset with
+// `carrel admin user reset`.
+//
+// POST /api/admin/users/{userId}/reset
+func (UnimplementedHandler) ResetPassword(ctx context.Context, req *ResetCreate, params ResetPasswordParams) (r *ResetCreated, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// RestoreBinItem implements restoreBinItem operation.
+//
+// Puts the item back with its id and takes it out of the bin. Needs the same permission as deleting
+// the item did. A thread returns with its messages and links; a turn that was running stays cancelled.
+// A memory or favourite that exists again meanwhile is left as it is. A document gets 409 `conflict`
+// if its source has another document with the same external id. Documents leave the bin when their
+// source is deleted.
+//
+// POST /api/agents/{agentId}/bin/{binItemId}/restore
+func (UnimplementedHandler) RestoreBinItem(ctx context.Context, params RestoreBinItemParams) (r *BinItem, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// RevokeAccountInvitation implements revokeAccountInvitation operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Its link stops working at once.
+//
+// DELETE /api/admin/invitations/{invitationId}
+func (UnimplementedHandler) RevokeAccountInvitation(ctx context.Context, params RevokeAccountInvitationParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // RevokeConnection implements revokeConnection operation.
 //
 // Needs a session, or a key with the scope `account`. The next request of that program fails, and its
@@ -1175,6 +1531,16 @@ func (UnimplementedHandler) RevokeConnection(ctx context.Context, params RevokeC
 //
 // POST /api/agents/{agentId}/favourites
 func (UnimplementedHandler) SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (r *FavouriteReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// SaveSearch implements saveSearch operation.
+//
+// Saves a search under a name, to be opened again. It is not carried out, and `cursor` is not saved. A
+// user can have 100 saved searches with an agent; one more gets 409 `conflict`.
+//
+// POST /api/agents/{agentId}/saved-searches
+func (UnimplementedHandler) SaveSearch(ctx context.Context, req *SavedSearchCreate, params SaveSearchParams) (r *SavedSearchReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -1207,12 +1573,52 @@ func (UnimplementedHandler) SaveFavourite(ctx context.Context, req *FavouriteSav
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
 //
+// `filter`, `sort`, `countBy` and `cursor` work on the 1,000 best matches; if there are more, a
+// warning `window_limited` says so. With `nextCursor` as `cursor` the same request continues with the
+// next results. `total` and `years` count all matches without a `filter`, and those among the 1,000
+// best with one.
+//
 // A live source receives the query unchanged, and its results keep their order. `total` and `years`
 // then count the results that it returned. A result that is not opened, cited or saved is deleted
 // after a week.
 //
 // POST /api/agents/{agentId}/search
 func (UnimplementedHandler) Search(ctx context.Context, req *SearchRequest, params SearchParams) (r *SearchReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// SearchAgents implements searchAgents operation.
+//
+// Finds the documents of all agents that the caller can use, own and shared ones, or of those in
+// `agentIds`, best first. A hit says its agent and its source. A key that is limited to certain agents
+// searches those. The query has the syntax of `search`. Live sources are not searched. `fields`
+// reduces the hits to the named fields. If there are more than 200 agents, the first 200 of
+// `listAgents` are searched, and a warning `agents_limited` says so. An agent in `agentIds` that the
+// caller cannot use gets 400 `invalid_request`.
+//
+// POST /api/search
+func (UnimplementedHandler) SearchAgents(ctx context.Context, req *AgentsSearchRequest) (r *AgentsSearchReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// SearchBatch implements searchBatch operation.
+//
+// Carries out up to 20 searches of the agent, one after the other, each like `search`. If one of them
+// fails, the request fails with its error.
+//
+// POST /api/agents/{agentId}/searches
+func (UnimplementedHandler) SearchBatch(ctx context.Context, req *SearchBatch, params SearchBatchParams) (r *SearchBatchReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// SelectMessage implements selectMessage operation.
+//
+// The thread then consists of the messages that led to this one, its version, and the messages after
+// it; the newest versions of those. Nothing is deleted. While a turn is running it gets 409
+// `turn_working`.
+//
+// POST /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/select
+func (UnimplementedHandler) SelectMessage(ctx context.Context, params SelectMessageParams) (r *MessageReply, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -1228,9 +1634,21 @@ func (UnimplementedHandler) Search(ctx context.Context, req *SearchRequest, para
 // ask to remember or forget something or to save a cited document; `actions` lists what was done and
 // how to undo it.
 //
+// With `sourceIds` or `documentIds`, the agent uses only those sources and documents for its reply to
+// this message.
+//
+// With `versionOf`, the message is a new version of an earlier question, with the same or another
+// text, and the agent answers it again. The thread then continues from it: the earlier versions and
+// the messages after them are kept, but listed only when they are selected with `selectMessage`, and
+// the agent does not see them.
+//
 // While a turn is running, the same text joins that turn at no cost; another text gets 409
 // `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,
 // for 24 hours.
+//
+// With `Accept: text/event-stream` and without `application/json`, the reply is the stream of the
+// turn's events, as of `streamEvents`, which ends with `done`. A client that is disconnected goes on
+// with `streamEvents`. `Prefer` has no effect then.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/messages
 func (UnimplementedHandler) SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (r SendMessageRes, _ error) {
@@ -1284,10 +1702,22 @@ func (UnimplementedHandler) SyncSource(ctx context.Context, params SyncSourcePar
 	return r, ht.ErrNotImplemented
 }
 
+// TestModels implements testModels operation.
+//
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Requests the list of models from the configured provider, which costs nothing, and waits at most 20
+// seconds. Without a provider it returns 409 `conflict`.
+//
+// POST /api/admin/models/test
+func (UnimplementedHandler) TestModels(ctx context.Context) (r *ModelTest, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // TestWebhook implements testWebhook operation.
 //
-// Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
-// the response. A disabled webhook is enabled again if its receiver accepts the event.
+// Needs the scope `account`, or `agents` for the webhooks that the credential created. Sends an event
+// `webhook.test` now, once, and waits at most 10 seconds for the response. A disabled webhook is
+// enabled again if its receiver accepts the event.
 //
 // POST /api/account/webhooks/{webhookId}/test
 func (UnimplementedHandler) TestWebhook(ctx context.Context, params TestWebhookParams) (r *WebhookTest, _ error) {

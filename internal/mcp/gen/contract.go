@@ -108,7 +108,8 @@ func jsonSchema(of map[string]any) map[string]any {
 // maxDepth bounds the nesting of references, which a recursive schema would exceed.
 const maxDepth = 32
 
-// resolve replaces references by their targets, because many MCP clients do not follow them, and drops examples.
+// resolve replaces references by their targets, because many MCP clients do not follow them. It drops examples and the
+// widths of integers, which models do not need.
 func (c *contract) resolve(node any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errors.New("the schema is recursive")
@@ -124,7 +125,7 @@ func (c *contract) resolve(node any, depth int) (any, error) {
 		}
 		out := make(map[string]any, len(node))
 		for name, child := range node {
-			if name == "example" || name == "examples" {
+			if name == "example" || name == "examples" || child == "int32" || child == "int64" {
 				continue
 			}
 			resolved, err := c.resolve(child, depth+1)

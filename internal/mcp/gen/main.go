@@ -99,7 +99,7 @@ var fileSchema = map[string]any{
 	"type": "object", "required": []string{"contentType", "content"},
 	"properties": map[string]any{
 		"contentType": map[string]any{"type": "string", "description": "The media type of the content."},
-		"content":     map[string]any{"type": "string", "description": "The file."},
+		"content":     map[string]any{"type": "string", "description": "The file, in base64 if it is not text."},
 	},
 }
 

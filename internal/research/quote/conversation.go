@@ -183,7 +183,8 @@ func (c *conversation) rewrite(words []string) bool {
 
 // isExplain reports whether a verb asks for an explanation rather than for another form of the answer.
 func isExplain(verb string) bool {
-	return verb == "explain" || verb == "expand" || strings.HasPrefix(verb, "erklär")
+	return verb == "explain" || verb == "expand" || strings.HasPrefix(verb, "erklär") ||
+		strings.HasPrefix(verb, "expli")
 }
 
 // prefix returns the number of words of the longest phrase that the words begin with, or 0.
@@ -234,7 +235,7 @@ func contains(words []string, phrases [][]string) bool {
 
 // Occasion is what the reply to a message without a question needs.
 type Occasion struct {
-	// Message decides the language of the reply: German or English.
+	// Message decides the language of the reply.
 	Message string
 	// Examples are questions that the sources can answer; see Extractor.Examples.
 	Examples []string

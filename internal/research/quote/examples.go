@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"carrel/internal/language"
 )
@@ -18,28 +19,29 @@ var definedTerm = regexp.MustCompile(
 const longestSubject = 4
 
 // Examples returns up to n questions that the passages answer, each by another document. They are in the language of
-// the extractor, or in English if that has no language.Conversation.
+// the extractor. Definitions come first, then names, then the key terms of documents that have neither.
 func (e *Extractor) Examples(passages []Passage, n int) []string {
-	texts := language.Lookup(e.analyser.Language()).Conversation
-	if texts == nil {
-		texts = language.Lookup(language.Default).Conversation
+	whatIs, saysAbout := e.exampleTemplates()
+	kinds := []struct {
+		template string
+		subjects func(*Passage) []string
+	}{
+		{whatIs, definedTerms},
+		{saysAbout, func(p *Passage) []string { return e.namesIn(p.Text) }},
+		{saysAbout, e.keyTerms},
 	}
 	statistics := Count(e.analyser, passages)
 	var out []string
 	used := make(map[string]bool) // documents
-	for _, definitions := range []bool{true, false} {
+	for _, kind := range kinds {
 		for i := range passages {
 			p := &passages[i]
 			if len(out) == n || used[p.DocumentID] {
 				continue
 			}
-			template, subjects := texts.WhatIs, definedTerms(p)
-			if !definitions {
-				template, subjects = texts.SaysAbout, e.namesIn(p.Text)
-			}
-			for _, subject := range subjects {
-				question := strings.Replace(template, "%s", subject, 1)
-				if !slices.Contains(out, question) && e.answeredBy(subject, p.DocumentID, passages, statistics) {
+			for _, subject := range kind.subjects(p) {
+				question := strings.Replace(kind.template, "%s", subject, 1)
+				if !slices.Contains(out, question) && e.answeredBy(question, p.DocumentID, passages, statistics) {
 					out = append(out, question)
 					used[p.DocumentID] = true
 					break
@@ -50,13 +52,29 @@ func (e *Extractor) Examples(passages []Passage, n int) []string {
 	return out
 }
 
+// exampleTemplates returns the questions for a definition and for statements about a subject. In a language without
+// these texts the question is the subject alone.
+func (e *Extractor) exampleTemplates() (whatIs, saysAbout string) {
+	of := language.Lookup(e.analyser.Language())
+	if of.Conversation == nil {
+		return "%s", "%s"
+	}
+	return of.Conversation.WhatIs, of.Conversation.SaysAbout
+}
+
 // definedTerms returns the subject of the title, if it is short, and the terms that the text defines.
 func definedTerms(p *Passage) []string {
 	var out []string
-	if head, _, _ := strings.Cut(p.Title, ":"); isSubject(head) && len(strings.Fields(head)) < longestSubject {
+	head, _, _ := strings.Cut(p.Title, ":")
+	if !strings.Contains(head, " ") {
+		head = strings.NewReplacer("-", " ", "_", " ").Replace(head) // the name of a file
+	}
+	if isSubject(head) && len(strings.Fields(head)) < longestSubject {
 		// "The Perceptron" within a question is "the Perceptron".
 		if rest, found := strings.CutPrefix(head, "The "); found {
 			head = "the " + rest
+		} else if lower := lowerFirst(head); strings.Contains(p.Text, " "+lower) {
+			head = lower // it is no name
 		}
 		out = append(out, head)
 	}
@@ -66,6 +84,11 @@ func definedTerms(p *Passage) []string {
 		}
 	}
 	return out
+}
+
+func lowerFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(first)) + s[size:]
 }
 
 // isPlural reports whether a phrase seems to end with a plural, for which "What is" would be wrong.
@@ -97,9 +120,9 @@ func isSubject(phrase string) bool {
 	return !slices.Contains(strings.Fields("in as on to of by after for and or with from"), strings.ToLower(words[0]))
 }
 
-// answeredBy reports whether a question for the subject is answered, first of all by this document.
-func (e *Extractor) answeredBy(subject, document string, passages []Passage, statistics Statistics) bool {
-	q := e.Ask(subject, Talk{}, nil)
+// answeredBy reports whether a question is answered, first of all by this document.
+func (e *Extractor) answeredBy(question, document string, passages []Passage, statistics Statistics) bool {
+	q := e.Ask(question, Talk{}, nil)
 	q.form, q.kind = Quotes, definition
 	answer := e.Answer(q, passages, statistics)
 	return answer.Outcome == Answered && len(answer.Quotes) > 0 && answer.Quotes[0].DocumentID == document

@@ -112,7 +112,7 @@ func TestFollowUpsAskForWhatOtherSourcesNameToo(t *testing.T) {
 	}
 	other := Passage{DocumentID: "b", Text: "Maurice Koechlin was born in Buhl. He knew the SNCF well."}
 	again := Passage{DocumentID: "a", Text: "Émile Nouguier was here.", Start: 500}
-	want := []string{"What else do the sources say about Maurice Koechlin?", "What else do the sources say about SNCF?"}
+	want := []string{"What else can you tell me about Maurice Koechlin?", "What else can you tell me about SNCF?"}
 	if got := ask(tower, other, again); !slices.Equal(got, want) {
 		t.Errorf("follow-ups are %q, want %q", got, want)
 	}

@@ -78,7 +78,7 @@ func TestConcurrentChangesSearchesMergesAndDamage(t *testing.T) {
 	}
 	bad.mu.Unlock()
 	f.Poll()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if got := held(t, ix); fmt.Sprint(got) == fmt.Sprint(w.documents()) && f.Progress().Missing == 0 {
 			break
 		}

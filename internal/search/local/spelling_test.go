@@ -24,6 +24,7 @@ func TestMisspeltQueryIsCorrected(t *testing.T) {
 		// A typo in the ending changes the stem.
 		{"relatoinal", "relational", "d4"},
 		{"relationnal modle", "relational model", "d4"},
+		{"relatonal modle", "relational model", "d4"},
 		{"databasse", "databases", "d4"},
 		{"Quikly", "quickly", "d1"},
 		{"dcoumnets", "documents", "d1"}, // two edits

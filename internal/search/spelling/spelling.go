@@ -129,8 +129,8 @@ func (s speller) mostFrequentNeighbour(ctx context.Context, word, term string) (
 	return best, nil
 }
 
-// isTypo reports whether the difference between two words is certainly a typo: swapped neighbours, or a doubled
-// letter.
+// isTypo reports whether the difference between two words is certainly a typo: swapped neighbours, a doubled letter, or
+// a letter that is missing inside of the word, as in "relatonal".
 func isTypo(word, meant string) bool {
 	at := 0
 	for at < len(meant) && at < len(word) && word[at] == meant[at] {
@@ -141,6 +141,8 @@ func isTypo(word, meant string) bool {
 		return at+1 < len(word) && word[at] == meant[at+1] && word[at+1] == meant[at]
 	case 1:
 		return at > 0 && word[at] == word[at-1]
+	case -1:
+		return at < len(word)
 	}
 	return false
 }

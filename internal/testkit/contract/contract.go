@@ -69,6 +69,29 @@ func (c *Checker) Check(req *http.Request, resp *http.Response, body []byte) {
 	}
 }
 
+// CheckMessage fails the test if the body of a webhook's message does not match the document.
+func (c *Checker) CheckMessage(body []byte) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	value, err := decode(body)
+	if err != nil {
+		c.t.Errorf("the message is not JSON: %v\n%s", err, excerpt(body))
+		return
+	}
+	fields, _ := value.(map[string]any)
+	event, _ := fields["type"].(string)
+	v := &visit{doc: c.doc, seen: c.seen}
+	if b, err := c.doc.message(event); err != nil {
+		v.fail("the event %q: %v", event, err)
+	} else {
+		v.value(b, value, "")
+	}
+	for _, violation := range v.violations {
+		c.t.Errorf("a message of a webhook: %s\n%s", violation, excerpt(body))
+	}
+}
+
 // excerpt returns the beginning of a body.
 func excerpt(body []byte) string {
 	const limit = 600
@@ -135,6 +158,12 @@ func (v *visit) operation(op *operation, resp *http.Response, body []byte, head 
 	name := fmt.Sprintf("%s %d", op.id, resp.StatusCode)
 	v.note("reply %s", name)
 	for header, s := range documented.headers {
+		if documented.optional[header] {
+			if resp.Header.Get(header) == "" {
+				continue
+			}
+			v.note("header %s", header)
+		}
 		v.header(resp, header, s)
 	}
 	if head {
@@ -178,6 +207,9 @@ func (v *visit) content(documented *response, resp *http.Response, body []byte, 
 	}
 	if !strings.HasSuffix(media, "json") {
 		v.value(b, string(body), "")
+		if media == "text/event-stream" {
+			v.events(documented, string(body))
+		}
 		return
 	}
 	value, err := decode(body)
@@ -185,7 +217,53 @@ func (v *visit) content(documented *response, resp *http.Response, body []byte, 
 		v.fail("the body is not JSON: %v", err)
 		return
 	}
+	if media != problemType {
+		v.warnings(b, value)
+	}
 	v.value(b, value, "")
+}
+
+// events checks the data of server-sent events. Comments have no data.
+func (v *visit) events(documented *response, body string) {
+	for block := range strings.SplitSeq(body, "\n\n") {
+		var name, data string
+		for line := range strings.SplitSeq(block, "\n") {
+			if value, ok := strings.CutPrefix(line, "event: "); ok {
+				name = value
+			}
+			if value, ok := strings.CutPrefix(line, "data: "); ok {
+				data += value
+			}
+		}
+		if data == "" {
+			continue
+		}
+		b, ok := documented.events[name]
+		if !ok {
+			v.fail("the event %q is not documented", name)
+			continue
+		}
+		value, err := decode([]byte(data))
+		if err != nil {
+			v.fail("the data of the event %s is not JSON: %v", name, err)
+			continue
+		}
+		v.value(b, value, "/"+name)
+	}
+}
+
+// warnings checks the warnings of a reply whose schema does not list them, and removes them. The document describes
+// them for all replies at once.
+func (v *visit) warnings(b *checked, value any) {
+	fields, _ := value.(map[string]any)
+	list, given := fields["warnings"].([]any)
+	if !given || v.doc.warning == nil || b.properties["warnings"] != nil {
+		return
+	}
+	for i, warning := range list {
+		v.value(v.doc.warning, warning, "/warnings/"+strconv.Itoa(i))
+	}
+	delete(fields, "warnings")
 }
 
 // problem compares the fields of a problem with the status and headers of its reply.

@@ -286,7 +286,8 @@ func TestUnseenPartsOfTheDocumentAreReported(t *testing.T) {
 	c := New(t, []byte(small))
 	reply{body: `{"things": [` + thing + `]}`}.violations(t, c)
 	reply{path: "/things/x", headers: map[string]string{"Content-Type": "text/csv"}}.violations(t, c)
-	got := c.Unseen("operation exportThings", "reply exportThings *", "field Thing.[ps]*", "* Problem*")
+	got := c.Unseen("operation exportThings", "reply exportThings *", "field Thing.[ps]*", "maybe field Thing.[q]*",
+		"* Problem*")
 	want := []string{
 		"field Thing.at as null",
 		"field Thing.card",
@@ -319,7 +320,7 @@ func TestExceptionForASeenPartIsReported(t *testing.T) {
 func TestUnsupportedDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string][2]string{
-		"a keyword":              {"minLength: 1", "pattern: a"},
+		"a keyword":              {"minLength: 1", "contentEncoding: a"},
 		"a format":               {"format: date-time", "format: uuid"},
 		"a type":                 {"type: boolean", "type: truth"},
 		"a bound":                {"minimum: 1", `minimum: "1"`},
@@ -377,3 +378,82 @@ func TestTransportChecksRepliesAndReturnsThem(t *testing.T) {
 		t.Errorf("got %d failures, want 2", len(tb.failures))
 	}
 }
+
+// streams is a document with an optional header, an event stream and a webhook.
+const streams = `
+openapi: 3.1.0
+paths:
+  /events:
+    get:
+      operationId: streamEvents
+      responses:
+        "200":
+          description: The events.
+          headers: { RateLimit: { required: false, schema: { type: string, pattern: "^[0-9]+$" } } }
+          content:
+            text/event-stream:
+              schema: { type: string }
+              x-events: { delta: { $ref: "#/components/schemas/Delta" } }
+webhooks:
+  thing.made:
+    post:
+      requestBody: { content: { application/json: { schema: { $ref: "#/components/schemas/Made" } } } }
+components:
+  schemas:
+    Delta: { type: object, required: [text], properties: { text: { type: string } } }
+    Made: { type: object, required: [type], properties: { type: { type: string, const: thing.made } } }
+    Problem: { type: object, properties: { code: { type: string } } }
+`
+
+func TestEventsAndOptionalHeadersAreChecked(t *testing.T) {
+	t.Parallel()
+	stream := func(limit, body string) reply {
+		return reply{
+			path: "/events", body: body, headers: map[string]string{"Content-Type": "text/event-stream", "RateLimit": limit},
+		}
+	}
+	c := New(t, []byte(streams))
+	if got := stream("", ": idle\n\nid: 1.1\nevent: delta\ndata: {\"text\":\"x\"}\n\n").violations(t, c); got != nil {
+		t.Errorf("a stream without the optional header: %v", got)
+	}
+	if got := c.Unseen(); !slices.Equal(got, []string{"header RateLimit"}) {
+		t.Errorf("unseen: %v", got)
+	}
+	for name, r := range map[string]reply{
+		"a header of another form": stream("x", ""),
+		"an unknown event":         stream("1", "event: other\ndata: {}\n\n"),
+		"data without a member":    stream("1", "event: delta\ndata: {}\n\n"),
+		"data that is not JSON":    stream("1", "event: delta\ndata: x\n\n"),
+	} {
+		if got := r.violations(t, c); len(got) != 1 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := c.Unseen(); got != nil {
+		t.Errorf("unseen: %v", got)
+	}
+}
+
+func TestMessagesOfWebhooksAreChecked(t *testing.T) {
+	t.Parallel()
+	for body, failures := range map[string]bool{
+		`{"type": "thing.made"}`: false, `{"type": "thing.lost"}`: true, `{"type": "thing.made", "x": 1}`: true, `x`: true,
+	} {
+		recorder := &failing{TB: t}
+		c := New(t, []byte(streams))
+		c.t = recorder
+		c.CheckMessage([]byte(body))
+		if recorder.failed != failures {
+			t.Errorf("%s: failed: %t", body, recorder.failed)
+		}
+	}
+}
+
+// failing records a failure instead of failing the test.
+type failing struct {
+	testing.TB
+	failed bool
+}
+
+// Errorf implements testing.TB.
+func (f *failing) Errorf(string, ...any) { f.failed = true }

@@ -23,6 +23,8 @@ type document struct {
 	root       map[string]any
 	operations []*operation
 	problem    *checked
+	// warning is the schema of a warning. Every reply that is a JSON object may have a list of warnings.
+	warning *checked
 	// codes maps problem codes to statuses. It is read from the table in the description of the schema Problem.
 	codes    map[string]int
 	compiler *jsonschema.Compiler
@@ -38,7 +40,11 @@ type operation struct {
 
 type response struct {
 	headers map[string]*checked
-	content map[string]*checked
+	// optional are the headers that a reply may lack.
+	optional map[string]bool
+	content  map[string]*checked
+	// events are the schemas of the data of server-sent events, by event.
+	events map[string]*checked
 }
 
 func parse(source []byte) (*document, error) {
@@ -54,6 +60,12 @@ func parse(source []byte) (*document, error) {
 	const problemAt = "#/components/schemas/Problem"
 	if d.problem, err = d.checked(map[string]any{"$ref": problemAt}, problemAt); err != nil {
 		return nil, err
+	}
+	const warningAt = "#/components/schemas/SearchWarning"
+	if _, given := object(object(root["components"])["schemas"])["SearchWarning"]; given {
+		if d.warning, err = d.checked(map[string]any{"$ref": warningAt}, warningAt); err != nil {
+			return nil, err
+		}
 	}
 	d.codes = problemCodes(d.problem.description)
 	for path, item := range object(root["paths"]) {
@@ -109,7 +121,10 @@ func (d *document) response(r map[string]any, at string) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &response{headers: map[string]*checked{}, content: map[string]*checked{}}
+	out := &response{
+		headers: map[string]*checked{}, optional: map[string]bool{}, content: map[string]*checked{},
+		events: map[string]*checked{},
+	}
 	for name, h := range object(r["headers"]) {
 		header, headerAt, err := d.resolve(object(h), at+"/headers/"+escape(name))
 		if err != nil {
@@ -118,14 +133,27 @@ func (d *document) response(r map[string]any, at string) (*response, error) {
 		if out.headers[name], err = d.checked(object(header["schema"]), headerAt+"/schema"); err != nil {
 			return nil, err
 		}
+		out.optional[name] = header["required"] == false
 	}
 	for media, m := range object(r["content"]) {
+		for event, s := range object(object(m)["x-events"]) {
+			if out.events[event], err = d.checked(object(s), at+"/content/"+escape(media)+"/x-events/"+event); err != nil {
+				return nil, err
+			}
+		}
 		schemaAt := at + "/content/" + escape(media) + "/schema"
 		if out.content[media], err = d.checked(object(object(m)["schema"]), schemaAt); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// message returns the schema of the message of a webhook's event.
+func (d *document) message(event string) (*checked, error) {
+	at := "#/webhooks/" + escape(event) + "/post/requestBody/content/application~1json/schema"
+	body := object(object(object(object(d.root["webhooks"])[event])["post"])["requestBody"])
+	return d.checked(object(object(object(body["content"])["application/json"])["schema"]), at)
 }
 
 // checked reads and compiles the schema at a location of the document.

@@ -20,6 +20,9 @@ import (
 // documentURL is the address of the document inside the schema compiler.
 const documentURL = "carrel://openapi.json"
 
+// formats lists the formats that a document may use. The validator ignores the formats of numbers and files.
+var formats = []any{"date-time", "date", "email", "uri", "uri-reference", "binary", "int32", "int64"}
+
 // milliseconds is the format of times in replies: RFC 3339 in UTC with milliseconds.
 var milliseconds = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
@@ -125,7 +128,8 @@ var errUnknown = errors.New("not supported by this package")
 
 func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 	switch keyword {
-	case "example", "required", "const", "minimum", "maximum", "minLength", "maxLength":
+	case "example", "required", "const", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern",
+		"not", "deprecated":
 	case "description":
 		s.description, _ = v.(string)
 	case "type":
@@ -152,7 +156,7 @@ func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 		s.enum, _ = v.([]any)
 	case "format":
 		s.binary = v == "binary"
-		if v != "date-time" && v != "binary" && v != "int64" {
+		if !slices.Contains(formats, v) {
 			return errUnknown
 		}
 	default:

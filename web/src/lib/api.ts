@@ -1,10 +1,13 @@
 import createClient from 'openapi-fetch';
 import { base } from './base';
 import type { components, paths } from './schema';
+import { stepUp } from './stepUp.svelte';
 
 type Schemas = components['schemas'];
 export type Agent = Schemas['Agent'];
 export type AgentSource = Schemas['AgentSource'];
+export type BinItem = Schemas['BinItem'];
+export type BinKind = Schemas['BinKind'];
 export type Card = Schemas['Card'];
 export type CheckedSentence = Schemas['CheckedSentence'];
 export type CheckReply = Schemas['CheckTextReply'];
@@ -19,6 +22,7 @@ export type MessageAction = Schemas['Action'];
 export type SearchReply = Schemas['SearchReply'];
 export type Sentence = Schemas['Sentence'];
 export type Thread = Schemas['Thread'];
+export type ThreadChange = Schemas['ThreadChange'];
 export type Verdict = Schemas['Verdict'];
 
 /** A failed API call: a problem detail of the server, or `offline`. */
@@ -42,10 +46,9 @@ export const navigation = { leave: (to: string) => location.assign(to) };
 
 const returnPath = () => encodeURIComponent(location.pathname.slice(base.length) + location.search);
 
-/** Redirects to sign-in or step-up if the error requires it. */
+/** Redirects to sign-in if the error requires it. */
 export function redirectFor(e: ApiError): void {
   if (e.status === 401) navigation.leave(`${base}/sign-in?return=${returnPath()}`);
-  if (e.code === 'step_up_required') navigation.leave(`${base}/step-up?return=${returnPath()}`);
 }
 
 /** Reads the problem detail of an error response. */
@@ -61,8 +64,12 @@ export async function errorFrom(response: Response): Promise<ApiError> {
   }
 }
 
-/** fetch with the session cookie. It throws an ApiError for every response but 2xx and 304. */
+/**
+ * fetch with the session cookie. It throws an ApiError for every response but 2xx and 304. A request that needs a proof
+ * of identity is sent again after the user has confirmed it.
+ */
 export async function call(request: RequestInfo, init?: RequestInit): Promise<Response> {
+  const again = request instanceof Request ? request.clone() : request; // the body of a Request is read once
   let response: Response;
   try {
     response = await globalThis.fetch(request, init);
@@ -72,6 +79,7 @@ export async function call(request: RequestInfo, init?: RequestInit): Promise<Re
   }
   if (response.ok || response.status === 304) return response;
   const e = await errorFrom(response);
+  if (e.code === 'step_up_required' && (await stepUp.confirm())) return call(again, init);
   redirectFor(e);
   throw e;
 }

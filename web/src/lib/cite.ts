@@ -133,3 +133,14 @@ function apa(r: Reference): string {
 const writers: Record<Style, (r: Reference) => string> = { bibtex, ris, csl, apa };
 
 export const reference = (r: Reference, style: Style): string => writers[style](r);
+
+/** Several references as one file. */
+export function references(list: readonly Reference[], style: Style): string {
+  if (style === 'csl')
+    return `${JSON.stringify(
+      list.flatMap((r) => JSON.parse(csl(r)) as unknown[]),
+      null,
+      2,
+    )}\n`;
+  return list.map((r) => reference(r, style)).join('\n');
+}

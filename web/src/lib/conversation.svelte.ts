@@ -3,6 +3,7 @@ import { announce } from './announce.svelte';
 import { base } from './base';
 import { t } from './i18n/index.svelte';
 import { asApiError } from './resource.svelte';
+import type { Scope } from './scope';
 import { readEvents, type ServerEvent } from './sse';
 import { apply, newTurn, textOf, type LiveTurn, type Step } from './turn';
 
@@ -11,37 +12,15 @@ const PAGE = 50;
 /** Older messages load in smaller pages: rendering more at once makes scrolling stutter. */
 const OLDER_PAGE = 20;
 
-/** An event number greater than that of any event in a turn. */
-const MAX_EVENT = 1_000_000;
-
 /** After this long without an event, the message list is read to see whether the turn has ended. */
 const QUIET_MS = 4000;
-
-/** Steps of turns followed in this browser, shown under the finished answer. The API does not keep them. */
-const seenSteps = new Map<string, Step[]>();
-
-export const stepsOf = (turnId: string): Step[] => {
-  const known = seenSteps.get(turnId);
-  if (known) return known;
-  try {
-    return JSON.parse(sessionStorage.getItem(`carrel.steps.${turnId}`) ?? '[]') as Step[];
-  } catch {
-    return [];
-  }
-};
-
-function keepSteps(turnId: string, steps: Step[]): void {
-  seenSteps.set(turnId, steps);
-  try {
-    sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps));
-  } catch {
-    // Without storage the steps last until the page is closed.
-  }
-}
 
 /** Reports whether a retry cannot succeed: not signed in, not allowed, or not found. */
 const isPermanent = (e: unknown): boolean =>
   e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
+
+/** A message that is sent when the running answer is complete. */
+export type FollowUp = { text: string; research: boolean; scope: Scope };
 
 /**
  * The open chat: its messages and the running turn. The turn runs on the server; this class follows it and reconnects
@@ -60,6 +39,8 @@ export class Conversation {
   reconnecting = $state(false);
   /** Text of the message that was sent but is not in `messages` yet. */
   sending = $state('');
+  /** Messages that wait for the end of the running turn, in the order of sending. */
+  followUps = $state.raw<FollowUp[]>([]);
 
   #stop = new AbortController();
   #following = false;
@@ -81,12 +62,17 @@ export class Conversation {
     return this.live ? textOf(this.live) || this.#partial : '';
   }
 
+  /** Reports whether the follow-ups may be sent: not after an answer that was stopped or failed. */
+  get complete(): boolean {
+    return this.messages.at(-1)?.status === 'complete';
+  }
+
   get #path() {
     return { path: { agentId: this.agentId, threadId: this.threadId } };
   }
 
-  /** Loads the newest messages and follows the running turn, if any. */
-  async load(): Promise<void> {
+  /** Loads the newest messages and follows the running turn, if any. Anew, it forgets the older messages. */
+  async load(anew = false): Promise<void> {
     try {
       const page = await body(
         api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
@@ -94,11 +80,12 @@ export class Conversation {
         }),
       );
       if (this.#stop.signal.aborted) return;
-      // Keep older messages that are already loaded.
+      // Keep older messages that are already loaded. Without further pages, other messages belong to other versions.
       const first = page.messages[0];
-      const before = first
-        ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id))
-        : [];
+      const before =
+        first && page.nextCursor && !anew
+          ? this.messages.filter((m) => m.id < first.id && !page.messages.some((n) => n.id === m.id))
+          : [];
       if (!before.length) this.older = page.nextCursor;
       this.messages = [...before, ...page.messages];
       if (page.messages.some((m) => m.role === 'user' && m.text === this.sending)) this.sending = '';
@@ -113,7 +100,6 @@ export class Conversation {
 
   #settle(turn?: { id: string; startedAt: string; steps: Step[]; partialText?: string; queuePosition?: number }): void {
     if (!turn) {
-      if (this.live && this.turnId) keepSteps(this.turnId, this.live.steps);
       this.turnId = '';
       this.live = undefined;
       this.reconnecting = false;
@@ -167,6 +153,7 @@ export class Conversation {
           this.changed();
           void this.#markFavourites();
           announce(t('answer_ready'));
+          if (document.hidden) void this.#notify();
         }
         if (!this.error || isPermanent(this.error)) break;
       }
@@ -175,6 +162,11 @@ export class Conversation {
       await new Promise((r) => setTimeout(r, wait));
     }
     this.#following = false;
+  }
+
+  async #notify(): Promise<void> {
+    const { notifyAnswer } = await import('./notify');
+    await notifyAnswer(`/chat/${this.threadId}?agent=${this.agentId}`, this.messages.at(-1)?.text ?? '');
   }
 
   /** Shows favourites that the last reply saved or removed on the star buttons. */
@@ -218,24 +210,35 @@ export class Conversation {
     this.live = next;
   }
 
-  /** Sends a message. If it throws, nothing was sent. */
-  async send(text: string, research: boolean): Promise<void> {
-    this.sending = text;
-    // Event ids start with the turn's number. Following after the last known turn delivers the new turn from its start,
-    // even if it has ended by then. While older messages are not loaded, the number of turns is unknown.
-    const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${MAX_EVENT}`;
+  /**
+   * Sends a message, or a version of a question, which takes its place and that of the messages after it. If it throws,
+   * nothing was sent.
+   */
+  async send(text: string, research: boolean, scope: Scope = {}, versionOf?: Message): Promise<void> {
+    if (!versionOf) this.sending = text; // a version is edited in place until it is sent
     try {
       const posting = body(
         api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
           params: { ...this.#path, header: { ...idempotencyKey(), Prefer: 'respond-async' } },
-          body: { text, research },
+          body: {
+            text,
+            research,
+            documentIds: scope.documentIds,
+            sourceIds: scope.sourceIds,
+            versionOf: versionOf?.id,
+          },
         }),
       );
       this.#posting = posting.catch(() => {});
-      const reply = await posting;
+      const reply = (await posting) as { turnId: string }; // JSON, because no events were requested
+      if (versionOf) {
+        const at = this.messages.findIndex((m) => m.turnId === versionOf.turnId);
+        if (at >= 0) this.messages = this.messages.slice(0, at);
+        this.sending = text;
+      }
       this.turnId = reply.turnId;
       this.startedAt = new Date().toISOString();
-      this.live = { ...newTurn(), last: before };
+      this.live = newTurn(); // the stream starts at the beginning of the latest turn
       this.#partial = '';
       this.changed();
       void this.#follow();
@@ -243,6 +246,13 @@ export class Conversation {
       this.sending = '';
       throw e;
     }
+  }
+
+  /** Selects a version of a question, with the messages after it. */
+  async select(messageId: string): Promise<void> {
+    const params = { path: { ...this.#path.path, messageId } };
+    await api.POST('/api/agents/{agentId}/threads/{threadId}/messages/{messageId}/select', { params });
+    await this.load(true);
   }
 
   /** Cancels the turn. It waits for a pending send, because there is no turn to cancel before that. */

@@ -3,6 +3,7 @@ import type { components } from './schema';
 
 export type DocumentSummary = components['schemas']['DocumentSummary'];
 export type DocumentChange = components['schemas']['DocumentChange'];
+export type Language = Exclude<components['schemas']['DocumentLanguage'], ''>;
 export type DocumentStatus = 'edited' | 'no_year' | 'no_text';
 
 /** The document types with a name in the catalogues. Sources may give others. */
@@ -27,10 +28,10 @@ export const languageName = (code: string): string =>
   new Intl.DisplayNames([locale()], { type: 'language' }).of(code) ?? code;
 
 /** The languages that documents can have, sorted by name. */
-export const documentLanguages = (): { code: string; name: string }[] =>
+export const documentLanguages = (): { code: Language; name: string }[] =>
   languages
     .split(' ')
-    .map((code) => ({ code, name: languageName(code) }))
+    .map((code) => ({ code: code as Language, name: languageName(code) }))
     .sort((a, b) => a.name.localeCompare(b.name, locale()));
 
 /** The fields of the edit form as texts. */
@@ -61,7 +62,7 @@ export function changeOf(d: DocumentSummary, now: DocumentFields): DocumentChang
   const before = fieldsOf(d);
   const change: DocumentChange = {};
   for (const name of ['title', 'venue', 'doi', 'url', 'language'] as const)
-    if (now[name].trim() !== before[name]) change[name] = now[name].trim();
+    if (now[name].trim() !== before[name]) (change[name] as string) = now[name].trim();
   if (now.year.trim() !== before.year) change.year = Number(now.year.trim() || 0);
   if (now.authors.trim() !== before.authors) change.authors = list(now.authors, /\n/);
   if (now.tags.trim() !== before.tags) change.tags = list(now.tags, /,/);

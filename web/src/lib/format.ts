@@ -29,6 +29,15 @@ export function ago(iso: string | null | undefined, now = Date.now()): string {
   return date(iso);
 }
 
+/** The time until a date: "in 27 days". */
+export function until(iso: string, now = Date.now()): string {
+  const minutes = Math.max(1, Math.round((Date.parse(iso) - now) / 60_000));
+  const f = new Intl.RelativeTimeFormat(locale());
+  if (minutes < 60) return f.format(minutes, 'minute');
+  if (minutes < 48 * 60) return f.format(Math.round(minutes / 60), 'hour');
+  return f.format(Math.round(minutes / 1440), 'day');
+}
+
 /** A duration in its largest whole unit: "6 hours". */
 export function duration(minutes: number): string {
   const [n, unit] =

@@ -3,7 +3,7 @@ import type { components } from './schema';
 import { readEvents, type ServerEvent } from './sse';
 
 type Source = components['schemas']['Source'];
-type Import = components['schemas']['Import'];
+type Import = components['schemas']['ImportJob'];
 type Report = Pick<Import, 'files' | 'bytes' | 'documents' | 'failed' | 'errors' | 'current' | 'etaSeconds'>;
 
 /** Concurrent event streams. Browsers open six HTTP/1.1 connections per host, and the app needs some of them. */

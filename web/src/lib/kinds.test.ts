@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import contract from '../../../api/openapi.yaml?raw';
 import { kinds } from './kinds';
 
+const schemas = contract.slice(contract.indexOf('\n  schemas:'));
+
 /** Rows of the contract's table of kinds: name, what it searches, settings, secret. */
 const rows = [
-  ...contract
-    .slice(contract.indexOf('    SourceSettings:'), contract.indexOf('    SourceList:'))
+  ...schemas
+    .slice(schemas.indexOf('    SourceSettings:'), schemas.indexOf('    SourceList:'))
     .matchAll(/^ +\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$/gm),
 ].map((m) => m.slice(1) as [string, string, string, string]);
 

@@ -18,12 +18,12 @@ const cite: TokenizerAndRendererExtension = {
     `aria-label="${escape(t('open_source_n', { n: String(token.n) }))}">${token.n}</button>`,
 };
 
-function math(name: string, level: 'block' | 'inline', pattern: RegExp, hint: string): TokenizerAndRendererExtension {
+function math(name: string, level: 'block' | 'inline', pattern: RegExp, start: RegExp): TokenizerAndRendererExtension {
   return {
     name,
     level,
     start: (s) => {
-      const i = s.indexOf(hint);
+      const i = s.search(start);
       return i < 0 ? undefined : i;
     },
     tokenizer(src) {
@@ -42,8 +42,9 @@ markdown.use({ renderer: { html: (token) => escape(token.text) } });
 markdown.use({
   extensions: [
     cite,
-    math('mathBlock', 'block', /^\$\$([\s\S]+?)\$\$(?:\n|$)/, '$$'),
-    math('mathInline', 'inline', /^\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)/, '$'),
+    math('mathBlock', 'block', /^\$\$([\s\S]+?)\$\$(?:\n|$)/, /(?<=\n)\$\$[\s\S]+?\$\$(?:\n|$)/),
+    math('mathDouble', 'inline', /^\$\$([^$\n]+?)\$\$/, /\$\$/), // a formula in the middle of a line
+    math('mathInline', 'inline', /^\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)/, /\$/),
   ],
 });
 

@@ -1,5 +1,5 @@
 import { align, shownRange, toUnits } from './align';
-import { isMarked, lastWord, signs, type Claim, type Judged, type Marking } from './sentences';
+import { isMarked, isProblem, lastWord, signs, type Claim, type Judged, type Marking } from './sentences';
 
 /** A sentence to mark in rendered Markdown. Offsets are UTF-16 units of the text that the parser sees. */
 export type Mark = { start: number; end: number; verdict: Judged; index: number; label: string };
@@ -17,6 +17,23 @@ export function marksOf(text: string, claims: Claim[], marking: Marking, label: 
     out.push({ start, end, verdict: s.verdict, index, label: label(s) });
   });
   return out;
+}
+
+/** The text with the verdict after each sentence that has a problem, for pasting elsewhere. */
+export function withVerdicts(text: string, claims: Claim[], label: (v: Judged) => string): string {
+  const lines = text.replaceAll('\r\n', '\n'); // offsets count a line break as one
+  const problems = claims.filter((s) => isProblem(s.verdict)).sort((a, b) => a.end - b.end);
+  const ends = toUnits(
+    lines,
+    problems.map((s) => s.end),
+  );
+  let out = '';
+  let from = 0;
+  problems.forEach((s, i) => {
+    out += `${lines.slice(from, ends[i])} [${signs[s.verdict]} ${label(s.verdict)}]`;
+    from = ends[i]!;
+  });
+  return out + lines.slice(from);
 }
 
 /** The text nodes of an element, without code blocks and formulas, which are replaced while they are rendered. */

@@ -21,12 +21,10 @@ export const settings = (): Place[] => [
   { to: '/settings/invitations', label: t('invitations') },
   { to: '/settings/keys', label: t('keys') },
   { to: '/settings/webhooks', label: t('webhooks') },
+  { to: '/settings/links', label: t('links') },
   { to: '/settings/usage', label: t('usage') },
   { to: '/settings/subscription', label: t('subscription') },
   { to: '/settings/security', label: t('security') },
   { to: '/settings/audit', label: t('audit') },
   { to: '/settings/data', label: t('account_data') },
 ];
-
-/** Pages that the command palette offers. */
-export const pages = (): Place[] => [...main().filter((p) => p.to !== '/settings'), ...settings()];

@@ -64,4 +64,4 @@ export function startRouter(): void {
 
 /** Paths that the app renders. The server handles all others: /docs, /sign-out, files. */
 const isAppPath = (path: string): boolean =>
-  /^\/(chat|search|check|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);
+  /^\/(chat|search|check|favourites|memories|bin|agents|sources|settings|admin)(\/|$)/.test(path);

@@ -1,4 +1,4 @@
-import { api, body, type ApiError, type Thread } from './api';
+import { api, body, type ApiError, type Thread, type ThreadChange } from './api';
 import { recall, remember } from './prefs.svelte';
 import { asApiError } from './resource.svelte';
 
@@ -6,9 +6,15 @@ import { asApiError } from './resource.svelte';
 const BUSY_MS = 3000;
 const IDLE_MS = 30_000;
 
-/** The threads of one agent, polled while the page is visible. */
+/** Which threads the list shows: those with a tag, or the archived ones. */
+export type View = { archived?: boolean; tag?: string };
+
+/** The threads of one agent, pinned ones first, polled while the page is visible. */
 class Threads {
   agentId = $state('');
+  view = $state.raw<View>({});
+  /** The selected threads while several are being chosen. */
+  selected = $state.raw<Set<string>>();
   list = $state.raw<Thread[]>([]);
   more = $state.raw<string>();
   loaded = $state(false);
@@ -16,16 +22,28 @@ class Threads {
   /** When each thread was last opened here; a thread with newer messages is unread. */
   seen = $state.raw<Record<string, string>>(read());
   hidden = $state.raw<Set<string>>(new Set());
+  #opened = $state.raw<Thread>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #latestRequest = 0;
 
   open(agentId: string): void {
     if (agentId === this.agentId) return;
     this.agentId = agentId;
+    this.show({});
+  }
+
+  /** Shows another part of the threads. */
+  show(view: View): void {
+    this.view = view;
+    this.selected = undefined;
     this.list = [];
     this.more = undefined;
     this.loaded = false;
     void this.refresh();
+  }
+
+  get #query() {
+    return { limit: 50, sort: 'pinned' as const, archived: !!this.view.archived, tag: this.view.tag };
   }
 
   async refresh(): Promise<void> {
@@ -35,7 +53,7 @@ class Threads {
     const request = ++this.#latestRequest;
     try {
       const page = await body(
-        api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId }, query: { limit: 50 } } }),
+        api.GET('/api/agents/{agentId}/threads', { params: { path: { agentId }, query: this.#query } }),
       );
       if (request !== this.#latestRequest) return;
       const ids = new Set(page.threads.map((x) => x.id));
@@ -57,7 +75,7 @@ class Threads {
     if (!this.more) return;
     const page = await body(
       api.GET('/api/agents/{agentId}/threads', {
-        params: { path: { agentId: this.agentId }, query: { limit: 50, cursor: this.more } },
+        params: { path: { agentId: this.agentId }, query: { ...this.#query, cursor: this.more } },
       }),
     );
     const ids = new Set(this.list.map((x) => x.id));
@@ -65,18 +83,63 @@ class Threads {
     this.more = page.nextCursor;
   }
 
+  /** The thread with an id, if it was listed or read. */
+  find(id: string | undefined): Thread | undefined {
+    return this.list.find((x) => x.id === id) ?? (this.#opened?.id === id ? this.#opened : undefined);
+  }
+
+  /** Reads a thread that is not in the list, such as an archived one. */
+  async read(agentId: string, threadId: string): Promise<void> {
+    const params = { path: { agentId, threadId } };
+    this.#opened = (await body(api.GET('/api/agents/{agentId}/threads/{threadId}', { params }))).thread;
+  }
+
   put(thread: Thread): void {
     this.list = [thread, ...this.list.filter((x) => x.id !== thread.id)];
   }
 
-  rename(id: string, title: string): void {
-    this.list = this.list.map((x) => (x.id === id ? { ...x, title } : x));
+  /**
+   * Changes threads of the list, one after the other. The screen shows it at once. The first request that fails is the
+   * last one, and is returned with the threads that were not changed; the screen then shows what the server has.
+   */
+  async change(
+    changed: Thread[],
+    change: (x: Thread) => ThreadChange,
+  ): Promise<{ error: unknown; unchanged: Thread[] } | undefined> {
+    const before = this.list;
+    let done = 0;
+    const ids = new Set(changed.map((x) => x.id));
+    this.list = this.list
+      .map((x) => (ids.has(x.id) ? { ...x, ...change(x) } : x))
+      .filter((x) => x.archived === !!this.view.archived);
+    try {
+      for (const x of changed) {
+        await api.PATCH('/api/agents/{agentId}/threads/{threadId}', {
+          params: { path: { agentId: x.agentId, threadId: x.id } },
+          body: change(x),
+        });
+        done++;
+      }
+      return undefined;
+    } catch (error) {
+      this.list = before;
+      return { error, unchanged: changed.slice(done) };
+    } finally {
+      await this.refresh();
+    }
   }
 
-  hide(id: string, hidden: boolean): void {
+  toggle(id: string): void {
+    const next = new Set(this.selected);
+    if (!next.delete(id)) next.add(id);
+    this.selected = next;
+  }
+
+  hide(ids: string[], hidden: boolean): void {
     const next = new Set(this.hidden);
-    if (hidden) next.add(id);
-    else next.delete(id);
+    for (const id of ids)
+      if (hidden) next.add(id);
+      else next.delete(id);
     this.hidden = next;
   }
 

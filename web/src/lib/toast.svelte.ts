@@ -10,7 +10,7 @@ export type Toast = {
 };
 
 /** How long a toast is shown, and therefore how long a deletion can be undone. */
-export const TOAST_MS = 6000;
+export const TOAST_MS = 10_000;
 /** How many toasts are shown at once. A further one ends the oldest. */
 const MAX_TOASTS = 3;
 
@@ -40,11 +40,12 @@ export function show(toast: Omit<Toast, 'id'>): number {
 /** Shows an error with its request id, which an administrator can find in the log, and an optional retry. */
 export function showError(e: unknown, retry?: () => void): void {
   const error = asApiError(e);
-  if (error.code === 'step_up_required') return; // the browser is being redirected to the step-up page
+  if (error.code === 'step_up_required') return; // the user closed the dialog that asks for a proof
   show({ text: errorText(error), requestId: error.requestId, action: retry && { label: t('retry'), run: retry } });
 }
 
 const pending = new Set<() => void>();
+let sending: Promise<unknown> = Promise.resolve();
 
 /**
  * Shows a deletion at once, and sends it when the toast ends or the page is closed. `undo` restores the screen. Only
@@ -57,10 +58,12 @@ export function undoable(text: string, commit: () => Promise<unknown>, undo: () 
     if (!open) return;
     open = false;
     pending.delete(settle);
-    commit().catch((e) => {
+    dismiss(id);
+    const sent = commit().catch((e) => {
       undo();
       showError(e);
     });
+    sending = Promise.all([sending, sent]);
   };
   pending.add(settle);
   const id = show({
@@ -76,6 +79,12 @@ export function undoable(text: string, commit: () => Promise<unknown>, undo: () 
     },
     ended: settle,
   });
+}
+
+/** Sends the deletions that can still be undone, and waits for all. The bin would lack them otherwise. */
+export async function settleDeletions(): Promise<void> {
+  for (const settle of pending) settle();
+  await sending;
 }
 
 // Closing the page sends the deletions that the screen already shows.

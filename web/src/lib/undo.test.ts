@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 /** Paths that may be deleted with Undo: content, never credentials, grants, sessions, factors or webhooks. */
 const content = [
-  '/api/agents/{agentId}/threads/{threadId}',
+  '/api/agents/{agentId}/threads/delete',
   '/api/agents/{agentId}/memories/{memoryId}',
   '/api/agents/{agentId}/memories/{memoryId}/dismiss',
   '/api/agents/{agentId}/favourites/{cardId}',
+  '/api/agents/{agentId}/saved-searches/{savedSearchId}',
   '/api/agents/{agentId}/sources/{sourceId}/files/{fileId}',
   '/api/agents/{agentId}/sources/{sourceId}/documents/delete',
 ];

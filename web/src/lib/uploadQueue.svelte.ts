@@ -155,8 +155,8 @@ export class UploadQueue {
     return this.batches.find((b) => b.place.sourceId === sourceId);
   }
 
-  /** Adds files to the queue. They are sent as soon as they are stored in the browser. */
-  async add(place: UploadPlace, files: readonly PickedFile[], leftOut: number): Promise<void> {
+  /** Adds files to the queue and returns their uploads. They are sent as soon as they are stored in the browser. */
+  async add(place: UploadPlace, files: readonly PickedFile[], leftOut: number): Promise<Upload[]> {
     const batch = this.#batch(place);
     const selection = { id: crypto.randomUUID(), leftOut };
     const made = files.map(({ path, file }) => new Upload(batch, path, file.size, file, selection));
@@ -165,6 +165,7 @@ export class UploadQueue {
       await this.#store(made.slice(i, i + STORE_BATCH));
       this.#run(made.slice(i, i + STORE_BATCH));
     }
+    return made;
   }
 
   /** Takes over the files that closed tabs of this account have left, and waits for those of other open tabs. */

@@ -178,13 +178,13 @@ describe('the upload queue', () => {
 
   it('shows the outcome and the reason of every file', async () => {
     const { queue, server, settled } = setUp();
-    server.outcome = (name) =>
-      ({
-        'a/x.txt': { outcome: 'added' },
-        'b/x.txt': { outcome: 'unchanged' },
-        'c.pdf': { outcome: 'failed', reason: 'c.pdf: needs a password' },
-        'd.jsonl': { outcome: 'updated', skipped: 2, reason: 'line 1: is not JSON' },
-      })[name];
+    const outcomes: Record<string, Partial<UploadResult>> = {
+      'a/x.txt': { outcome: 'added' },
+      'b/x.txt': { outcome: 'unchanged' },
+      'c.pdf': { outcome: 'failed', reason: 'c.pdf: needs a password' },
+      'd.jsonl': { outcome: 'updated', skipped: 2, reason: 'line 1: is not JSON' },
+    };
+    server.outcome = (name) => outcomes[name];
     server.failures.create = [new ApiError('unsupported_media_type', 'This format is not supported.', 415)];
     await queue.add(
       place,

@@ -105,20 +105,27 @@ func (p *plan) isWeak(found []candidate) bool {
 
 // tally counts documents by year and by part.
 type tally struct {
-	plan  *plan
-	years []int
+	plan *plan
+	// years are the counts in blocks of yearBlock years, because documents are of few centuries. A block without
+	// documents is nil.
+	years [lastYear/yearBlock + 1]*[yearBlock]int
 	parts []int
 }
 
-const lastYear = 9999
+const (
+	lastYear  = 9999
+	yearBlock = 128
+)
 
-func newTally(p *plan) *tally {
-	return &tally{plan: p, years: make([]int, lastYear+1), parts: make([]int, len(p.parts))}
-}
+func newTally(p *plan) *tally { return &tally{plan: p, parts: make([]int, len(p.parts))} }
 
 func (t *tally) add(part int, year uint16) {
 	t.parts[part]++
-	t.years[year]++
+	block := &t.years[year/yearBlock]
+	if *block == nil {
+		*block = new([yearBlock]int)
+	}
+	(*block)[year%yearBlock]++
 }
 
 func (t *tally) write(answer *Answer) {
@@ -135,9 +142,14 @@ func (t *tally) write(answer *Answer) {
 			answer.Sources = append(answer.Sources, search.SourceCount{SourceID: source, Count: count})
 		}
 	}
-	for year, count := range t.years {
-		if year != 0 && count > 0 {
-			answer.Years = append(answer.Years, search.YearCount{Year: year, Count: count})
+	for i, block := range t.years {
+		if block == nil {
+			continue
+		}
+		for j, count := range block {
+			if year := i*yearBlock + j; year != 0 && count > 0 {
+				answer.Years = append(answer.Years, search.YearCount{Year: year, Count: count})
+			}
 		}
 	}
 }

@@ -46,6 +46,9 @@ func (t *top) add(c candidate, several bool) {
 	}
 	switch {
 	case len(t.heap) < t.k:
+		if t.heap == nil {
+			t.heap = make([]candidate, 0, min(t.k, 256))
+		}
 		t.heap = append(t.heap, c)
 		t.up(len(t.heap) - 1)
 	case compare(c, t.heap[0]) < 0:

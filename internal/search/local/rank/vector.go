@@ -185,7 +185,8 @@ type nearUnit struct {
 func newScan(p *plan, q quantised) *scan {
 	dims := len(q.bytes)
 	return &scan{
-		plan: p, code: q.code, limit: dims, counts: make([]int, dims+1), found: make([]nearUnit, 0, 4*denseRescan),
+		plan: p, code: q.code, limit: dims, counts: make([]int, dims+1),
+		found: make([]nearUnit, 0, min(p.units, 4*denseRescan)),
 	}
 }
 

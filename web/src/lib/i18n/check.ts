@@ -1,15 +1,11 @@
-import { de } from './check.de';
 import { en, type CheckKey } from './check.en';
+import { language, textsOf } from './index.svelte';
 import type { Claim, Judged } from '../sentences';
-import type { Text } from './en';
-import { fillIn, language, type Language } from './index.svelte';
 
 // A separate catalogue, because the first page needs none of it.
-const texts: Record<Language, Record<CheckKey, Text>> = { en, de };
 
 /** Like `t`, for checked sentences and actions. */
-export const c = (key: CheckKey, values?: Record<string, string | number>): string =>
-  fillIn(texts[language()][key], values);
+export const c = textsOf('check', en);
 
 type Reasons = { reason?: string; reasonCode?: string };
 

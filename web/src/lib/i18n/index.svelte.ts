@@ -1,23 +1,22 @@
 import type { ApiError } from '../api';
 import { base } from '../base';
 import { recall, remember } from '../prefs.svelte';
+import type { Catalogues, Subject } from './catalogues';
 import { en, type Key, type Text } from './en';
 
-/** Supported languages. A new language is a catalogue file, a name here and a loader in `catalogues`. */
-export const languages = { en: 'English', de: 'Deutsch' } as const;
+/** Supported languages. A new language is its catalogue files, a name here and a loader in `catalogues`. */
+export const languages = { en: 'English', de: 'Deutsch', es: 'Español', fr: 'Français' } as const;
 export type Language = keyof typeof languages;
 
-const catalogues: Record<Language, () => Promise<Record<Key, Text>>> = {
-  en: async () => en,
-  de: async () => (await import('./de')).de,
+/** Loads all texts of a language at once. English is absent: each page imports the English texts that it needs. */
+const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Catalogues>> = {
+  de: () => import('./all.de'),
+  es: () => import('./all.es'),
+  fr: () => import('./all.fr'),
 };
 
 class I18n {
-  now = $state.raw<{ language: Language; locale: string; texts: Record<Key, Text> }>({
-    language: 'en',
-    locale: 'en',
-    texts: en,
-  });
+  now = $state.raw<{ language: Language; locale: string; texts?: Catalogues }>({ language: 'en', locale: 'en' });
 }
 const state = new I18n();
 
@@ -39,7 +38,7 @@ export function preferred(wanted: readonly string[] = navigator.languages): Lang
  * as en-GB.
  */
 export async function setLanguage(language: Language, chosen = false): Promise<void> {
-  const texts = await catalogues[language]();
+  const texts = language === 'en' ? undefined : await catalogues[language]();
   if (chosen) remember('language', language);
   // Also at start, because a choice may be older than the cookie.
   if (chosen || recall('language') === language) setLanguageCookie(language);
@@ -59,10 +58,20 @@ function setLanguageCookie(language: Language): void {
 export const language = (): Language => state.now.language;
 export const locale = (): string => state.now.locale;
 
-export const t = (key: Key, values?: Record<string, string | number>): string => fillIn(state.now.texts[key], values);
+export type Values = Record<string, string | number>;
+
+export const t = (key: Key, values?: Values): string => fillIn((state.now.texts?.main ?? en)[key], values);
+
+/** Returns a function like `t` for the texts of a subject. */
+export function textsOf<S extends Subject>(subject: S, english: Catalogues[S]) {
+  return (key: keyof Catalogues[S], values?: Values): string => {
+    const texts: Catalogues[S] = state.now.texts?.[subject] ?? english;
+    return fillIn(texts[key] as Text, values);
+  };
+}
 
 /** Replaces `{name}` by its value. `count` selects singular or plural. */
-export function fillIn(entry: Text, values: Record<string, string | number> = {}): string {
+function fillIn(entry: Text, values: Values = {}): string {
   const form =
     typeof entry === 'string'
       ? entry
@@ -73,7 +82,7 @@ export function fillIn(entry: Text, values: Record<string, string | number> = {}
   });
 }
 
-const isKey = (key: string): key is Key => key in state.now.texts;
+const isKey = (key: string): key is Key => key in en;
 
 /** The text for a value of the API, such as `step.search`, or else the fallback. */
 export const labelFor = (prefix: string, word: string, fallback: string): string =>

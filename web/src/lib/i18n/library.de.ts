@@ -14,7 +14,10 @@ export const de: Record<LibraryKey, Text> = {
   select_one: 'Auswählen: {title}',
   selected: { one: '{count} ausgewählt', other: '{count} ausgewählt' },
   delete_selected: 'Löschen',
-  deleted: { one: '{count} Dokument gelöscht.', other: '{count} Dokumente gelöscht.' },
+  deleted: {
+    one: '{count} Dokument in den Papierkorb verschoben.',
+    other: '{count} Dokumente in den Papierkorb verschoben.',
+  },
   reread: 'Neu einlesen',
   rereading: { one: '{count} Dokument wird neu eingelesen.', other: '{count} Dokumente werden neu eingelesen.' },
   clear_selection: 'Auswahl aufheben',

@@ -14,7 +14,7 @@ export const en = {
   select_one: 'Select: {title}',
   selected: { one: '{count} selected', other: '{count} selected' },
   delete_selected: 'Delete',
-  deleted: { one: '{count} document deleted.', other: '{count} documents deleted.' },
+  deleted: { one: '{count} document moved to the bin.', other: '{count} documents moved to the bin.' },
   reread: 'Read again',
   rereading: { one: 'Reading {count} document again.', other: 'Reading {count} documents again.' },
   clear_selection: 'Clear selection',

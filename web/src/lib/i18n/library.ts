@@ -1,11 +1,7 @@
-import { fillIn, language, type Language } from './index.svelte';
-import { de } from './library.de';
-import { en, type LibraryKey } from './library.en';
-import type { Text } from './en';
+import { textsOf } from './index.svelte';
+import { en } from './library.en';
 
 // A separate catalogue, because only the page of a source needs it.
-const texts: Record<Language, Record<LibraryKey, Text>> = { en, de };
 
 /** Like `t`, for documents and uploads. */
-export const l = (key: LibraryKey, values?: Record<string, string | number>): string =>
-  fillIn(texts[language()][key], values);
+export const l = textsOf('library', en);

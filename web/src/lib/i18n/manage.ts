@@ -1,14 +1,10 @@
-import { de } from './manage.de';
+import { textsOf } from './index.svelte';
 import { en, type ManageKey } from './manage.en';
-import { fillIn, language, type Language } from './index.svelte';
-import type { Text } from './en';
 
 // A separate catalogue, because most users never open these pages and the first load stays small.
-const texts: Record<Language, Record<ManageKey, Text>> = { en, de };
 
 /** Like `t`, for the pages about accounts and administration. */
-export const m = (key: ManageKey, values?: Record<string, string | number>): string =>
-  fillIn(texts[language()][key], values);
+export const m = textsOf('manage', en);
 
 /** The text for a value of the API, or else the value with spaces. */
 export function labelOf(prefix: string, word: string): string {

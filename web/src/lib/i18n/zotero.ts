@@ -1,11 +1,7 @@
-import { de } from './zotero.de';
-import { en, type ZoteroKey } from './zotero.en';
-import type { Text } from './en';
-import { fillIn, language, type Language } from './index.svelte';
+import { textsOf } from './index.svelte';
+import { en } from './zotero.en';
 
 // A separate catalogue, because only users of Zotero need it.
-const texts: Record<Language, Record<ZoteroKey, Text>> = { en, de };
 
 /** Like `t`, for writing favourites to Zotero. */
-export const z = (key: ZoteroKey, values?: Record<string, string | number>): string =>
-  fillIn(texts[language()][key], values);
+export const z = textsOf('zotero', en);

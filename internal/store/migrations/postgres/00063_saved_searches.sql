@@ -1,0 +1,15 @@
+-- +goose Up
+
+-- Searches that a user has saved with an agent. search is a search request in JSON.
+CREATE TABLE saved_search (
+    user_id    TEXT COLLATE "C" NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
+    agent_id   TEXT COLLATE "C" NOT NULL REFERENCES agent (id) ON DELETE CASCADE,
+    id         TEXT COLLATE "C" NOT NULL,
+    name       TEXT NOT NULL,
+    search     TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, agent_id, id)
+);
+
+CREATE INDEX saved_search_agent ON saved_search (agent_id);

@@ -1,0 +1,21 @@
+-- +goose Up
+
+-- Links that make threads readable without an account. messages is the JSON list of the ids of the shown messages. Only
+-- the keyed hash of the token in the address is stored.
+CREATE TABLE thread_link (
+    id         TEXT NOT NULL PRIMARY KEY,
+    user_id    TEXT NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
+    thread_id  TEXT NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
+    hash       BLOB NOT NULL UNIQUE,
+    messages   TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX thread_link_user ON thread_link (user_id, id);
+CREATE INDEX thread_link_thread ON thread_link (thread_id, id);
+CREATE INDEX thread_link_expiry ON thread_link (expires_at) WHERE expires_at IS NOT NULL;
+
+-- The plan that includes everything.
+UPDATE plan SET capabilities = '["search","chat","research","memories","favourites","manage","share","mcp"]'
+WHERE name = 'open' AND capabilities = '["search","chat","research","memories","favourites","manage","mcp"]';

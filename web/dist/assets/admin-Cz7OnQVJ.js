@@ -1,1 +1,0 @@
-import{n as e}from"./manage-DkxJVmy0.js";var t=()=>[{to:`/admin/users`,label:e(`users`)},{to:`/admin/plans`,label:e(`plans`)},{to:`/admin/audit`,label:e(`all_audit`)},{to:`/admin/system`,label:e(`system`)}];export{t};

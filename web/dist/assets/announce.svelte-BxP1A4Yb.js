@@ -1,1 +1,0 @@
-import{vt as e}from"./index.svelte-CaNfrv6l.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

@@ -1,1 +1,0 @@
-var e=e=>e==null?void 0:Math.round(e*1e6),t=e=>e==null?void 0:e/1e6;export{e as n,t};

@@ -1,1 +1,0 @@
-function e(e,t,n){let r=document.createElement(`a`);r.href=URL.createObjectURL(new Blob([t],{type:`${n};charset=utf-8`})),r.download=e,r.click(),setTimeout(()=>URL.revokeObjectURL(r.href),1e4)}export{e as t};

@@ -1,1 +1,0 @@
-import{d as e,f as t,p as n}from"./index.svelte-CaNfrv6l.js";var r=e=>t(`draft.${e}`)??``;function i(t,r){r.trim()?n(`draft.${t}`,r):e(`draft.${t}`)}export{i as n,r as t};

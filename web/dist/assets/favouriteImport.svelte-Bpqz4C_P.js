@@ -1,1 +1,0 @@
-export{n as favouriteImports}from"./favouriteImport.svelte-C1NqDBFt.js";

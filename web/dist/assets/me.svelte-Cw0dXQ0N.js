@@ -1,1 +1,0 @@
-import"./index.svelte-CaNfrv6l.js";import{a as e,i as t,t as n}from"./resource.svelte-B46UeJM2.js";var r=new class extends n{read(){return this.load(async()=>(await e(t.GET(`/api/account`))).account)}get isAdmin(){return this.data?.role===`owner`||this.data?.role===`admin`}};export{r as t};

@@ -1,1 +1,0 @@
-import"./disclose-version-xihTtKlq.js";import{b as e,x as t}from"./index.svelte-CaNfrv6l.js";import{t as n}from"./Icon-myxtggTR.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=e(a,r),s={name:`plus`,size:24,node:[[`path`,{d:`M5 12h14`}],[`path`,{d:`M12 5v14`}]]};n(i,t(()=>o,{get icon(){return s}}))}export{i as t};

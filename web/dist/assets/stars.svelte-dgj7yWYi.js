@@ -1,1 +1,0 @@
-export{t as stars}from"./stars.svelte-D6U8sbGF.js";

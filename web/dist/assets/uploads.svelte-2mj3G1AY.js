@@ -1,1 +1,0 @@
-export{n as forgetUploads,r as resumeUploads,i as uploadHere}from"./uploads.svelte-C4xNXYdj.js";

@@ -1,0 +1,15 @@
+export { de as main } from './de';
+export { de as answers } from './answers.de';
+export { de as around } from './around.de';
+export { de as bin } from './bin.de';
+export { de as check } from './check.de';
+export { de as favourites } from './favourites.de';
+export { de as library } from './library.de';
+export { de as manage } from './manage.de';
+export { de as people } from './people.de';
+export { de as reader } from './reader.de';
+export { de as search } from './search.de';
+export { de as share } from './share.de';
+export { de as start } from './start.de';
+export { de as threads } from './threads.de';
+export { de as zotero } from './zotero.de';

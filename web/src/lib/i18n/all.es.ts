@@ -1,0 +1,15 @@
+export { es as main } from './es';
+export { es as answers } from './answers.es';
+export { es as around } from './around.es';
+export { es as bin } from './bin.es';
+export { es as check } from './check.es';
+export { es as favourites } from './favourites.es';
+export { es as library } from './library.es';
+export { es as manage } from './manage.es';
+export { es as people } from './people.es';
+export { es as reader } from './reader.es';
+export { es as search } from './search.es';
+export { es as share } from './share.es';
+export { es as start } from './start.es';
+export { es as threads } from './threads.es';
+export { es as zotero } from './zotero.es';

@@ -1,0 +1,15 @@
+export { fr as main } from './fr';
+export { fr as answers } from './answers.fr';
+export { fr as around } from './around.fr';
+export { fr as bin } from './bin.fr';
+export { fr as check } from './check.fr';
+export { fr as favourites } from './favourites.fr';
+export { fr as library } from './library.fr';
+export { fr as manage } from './manage.fr';
+export { fr as people } from './people.fr';
+export { fr as reader } from './reader.fr';
+export { fr as search } from './search.fr';
+export { fr as share } from './share.fr';
+export { fr as start } from './start.fr';
+export { fr as threads } from './threads.fr';
+export { fr as zotero } from './zotero.fr';

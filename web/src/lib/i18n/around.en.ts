@@ -1,0 +1,42 @@
+import type { Text } from './en';
+
+/** English texts of the palette, the shortcuts, the settings list and notifications. */
+export const en = {
+  space: 'Space',
+  'keys.everywhere': 'Everywhere',
+  'keys.chat': 'Chat',
+  'keys.lists': 'Menus, lists and the year chart',
+  'keys.check': 'Check',
+  'keys.reader': 'Documents',
+  'key.palette': 'Commands',
+  'key.new_chat': 'New chat',
+  'key.search': 'Search',
+  'key.stars': 'Favourites',
+  'key.focus': 'Focus the main field',
+  'key.help': 'This list',
+  'key.send': 'Send',
+  'key.break': 'New line',
+  'key.stop': 'Stop answering or close a panel',
+  'key.move': 'Previous and next entry',
+  'key.ends': 'First and last entry',
+  'key.choose': 'Choose the entry',
+  'key.check': 'Check the text',
+  'key.sentences': 'Next and previous sentence',
+  'key.pages': 'Previous and next page',
+  'key.zoom': 'Zoom in and out',
+  'key.fit': 'Fit width',
+  'key.find': 'Search in the document',
+  search_for: 'Search for “{words}”',
+  document: 'Document',
+  setting: 'Settings',
+  action: 'Action',
+  upload: 'Add documents',
+  notifications: 'Notifications',
+  notify: 'Notify me when an answer is ready',
+  notify_hint: 'Only while this page is in the background. Applies to this browser.',
+  notify_blocked: 'Your browser blocks notifications from this site. Allow them in its settings.',
+  notify_missing: 'This browser has no notifications.',
+  all_settings: 'All settings',
+} satisfies Record<string, Text>;
+
+export type AroundKey = keyof typeof en;

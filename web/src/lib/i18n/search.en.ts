@@ -1,0 +1,40 @@
+import type { Text } from './en';
+
+/** English texts of the search page. */
+export const en = {
+  sort: 'Sort by',
+  'order.relevance': 'Relevance',
+  'order.year': 'Newest',
+  'order.oldest': 'Oldest',
+  'order.added': 'Recently added',
+  'field.type': 'Type',
+  'field.author': 'Author',
+  'field.venue': 'Published in',
+  'field.language': 'Language',
+  'field.tag': 'Tag',
+  dated: 'Year',
+  with_year: 'With a year',
+  without_year: 'Without a year',
+  n_without_year: { one: '{count} without a year', other: '{count} without a year' },
+  show_all: 'Show all {count}',
+  show_fewer: 'Show fewer',
+  year_value: { one: '{year}: {count} result', other: '{year}: {count} results' },
+  select_all: 'Select all shown',
+  star_selected: 'Add to favourites',
+  starred: { one: '{count} added to favourites.', other: '{count} added to favourites.' },
+  cite: 'Cite',
+  cite_selected: 'Cite the selected results',
+  export_selected: 'Export the selected results',
+  saved: 'Saved searches',
+  save_this: 'Save this search…',
+  save_title: 'Save this search',
+  manage: 'Rename or delete…',
+  no_saved: 'No saved searches yet.',
+  name: 'Name',
+  rename_name: 'Rename {name}',
+  delete_name: 'Delete {name}',
+  search_saved: 'Search saved.',
+  search_deleted: 'Saved search deleted.',
+} satisfies Record<string, Text>;
+
+export type SearchKey = keyof typeof en;

@@ -1,0 +1,43 @@
+import type { Text } from './en';
+import type { ShareKey } from './share.en';
+
+export const es: Record<ShareKey, Text> = {
+  share: 'Compartir…',
+  share_title: 'Compartir el chat',
+  share_text:
+    'Cualquiera que tenga el enlace puede leer los mensajes actuales de este chat, con sus fragmentos, ' +
+    'veredictos y bibliografía. Los mensajes que escribas más tarde no se comparten.',
+  expires: 'Caducidad',
+  'expires.1': 'Después de 1 día',
+  'expires.7': 'Después de 7 días',
+  'expires.30': 'Después de 30 días',
+  'expires.365': 'Después de 1 año',
+  'expires.0': 'Nunca',
+  create: 'Crear el enlace',
+  new_link: 'Nuevo enlace',
+  link: 'Enlace',
+  created: 'Copia el enlace ahora. No se puede volver a mostrar.',
+  existing: 'Enlaces a este chat',
+  replace: 'Un enlace no se puede volver a mostrar. Si lo has perdido, crea uno nuevo y revoca el anterior.',
+  created_at: 'Creado el {date}',
+  expires_at: 'caduca el {date}',
+  expired_at: 'caducó el {date}',
+  endless: 'no caduca',
+  revoke: 'Revocar',
+  revoke_title: '¿Revocar el enlace?',
+  revoke_text: 'La página deja de funcionar de inmediato. No se puede deshacer.',
+  revoked: 'Enlace revocado.',
+  links: 'Enlaces',
+  links_text: 'Chats que otros pueden leer con un enlace, sin cuenta.',
+  links_empty_title: 'Sin enlaces',
+  links_empty: 'Elige «Compartir…» en el menú de un chat para crear uno.',
+  load_more: 'Mostrar más',
+  export_docx: 'Exportar como Word',
+  export_pdf: 'Exportar como PDF',
+  contents: 'Contenido',
+  export_answer: 'Exportar la respuesta',
+  sections: 'Secciones',
+  section_done: 'terminada',
+  section_now: 'en curso',
+  section_open: 'sin empezar',
+};

@@ -1,0 +1,43 @@
+import type { Text } from './en';
+import type { ShareKey } from './share.en';
+
+export const fr: Record<ShareKey, Text> = {
+  share: 'Partager…',
+  share_title: 'Partager la discussion',
+  share_text:
+    'Toute personne disposant du lien peut lire les messages actuels de cette discussion, avec leurs extraits, ' +
+    'verdicts et bibliographie. Les messages que vous écrirez plus tard ne sont pas partagés.',
+  expires: 'Expiration',
+  'expires.1': 'Après 1 jour',
+  'expires.7': 'Après 7 jours',
+  'expires.30': 'Après 30 jours',
+  'expires.365': 'Après 1 an',
+  'expires.0': 'Jamais',
+  create: 'Créer le lien',
+  new_link: 'Nouveau lien',
+  link: 'Lien',
+  created: 'Copiez le lien maintenant. Il ne peut pas être affiché de nouveau.',
+  existing: 'Liens vers cette discussion',
+  replace: 'Un lien ne peut pas être affiché de nouveau. Si vous l’avez perdu, créez-en un autre et révoquez l’ancien.',
+  created_at: 'Créé le {date}',
+  expires_at: 'expire le {date}',
+  expired_at: 'expiré le {date}',
+  endless: 'n’expire pas',
+  revoke: 'Révoquer',
+  revoke_title: 'Révoquer le lien ?',
+  revoke_text: 'La page cesse aussitôt de fonctionner. Cette action est définitive.',
+  revoked: 'Lien révoqué.',
+  links: 'Liens',
+  links_text: 'Discussions que d’autres peuvent lire avec un lien, sans compte.',
+  links_empty_title: 'Aucun lien',
+  links_empty: 'Choisissez « Partager… » dans le menu d’une discussion pour en créer un.',
+  load_more: 'Afficher plus',
+  export_docx: 'Exporter en Word',
+  export_pdf: 'Exporter en PDF',
+  contents: 'Sommaire',
+  export_answer: 'Exporter la réponse',
+  sections: 'Sections',
+  section_done: 'terminée',
+  section_now: 'en cours',
+  section_open: 'pas commencée',
+};

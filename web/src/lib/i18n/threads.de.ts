@@ -1,0 +1,31 @@
+import type { Text } from './en';
+import type { ThreadsKey } from './threads.en';
+
+export const de: Record<ThreadsKey, Text> = {
+  search: 'Alle Chats durchsuchen',
+  search_none: 'Keine Chats gefunden.',
+  results: { one: '{count} Chat gefunden', other: '{count} Chats gefunden' },
+  results_more: 'Die neuesten {count} Chats werden angezeigt. Mit mehr Wörtern lässt sich die Suche eingrenzen.',
+  filter: 'Chats filtern',
+  all: 'Alle Chats',
+  archived: 'Archiviert',
+  archived_none: 'Keine archivierten Chats.',
+  tag_none: 'Keine Chats mit diesem Schlagwort.',
+  select: 'Chats auswählen',
+  select_one: '{title} auswählen',
+  actions: 'Aktionen für ausgewählte Chats',
+  done: 'Fertig',
+  pinned: 'Angeheftet',
+  pin: 'Anheften',
+  unpin: 'Lösen',
+  archive: 'Archivieren',
+  unarchive: 'Zurück zu den Chats',
+  was_archived: { one: 'Chat archiviert.', other: '{count} Chats archiviert.' },
+  was_unarchived: { one: 'Chat zurückgeholt.', other: '{count} Chats zurückgeholt.' },
+  was_deleted: '{count} Chats in den Papierkorb verschoben.',
+  changed_some: '{done} von {count} Chats geändert.',
+  edit_tags: 'Schlagwörter bearbeiten',
+  add_tags: 'Schlagwörter hinzufügen',
+  tags: 'Schlagwörter',
+  tags_hint: 'Schlagwörter mit Kommas trennen.',
+};

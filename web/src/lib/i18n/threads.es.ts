@@ -1,0 +1,31 @@
+import type { Text } from './en';
+import type { ThreadsKey } from './threads.en';
+
+export const es: Record<ThreadsKey, Text> = {
+  search: 'Buscar en todos los chats',
+  search_none: 'No se encontraron chats.',
+  results: { one: '{count} chat encontrado', other: '{count} chats encontrados' },
+  results_more: 'Se muestran los últimos {count} chats. Añade palabras para acotar la búsqueda.',
+  filter: 'Filtrar los chats',
+  all: 'Todos los chats',
+  archived: 'Archivados',
+  archived_none: 'No hay chats archivados.',
+  tag_none: 'No hay chats con esta etiqueta.',
+  select: 'Seleccionar chats',
+  select_one: 'Seleccionar {title}',
+  actions: 'Acciones para los chats seleccionados',
+  done: 'Hecho',
+  pinned: 'Fijados',
+  pin: 'Fijar',
+  unpin: 'Dejar de fijar',
+  archive: 'Archivar',
+  unarchive: 'Devolver a los chats',
+  was_archived: { one: 'Chat archivado.', other: '{count} chats archivados.' },
+  was_unarchived: { one: 'Chat devuelto.', other: '{count} chats devueltos.' },
+  was_deleted: '{count} chats movidos a la papelera.',
+  changed_some: '{done} de {count} chats cambiados.',
+  edit_tags: 'Editar etiquetas',
+  add_tags: 'Añadir etiquetas',
+  tags: 'Etiquetas',
+  tags_hint: 'Separa las etiquetas con comas.',
+};

@@ -1,0 +1,31 @@
+import type { Text } from './en';
+import type { ThreadsKey } from './threads.en';
+
+export const fr: Record<ThreadsKey, Text> = {
+  search: 'Chercher dans toutes les discussions',
+  search_none: 'Aucune discussion trouvée.',
+  results: { one: '{count} discussion trouvée', other: '{count} discussions trouvées' },
+  results_more: 'Les {count} dernières discussions sont affichées. Ajoutez des mots pour préciser la recherche.',
+  filter: 'Filtrer les discussions',
+  all: 'Toutes les discussions',
+  archived: 'Archivées',
+  archived_none: 'Aucune discussion archivée.',
+  tag_none: 'Aucune discussion avec cette étiquette.',
+  select: 'Sélectionner des discussions',
+  select_one: 'Sélectionner {title}',
+  actions: 'Actions sur les discussions sélectionnées',
+  done: 'Terminé',
+  pinned: 'Épinglées',
+  pin: 'Épingler',
+  unpin: 'Désépingler',
+  archive: 'Archiver',
+  unarchive: 'Remettre dans les discussions',
+  was_archived: { one: 'Discussion archivée.', other: '{count} discussions archivées.' },
+  was_unarchived: { one: 'Discussion remise.', other: '{count} discussions remises.' },
+  was_deleted: '{count} discussions placées dans la corbeille.',
+  changed_some: '{done} discussions sur {count} modifiées.',
+  edit_tags: 'Modifier les étiquettes',
+  add_tags: 'Ajouter des étiquettes',
+  tags: 'Étiquettes',
+  tags_hint: 'Séparez les étiquettes par des virgules.',
+};
