@@ -163,6 +163,9 @@ func (m *matrix) fixture(t *testing.T, s standing) *matrix {
 	w.memory = w.do(t, "POST", w.below("/memories"), `{"text": "I prefer primary sources."}`).text("memory", "id")
 	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).
 		text("favourite", "cardId")
+	w.saved = w.do(t, "POST", w.below("/saved-searches"), `{"name": "Mine", "search": {"query": "model"}}`).
+		text("savedSearch", "id")
+	w.bin = w.binnedMemory(t)
 	if s.grant != core.GrantOwner {
 		f.give(t, s.everybody, s.grant)
 	}
@@ -224,7 +227,7 @@ func (m *matrix) requests(t *testing.T) []call {
 // last are the operations after which others fail, in an order in which all of them can be carried out.
 var last = []string{
 	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite",
-	"removeFeedback", "deleteThread", "deleteGrant",
+	"removeFeedback", "deleteMessage", "deleteThread", "deleteGrant",
 	"deleteSource", "deleteAgent",
 }
 
@@ -233,6 +236,7 @@ var otherwise = map[string]string{
 	"dismissMemory":           "not_found", // the memory is not a proposal
 	"deleteSource":            "conflict",  // it is the agent's default source
 	"deleteDocument":          "not_found", // the id does not exist
+	"deleteBinItem":           "not_found", // it was restored before
 	"syncSource":              "conflict",  // it has uploaded files only
 	"writeFavouritesToZotero": "conflict",  // it is no Zotero library
 }
@@ -340,8 +344,10 @@ func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
 	return resp.StatusCode, decoded(t, body)
 }
 
-// withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON.
+// withoutTool are the operations without an MCP tool, because their bodies or replies are not JSON, or because
+// connected programs may not share threads and do not use the bin.
 var withoutTool = []string{
+	"listThreadLinks", "createThreadLink", "listBin", "restoreBinItem", "deleteBinItem", "emptyBin",
 	"streamImports", "streamEvents", "uploadFiles", "listUploads", "createUpload", "appendUpload", "cancelUpload",
 	"downloadOriginal", "importFavouriteFile",
 }

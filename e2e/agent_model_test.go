@@ -312,8 +312,14 @@ func TestModelCallsAreNotRepeatedAfterACrash(t *testing.T) {
 	}
 }
 
-// await polls until the turn of the thread has ended. The server answers when the thread changes.
+// await polls until the turn of the thread has ended.
 func (w *installation) await(t *testing.T) reply {
+	t.Helper()
+	return w.pollUntil(t, func(read reply) bool { return read.text("status") != "working" })
+}
+
+// pollUntil polls the thread until a reply is as wanted. The server answers when the thread changes.
+func (w *installation) pollUntil(t *testing.T, wanted func(reply) bool) reply {
 	t.Helper()
 	tag := ""
 	for {
@@ -326,7 +332,7 @@ func (w *installation) await(t *testing.T) reply {
 		case status == http.StatusNotModified:
 		case status != http.StatusOK:
 			t.Fatalf("poll the thread: status %d: %v", status, read.body)
-		case read.text("status") != "working":
+		case wanted(read):
 			return read
 		default:
 			tag = read.header.Get("ETag")

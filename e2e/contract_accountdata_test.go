@@ -55,7 +55,9 @@ func (w *installation) accountData(t *testing.T) {
 	w.readArchive(t, file)
 	status := call{method: "GET", path: exportPath, key: w.fullKey}
 	w.send(t, status.with("If-None-Match", w.send(t, status, http.StatusOK).header.Get("ETag")), http.StatusNotModified)
-	w.full(t, "DELETE", exportPath, "")
+	remove := call{method: "DELETE", path: exportPath, key: w.fullKey}
+	w.problem(t, remove.with("If-Match", `"other"`), 412, "precondition_failed")
+	w.send(t, remove, http.StatusOK)
 
 	owner := w.browser(t, "ada@example.org")
 	owner.method, owner.body = "DELETE", `{"email": "ada@example.org"}`
@@ -74,6 +76,7 @@ func (w *installation) accountData(t *testing.T) {
 	w.send(t, zoe, http.StatusOK)
 	w.problem(t, zoe, 401, "invalid_credential") // immediately
 	gone := call{method: "DELETE", path: adminPath + "/users/" + user("guy"), key: w.adminKey}
+	w.problem(t, gone.with("If-Match", `"other"`), 412, "precondition_failed")
 	w.send(t, gone, http.StatusOK)
 	w.problem(t, gone, 404, "not_found")
 	gil, hal := adminPath+"/users/"+user("gil"), adminPath+"/users/"+user("hal")

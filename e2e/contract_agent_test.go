@@ -12,7 +12,7 @@ import (
 
 // seenOfProposals are states of proposed memories, which the test writes to the database.
 var seenOfProposals = []string{
-	"value Memory.origin=agent", "value Memory.status=proposed", "field Memory.threadId", "field Memory.messageId",
+	"value MemoryOrigin=agent", "value MemoryStatus=proposed", "field Memory.threadId", "field Memory.messageId",
 	"reply dismissMemory 200", "field MemoryDismissed.dismissed",
 }
 
@@ -21,6 +21,7 @@ func (w *installation) agentCalls() []call {
 	thread, memory := w.below("/threads/"+w.thread), w.below("/memories/"+w.memory)
 	return []call{
 		{operation: "getDocument", method: "GET", path: w.below("/documents/" + w.document)},
+		{operation: "listSimilarDocuments", method: "GET", path: w.below("/documents/" + w.document + "/similar")},
 		{operation: "confirmMemory", method: "POST", path: memory + "/confirm"},
 		{operation: "dismissMemory", method: "POST", path: memory + "/dismiss"},
 		{
@@ -34,6 +35,26 @@ func (w *installation) agentCalls() []call {
 	}
 }
 
+// scoped asks questions that are limited to a document and to a source.
+func (w *installation) scoped(t *testing.T) {
+	thread := w.below("/threads/" + w.do(t, "POST", w.below("/threads"), "").text("thread", "id"))
+	source := w.do(t, "GET", w.below("/documents/"+w.document), "").text("document", "sourceId")
+	reply := w.do(t, "POST", thread+"/messages",
+		`{"text": "Who proposed the relational model?", "documentIds": ["`+w.document+`"], "sourceIds": ["`+source+`"]}`)
+	if reply.text("citations", 0, "documentId") != w.document {
+		t.Errorf("cited %v", reply.body)
+	}
+	read := w.do(t, "GET", thread+"/messages", "")
+	if read.text("messages", 0, "documentIds", 0) != w.document || read.text("messages", 0, "sourceIds", 0) != source {
+		t.Errorf("read %v", read.body)
+	}
+	for _, field := range []string{"documentIds", "sourceIds"} {
+		w.problem(t, call{
+			method: "POST", path: thread + "/messages", body: `{"text": "x", "` + field + `": ["none"]}`, key: w.key,
+		}, 400, "invalid_request")
+	}
+}
+
 // answers calls the operations of a conversation other than its messages.
 func (w *installation) answers(t *testing.T) {
 	w.document = w.do(t, "POST", w.below("/search"), `{"query": "relational model codd"}`).text("results", 0, "documentId")
@@ -41,11 +62,18 @@ func (w *installation) answers(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/documents/doc_none"), key: w.key}, 404, "not_found")
 
 	thread := w.below("/threads/" + w.thread)
-	w.conditional(t, thread+"/export?format=markdown")
-	w.problem(t, call{method: "GET", path: thread + "/export?format=pdf", key: w.key}, 400, "invalid_request")
+	for _, format := range []string{"markdown", "docx", "pdf"} {
+		w.conditional(t, thread+"/export?format="+format)
+	}
+	w.problem(t, call{method: "GET", path: thread + "/export?format=odt", key: w.key}, 400, "invalid_request")
+	one := thread + "/export?format=pdf&messageId="
+	w.problem(t, call{method: "GET", path: one + "none", key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "GET", path: one + "msg_00000000000000000000000000", key: w.key}, 404, "not_found")
 	w.problem(t, call{method: "PUT", path: thread + "/export", key: w.key}, 405, "method_not_allowed")
 
 	w.reply = w.do(t, "GET", thread+"/messages", "").text("messages", 1, "id")
+	w.conditional(t, thread+"/export?format=markdown&messageId="+w.reply)
+	w.scoped(t)
 	feedback := thread + "/messages/" + w.reply + "/feedback"
 	w.do(t, "PUT", feedback, `{"thumb": "down", "note": "The year is wrong."}`)
 	w.do(t, "PUT", feedback, `{"thumb": "up"}`)

@@ -39,7 +39,17 @@ func (w *installation) calls() []call {
 			body:      `{"text": "Codd proposed the relational model in 1970.", "markdown": true}`,
 		},
 		{operation: "search", method: "POST", path: w.below("/search"), body: `{"query": "relational model"}`},
+		{operation: "searchAgents", method: "POST", path: "/api/search", body: `{"query": "relational model"}`},
+		{
+			operation: "searchBatch", method: "POST", path: w.below("/searches"),
+			body: `{"queries": [{"query": "relational model"}]}`,
+		},
 		{operation: "listMemories", method: "GET", path: w.below("/memories")},
+		{operation: "getMemory", method: "GET", path: w.below("/memories/" + w.memory)},
+		{
+			operation: "deleteMemories", method: "POST", path: w.below("/memories/delete"),
+			body: `{"ids": ["mem_00000000000000000000000000"]}`,
+		},
 		{operation: "addMemory", method: "POST", path: w.below("/memories"), body: `{"text": "I prefer primary sources."}`},
 		{
 			operation: "changeMemory",
@@ -55,6 +65,8 @@ func (w *installation) calls() []call {
 			path:      w.below("/favourites"),
 			body:      `{"card": {"cardId": "another", "title": "Another"}}`,
 		},
+		{operation: "getFavourite", method: "GET", path: w.below("/favourites/" + w.card)},
+		{operation: "deleteFavourites", method: "POST", path: w.below("/favourites/delete"), body: `{"ids": ["none"]}`},
 		{operation: "exportFavourites", method: "GET", path: w.below("/favourites/export?format=bibtex")},
 		{operation: "deleteFavourite", method: "DELETE", path: w.below("/favourites/" + w.card)},
 		{
@@ -86,6 +98,20 @@ func (w *installation) calls() []call {
 			path:      "/api/favourites/export",
 			body:      `{"format": "ris", "favourites": [{"agentId": "` + w.agent + `", "cardId": "` + w.card + `"}]}`,
 		},
+		{operation: "listSavedSearches", method: "GET", path: w.below("/saved-searches")},
+		{
+			operation: "saveSearch", method: "POST", path: w.below("/saved-searches"),
+			body: `{"name": "Another", "search": {"query": "codd"}}`,
+		},
+		{
+			operation: "changeSavedSearch", method: "PATCH", path: w.below("/saved-searches/" + w.saved),
+			body: `{"name": "Models"}`,
+		},
+		{operation: "deleteSavedSearch", method: "DELETE", path: w.below("/saved-searches/" + w.saved)},
+		{operation: "listBin", method: "GET", path: w.below("/bin")},
+		{operation: "restoreBinItem", method: "POST", path: w.below("/bin/" + w.bin + "/restore")},
+		{operation: "deleteBinItem", method: "DELETE", path: w.below("/bin/" + w.bin)},
+		{operation: "emptyBin", method: "DELETE", path: w.below("/bin")},
 		{operation: "listCollections", method: "GET", path: "/api/collections"},
 		{operation: "createCollection", method: "POST", path: "/api/collections", body: `{"name": "Another"}`},
 		{
@@ -96,13 +122,26 @@ func (w *installation) calls() []call {
 		},
 		{operation: "deleteCollection", method: "DELETE", path: "/api/collections/" + w.collection},
 		{operation: "listThreads", method: "GET", path: w.below("/threads")},
+		{operation: "listAllThreads", method: "GET", path: "/api/threads"},
+		{operation: "listThreadTags", method: "GET", path: "/api/threads/tags"},
 		{operation: "createThread", method: "POST", path: w.below("/threads"), body: `{"title": "Another"}`},
 		{operation: "getThread", method: "GET", path: thread},
 		{operation: "renameThread", method: "PATCH", path: thread, body: `{"title": "Renamed"}`},
 		{operation: "deleteThread", method: "DELETE", path: thread},
+		{
+			operation: "deleteThreads", method: "POST", path: w.below("/threads/delete"),
+			body: `{"ids": ["thr_00000000000000000000000000"]}`,
+		},
+		{operation: "getMessage", method: "GET", path: thread + "/messages/" + w.reply},
+		{operation: "deleteMessage", method: "DELETE", path: thread + "/messages/" + w.reply},
+		{operation: "selectMessage", method: "POST", path: thread + "/messages/" + w.reply + "/select"},
 		{operation: "listMessages", method: "GET", path: thread + "/messages"},
 		{operation: "sendMessage", method: "POST", path: thread + "/messages", body: `{"text": "Hello"}`},
 		{operation: "cancelTurn", method: "POST", path: thread + "/cancel"},
+		{operation: "listThreadLinks", method: "GET", path: thread + "/links", key: w.fullKey},
+		{operation: "createThreadLink", method: "POST", path: thread + "/links", body: `{}`, key: w.fullKey},
+		{operation: "listLinks", method: "GET", path: linksPath, key: w.fullKey},
+		{operation: "deleteLink", method: "DELETE", path: linksPath + "/" + w.link, key: w.fullKey},
 		{operation: "streamEvents", method: "GET", path: thread + "/events?until=done"},
 		{
 			operation: "exchangeConnectCode",
@@ -123,7 +162,7 @@ func (w *installation) having(status int) []call {
 		calls = append(calls, w.oauthCalls()...)
 	}
 	if status != http.StatusNotFound { // they need more than a key to get that far
-		calls = slices.Concat(calls, w.signInCalls(), w.accountDataCalls())
+		calls = slices.Concat(calls, w.signInCalls(), w.peopleSessionCalls(), w.accountDataCalls())
 	}
 	return slices.DeleteFunc(calls, func(c call) bool {
 		// On a server without payment these operations are not found; see withoutPayment.
@@ -134,7 +173,11 @@ func (w *installation) having(status int) []call {
 func (w *installation) agents(t *testing.T) {
 	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).
 		text("agent", "id")
-	w.do(t, "PATCH", "/api/agents/"+other, `{"description": "changed", "unknown": "is ignored"}`)
+	warned := w.do(t, "PATCH", "/api/agents/"+other+"?offset=1", `{"description": "changed", "unknown": "is ignored"}`)
+	if warned.text("warnings", 0, "pointer") != "offset" || warned.text("warnings", 1, "pointer") != "/unknown" ||
+		warned.at("agent", "warnings") != nil {
+		t.Errorf("unknown fields are reported as %v", warned.body)
+	}
 	w.conditional(t, "/api/agents")
 	w.conditional(t, "/api/agents/"+other)
 	w.paged(t, "/api/agents", "agents")
@@ -151,7 +194,12 @@ func (w *installation) memories(t *testing.T) {
 	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key},
 		409, "conflict")
 	w.conditional(t, path)
+	w.conditional(t, path+"/"+w.memory)
 	w.paged(t, path, "memories")
+	if got := w.do(t, "GET", path+"?q=long&pinned=false&origin=client&sort=updated", ""); got.text("memories", 0, "id") !=
+		w.memory || got.at("memories", 1) != nil {
+		t.Errorf("found %v", got.body)
+	}
 }
 
 func (w *installation) threads(t *testing.T) {
@@ -162,7 +210,19 @@ func (w *installation) threads(t *testing.T) {
 	w.do(t, "GET", one, "")
 	w.do(t, "POST", one+"/messages", `{"text": "Who proposed the relational model?"}`)
 	w.do(t, "POST", one+"/messages", `{"text": "And when?"}`)
-	w.do(t, "PATCH", one, `{"title": "Origins"}`)
+	w.do(t, "PATCH", one, `{"title": "Origins", "pinned": true, "archived": true, "tags": ["databases"]}`)
+	if got := w.do(t, "GET", "/api/threads?q=relational&archived=true&tag=Databases", ""); got.text("threads", 0, "id") !=
+		w.thread || got.text("threads", 0, "match", "snippet") == "" || got.at("threads", 1) != nil {
+		t.Errorf("found %v", got.body)
+	}
+	w.conditional(t, "/api/threads")
+	w.conditional(t, "/api/threads/tags")
+	w.paged(t, "/api/threads", "threads")
+	w.conditional(t, one+"/messages/"+w.do(t, "GET", one+"/messages", "").text("messages", 0, "id"))
+	if got := w.do(t, "GET", path+"?q=relational+origins&status=idle&sort=title", ""); got.text("threads", 0, "id") !=
+		w.thread || got.at("threads", 1) != nil {
+		t.Errorf("found %v", got.body)
+	}
 	for _, p := range []string{path, one, one + "/messages"} {
 		w.conditional(t, p)
 	}
@@ -178,6 +238,7 @@ func (w *installation) favourites(t *testing.T) {
 		`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
 	w.do(t, "POST", path, `{"card": {"title": "Without an id"}}`)
 	w.conditional(t, path)
+	w.conditional(t, path+"/"+w.card)
 	w.paged(t, path, "favourites")
 	if got := w.do(t, "GET", path+"?q=relational+mod", ""); got.text("favourites", 0, "cardId") != w.card {
 		t.Errorf("found %v", got.body)
@@ -189,6 +250,8 @@ func (w *installation) favourites(t *testing.T) {
 	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400,
 		"invalid_request")
 	w.collections(t)
+	w.savedSearches(t)
+	w.binItems(t)
 	w.favouriteFiles(t)
 }
 
@@ -226,6 +289,41 @@ func (w *installation) favouriteFiles(t *testing.T) {
 	}
 	w.problem(t, call{method: "POST", path: path, body: `{"format": "csv", "favourites": []}`, key: w.key}, 400,
 		"invalid_request")
+}
+
+// savedSearches saves a search with all its fields, and carries out the saved one.
+func (w *installation) savedSearches(t *testing.T) {
+	path := w.below("/saved-searches")
+	const everything = `{"query": "relational model", "numResults": 5, "sourceIds": ["*"], "fromYear": 1960,
+		"toYear": 1979, "facets": true, "filter": {"types": ["article"], "authors": ["codd"], "venues": ["ACM"],
+		"languages": ["en"],
+		"tags": ["databases"], "hasYear": true}, "sort": "oldest", "countBy": ["type"]}`
+	saved := w.do(t, "POST", path, `{"name": "Models", "search": `+everything+`}`)
+	w.saved = saved.text("savedSearch", "id")
+	w.do(t, "PATCH", path+"/"+w.saved, `{"name": "Old models"}`)
+	changed := w.do(t, "PATCH", path+"/"+w.saved, `{"search": {"query": "codd", "sort": "oldest", "cursor": "x",
+		"sourceId": "`+w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")+`"}}`)
+	if changed.text("savedSearch", "name") != "Old models" || changed.text("savedSearch", "search", "query") != "codd" ||
+		changed.at("savedSearch", "search", "cursor") != nil {
+		t.Errorf("the saved search is %v", changed.body)
+	}
+	w.problem(t, call{
+		method: "POST", path: path, key: w.key, body: `{"name": "x", "search": {"query": "x", "fromYear": 2, "toYear": 1}}`,
+	}, 400, "invalid_request")
+	var last string
+	for _, sort := range []string{"relevance", "year", "added"} {
+		last = w.do(t, "POST", path, `{"name": "S", "search": {"query": "x", "sort": "`+sort+`"}}`).text("savedSearch", "id")
+	}
+	for range 96 {
+		w.do(t, "POST", path, `{"name": "S", "search": {"query": "x"}}`)
+	}
+	full := call{method: "POST", path: path, key: w.key, body: `{"name": "S", "search": {"query": "x"}}`}
+	w.problem(t, full, 409, "conflict")
+	w.do(t, "DELETE", path+"/"+last, "")
+	for _, id := range w.do(t, "GET", path, "").at("savedSearches").([]any)[1:] {
+		w.do(t, "DELETE", path+"/"+id.(map[string]any)["id"].(string), "")
+	}
+	w.conditional(t, path)
 }
 
 // collections creates a collection, puts a favourite into it and reads it across agents.
@@ -313,6 +411,9 @@ func (w *installation) badRequests(t *testing.T) {
 	w.problem(t, call{method: "GET", path: w.below("/memories/../memories"), key: w.key}, 404, "not_found")
 }
 
+// missingObjects are the operations whose call names an object that does not exist.
+var missingObjects = map[string]bool{"deleteExport": true, "deleteUser": true}
+
 // refusals sends every operation with one error at a time.
 func (w *installation) refusals(t *testing.T) {
 	const megabyte = 1 << 20
@@ -333,21 +434,31 @@ func (w *installation) refusals(t *testing.T) {
 		{401, "missing_credential", func(c call) call { c.key = ""; return c }},
 		{402, "no_subscription", w.planless},
 		{403, "insufficient_scope", func(c call) call {
-			if c.key == w.accountKey || c.key == w.fullKey {
+			switch rule, _ := core.Operation(c.operation).Rule(); {
+			case rule.Area == core.AreaWebhooks:
+				c.key = w.manageKey
+			case c.key == w.accountKey || c.key == w.fullKey:
 				c.key = w.key
-			} else {
+			default:
 				c.key = w.accountKey
 			}
 			return c
 		}},
 		{404, "not_found", func(c call) call {
 			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook,
-				w.collection, noCollection, w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential,
+				w.collection, noCollection, w.link, noLink, w.saved, noSaved, w.bin, noBinItem, w.session, noCredential,
+				w.apiKey, noCredential, w.connectCode, noCredential,
 				w.connection, noCredential,
 				w.member, noUser, w.task, noTask, "/plans/reader", "/plans/none-such").Replace(c.path)
 			return c
 		}},
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
+		{412, "precondition_failed", func(c call) call {
+			if c.operation == "deleteDocument" { // its call names a document that does not exist
+				c.path = w.below("/documents/" + w.document)
+			}
+			return c.with("If-Match", `"other"`)
+		}},
 		{413, "body_too_large", func(c call) call {
 			c.body = `{"text": "` + strings.Repeat("a", megabyte) + `"}`
 			return c.with("Expect", "100-continue") // otherwise the refusal may be lost while the body is being sent
@@ -357,6 +468,9 @@ func (w *installation) refusals(t *testing.T) {
 		for _, c := range w.having(r.status) {
 			if ofFiles[c.operation] && (r.status == 413 || r.status == 415) {
 				continue // see sourceRefusals
+			}
+			if r.status == 412 && missingObjects[c.operation] {
+				continue // see accountData
 			}
 			if c.operation != "exchangeConnectCode" && c.key == "" {
 				c.key = w.key
@@ -372,15 +486,22 @@ func (w *installation) refusals(t *testing.T) {
 		if ofFiles[c.operation] {
 			continue // see sendPieces
 		}
+		if rule, _ := core.Operation(c.operation).Rule(); rule.Session {
+			continue // see people
+		}
 		c = w.authorized(c)
 		c = c.with("Idempotency-Key", "contract-"+c.operation)
 		first, second := w.send(t, c, http.StatusOK), w.send(t, c, http.StatusOK)
 		if second.header.Get("Idempotent-Replayed") != "true" || first.text("agent", "id") != second.text("agent", "id") {
 			t.Errorf("%s: the second reply is not the first one again", c.operation)
 		}
-		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}, "url": "https://hooks.example/other"}`
+		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}, "search": {"query": "x"},
+			"url": "https://hooks.example/other"}`
 		if c.operation == "createConnectCode" {
 			c.key = w.accountKey // it has no body, and its secret is not repeated to another key
+		}
+		if c.operation == "redeliverWebhook" { // it has no body, and the path is another one
+			c.path = strings.Replace(c.path, w.delivery, first.text("delivery", "id"), 1)
 		}
 		w.problem(t, c, 422, "idempotency_mismatch")
 	}
@@ -410,6 +531,16 @@ func (w *installation) deletes(t *testing.T) {
 	w.problem(t, call{method: "DELETE", path: w.below("/memories/" + extra), key: w.key}, 404, "not_found")
 	thread := w.do(t, "POST", w.below("/threads"), "{}").text("thread", "id")
 	w.do(t, "DELETE", w.below("/threads/"+thread), "")
+	for list, created := range map[string]string{
+		"/memories":   w.do(t, "POST", w.below("/memories"), `{"text": "One of several."}`).text("memory", "id"),
+		"/threads":    w.do(t, "POST", w.below("/threads"), "{}").text("thread", "id"),
+		"/favourites": w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "several"}}`).text("favourite", "cardId"),
+	} {
+		got := w.do(t, "POST", w.below(list+"/delete"), `{"ids": ["`+created+`", "none"]}`)
+		if got.at("deleted") != 1.0 || got.text("deletedIds", 0) != created || got.text("notFoundIds", 0) != "none" {
+			t.Errorf("deleted %v", got.body)
+		}
+	}
 	w.do(t, "DELETE", w.below("/favourites/another"), "")
 	agent := w.do(t, "POST", "/api/agents", `{"name": "To be deleted"}`).text("agent", "id")
 	w.do(t, "DELETE", "/api/agents/"+agent, "")

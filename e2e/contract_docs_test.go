@@ -15,12 +15,15 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestExamplesOfTheAPIReferenceRun runs every command of /docs in a shell.
-func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not installed")
-	}
+// referenceServer is a server with the objects that the examples of /docs name.
+type referenceServer struct {
+	page      string
+	key, code string // a key with all scopes, and a connect code
+}
+
+func startReferenceServer(t *testing.T) referenceServer {
+	t.Helper()
+	testkit.SkipUnless(t, "sh", "curl")
 	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
 	w := &installation{server: s}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
@@ -45,8 +48,37 @@ func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = connect.Body.Close()
+	return referenceServer{page: s.URL + "/docs", key: key, code: code}
+}
 
-	first, rest := commands(t, s.URL+"/docs")
+// run runs a script of the page in a shell, with carrel on its path, and returns the output.
+func (s referenceServer) run(t *testing.T, script string) string {
+	t.Helper()
+	script = strings.ReplaceAll(script, "crl_…", s.key)
+	script = strings.ReplaceAll(script, "crlc_…", s.code)
+	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
+	dir := t.TempDir()
+	writeScript(t, filepath.Join(dir, "bin", "carrel"), `exec "`+testkit.Binary(t)+`" "$@"`)
+	cmd := exec.CommandContext(t.Context(), "sh", "-x")
+	cmd.Dir = dir
+	cmd.Stdin = strings.NewReader("set -e\n" + script)
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CONFIG_HOME=" + dir,
+	}
+	out, err := cmd.CombinedOutput()
+	shown := strings.ReplaceAll(string(out), s.key, "[key]")
+	if err != nil {
+		t.Errorf("%v\n%s", err, shown)
+	}
+	return shown
+}
+
+// TestExamplesOfTheAPIReferenceRun runs every curl command of /docs in a shell.
+func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
+	t.Parallel()
+	s := startReferenceServer(t)
+	first := strings.Join(append(samples(t, s.page, "curl", "First steps"), samples(t, s.page, "", "Other ids")...), "\n")
+	rest := samples(t, s.page, "curl", "Request: ")
 	if len(rest) < 20 {
 		t.Fatalf("only %d commands found", len(rest))
 	}
@@ -55,19 +87,51 @@ func TestExamplesOfTheAPIReferenceRun(t *testing.T) {
 	}
 	// Deletions run after the commands that need their objects, the agent's last.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
-	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} " +
-		"${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} " +
-		"${COLLECTION_ID:?} ${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n" +
-		strings.Join(rest, "\necho\n")
-	script = strings.ReplaceAll(script, "crl_…", key)
-	script = strings.ReplaceAll(script, "crlc_…", code)
-	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
+	s.run(t, first+"\n: ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${SOURCE_ID:?} ${UPLOAD_ID:?} "+
+		"${MESSAGE_ID:?} ${MEMORY_ID:?} ${SAVED_SEARCH_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} "+
+		"${CODE_ID:?} "+
+		"${COLLECTION_ID:?} ${CONNECTION_ID:?} ${CREDENTIAL_ID:?} ${USER_ID:?} ${PLAN_NAME:?}\n"+
+		strings.Join(rest, "\necho\n"))
+}
 
-	cmd := exec.CommandContext(t.Context(), "sh", "-x")
-	cmd.Stdin = strings.NewReader(script)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, strings.ReplaceAll(string(out), key, "[key]"))
+// TestCommandsOfTheAPIReferenceRun runs every command of the CLI on /docs.
+func TestCommandsOfTheAPIReferenceRun(t *testing.T) {
+	t.Parallel()
+	s := startReferenceServer(t)
+	script := strings.Join(slices.Concat(samples(t, s.page, "curl", "First steps"), samples(t, s.page, "", "Other ids"),
+		samples(t, s.page, "cli", "First steps")), "\n")
+	var commands, last []string
+	for _, sample := range samples(t, s.page, "cli", "Request: ") {
+		switch {
+		case strings.HasPrefix(sample, "curl"): // the operation has no command
+		case strings.Contains(sample, " cancel "):
+			commands = append(commands, sample+" || [ $? -eq 6 ]") // no turn is running
+		case strings.Contains(sample, " delete "), strings.Contains(sample, " remove "), strings.Contains(sample, " login "):
+			last = append(last, sample)
+		default:
+			commands = append(commands, sample)
+		}
+	}
+	if len(commands)+len(last) < 20 {
+		t.Fatalf("only %d commands found", len(commands)+len(last))
+	}
+	s.run(t, "echo 'A note.' > note.txt\n"+script+"\n"+strings.Join(append(commands, last...), "\n"))
+}
+
+// TestFirstStepsOfTheAPIReferenceNeedADefaultKey runs the first steps of /docs with a key that was created without
+// options.
+func TestFirstStepsOfTheAPIReferenceNeedADefaultKey(t *testing.T) {
+	t.Parallel()
+	testkit.SkipUnless(t, "sh", "curl")
+	demo := testkit.StartServer(t, testkit.ServerOptions{Args: []string{"--demo"}})
+	w := &installation{server: demo}
+	key := w.admin(t, "key", "create", "--user", "demo@example.org", "--name", "default").text("key")
+	s := referenceServer{page: demo.URL + "/docs", key: key}
+	for _, language := range []string{"curl", "cli"} {
+		out := s.run(t, strings.Join(samples(t, s.page, language, "First steps"), "\n")+"\n: ${THREAD_ID:?}")
+		if !strings.Contains(out, "Codd") {
+			t.Errorf("%s: the answer does not name Codd:\n%s", language, out)
+		}
 	}
 }
 
@@ -81,14 +145,22 @@ var refusedExamples = []*regexp.Regexp{
 	regexp.MustCompile(`/files/\$FILE_ID|/sync"|-X DELETE.*/uploads/`),
 	// Only the operator creates the plan of the examples, and there is no task to cancel.
 	regexp.MustCompile(`(?s)/api/admin/.* -X | -X .*/api/admin/`),
+	// Accounts, resets and invitations need a browser session.
+	regexp.MustCompile(`(?s)/api/admin/(users|invitations|users/\$USER_ID/reset)".* -d `),
+	// An export is complete later than the next line is pasted.
+	regexp.MustCompile(`/api/account/export/file`),
 	// The server sells no plans.
 	regexp.MustCompile(`/api/account/subscription/|/api/billing/`),
 	// The records of a JSON Lines file have no original.
 	regexp.MustCompile(`/documents/\$DOCUMENT_ID/original|/documents/reread`),
 	// The source of the examples is no Zotero library.
 	regexp.MustCompile(`/sources/\$SOURCE_ID/favourites`),
-	// There is no invitation and no proposed memory.
-	regexp.MustCompile(`/api/account/invitations/|/dismiss`),
+	// There is no invitation, no proposed memory and no ended delivery.
+	regexp.MustCompile(`/api/account/invitations/|/dismiss|/redeliver`),
+	// The thread of the examples has no messages when its link is created.
+	regexp.MustCompile(`/links"|/api/account/links/`),
+	// The bin is empty when it is listed.
+	regexp.MustCompile(`/bin/\$BIN_ITEM_ID`),
 	// OAuth needs a browser, and each step needs the result of the previous one.
 	regexp.MustCompile(`/api/auth/mcp/(authorize|token|revoke|introspect|userinfo)`),
 }
@@ -100,28 +172,34 @@ func tolerated(command string) string {
 		// A stream has no end; it must still be open when curl stops.
 		return strings.Replace(command, "curl", "curl --max-time 2", 1) + " || [ $? -eq 28 ]"
 	}
-	noExport := strings.Contains(command, "/api/account/export") && !strings.Contains(command, " -X ")
 	refuses := func(r *regexp.Regexp) bool { return r.MatchString(command) }
-	if noExport || slices.ContainsFunc(refusedExamples, refuses) {
+	if slices.ContainsFunc(refusedExamples, refuses) {
 		return command + " || [ $? -eq 22 ]" // HTTP errors
 	}
 	return command
 }
 
+// removes returns the place of a command among those that delete something, or 0.
 func removes(command string) int {
 	switch {
+	case strings.Contains(command, `/documents/delete"`):
+		return 1 // before the source
+	case strings.Contains(command, `/delete"`):
+		return 4 // ids that are not found are no error
 	case !strings.Contains(command, "-X DELETE"):
 		return 0
 	case strings.Contains(command, "/feedback"):
-		return 1 // before its thread
+		return 1 // before its message
+	case strings.Contains(command, `/messages/$MESSAGE_ID"`):
+		return 2 // before its thread
 	case regexp.MustCompile(`(agents/\$AGENT_ID|account/sessions)"`).MatchString(command):
-		return 3
+		return 5
 	}
-	return 2
+	return 3
 }
 
-// commands returns the first steps and the requests of the page.
-func commands(t *testing.T, url string) (first string, rest []string) {
+// samples returns the samples of a page in a language whose label begins with a text.
+func samples(t *testing.T, url, language, label string) []string {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {
@@ -132,18 +210,16 @@ func commands(t *testing.T, url string) (first string, rest []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var out []string
 	for n := range root.Descendants() {
-		if n.Type != html.ElementNode || n.Data != "pre" {
+		if n.Type != html.ElementNode || n.Data != "pre" || !strings.HasPrefix(attribute(n, "aria-label"), label) {
 			continue
 		}
-		switch label := attribute(n, "aria-label"); {
-		case label == "First steps":
-			first = textOf(n)
-		case strings.HasPrefix(label, "Request: "):
-			rest = append(rest, textOf(n))
+		if language == "" || slices.Contains(strings.Fields(attribute(n, "class")), language) {
+			out = append(out, strings.TrimSpace(textOf(n)))
 		}
 	}
-	return first, rest
+	return out
 }
 
 func attribute(n *html.Node, name string) string {

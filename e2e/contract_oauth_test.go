@@ -53,6 +53,7 @@ func (w *installation) oauth(t *testing.T) {
 		f.json(f.do(http.MethodGet, w.server.URL+path, ""))
 	}
 	client := f.register()
+	f.json(f.do(http.MethodPost, f.at("registration_endpoint"), `{"redirect_uris":["`+flowRedirect+`"]}`)) // HTTP Basic
 	secret := f.json(f.do(http.MethodPost, f.at("registration_endpoint"),
 		`{"client_name":"Flow","client_uri":"https://app.example/","redirect_uris":["`+flowRedirect+
 			`"],"token_endpoint_auth_method":"client_secret_post"}`))

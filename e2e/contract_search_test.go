@@ -26,6 +26,42 @@ func (w *installation) search(t *testing.T) {
 	if got := w.find(t, "relatoinal", ""); got.text("query", "corrected") != "relational" || len(got.ids()) != 2 {
 		t.Errorf("a misspelt query: %v", got.body)
 	}
+	page := `{"query": "relational model", "numResults": 1, "sourceIds": ["*"], "sort": "year",
+		"countBy": ["type", "author", "venue", "language", "tag", "source"]`
+	first := w.do(t, "POST", path, page+"}")
+	next := w.do(t, "POST", path, page+`, "cursor": "`+first.text("nextCursor")+`"}`)
+	if first.text("results", 0, "externalId") != "codd-1970" || next.text("results", 0, "externalId") != "undated" ||
+		next.at("nextCursor") != nil || first.text("counts", 0, "values", 0, "value") != "article" {
+		t.Errorf("the pages are %v and %v", first.body, next.body)
+	}
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "cursor": "x"}`, key: w.key}, 400,
+		"invalid_request")
+	batch := w.do(t, "POST", w.below("/searches"), `{"queries": [{"query": "codd"}, {"query": "model", "sort": "added"}, {"query": "model", "sort": "oldest"}]}`)
+	if batch.text("replies", 0, "results", 0, "externalId") != "codd-1970" || batch.at("replies", 1, "total") != 2.0 {
+		t.Errorf("the replies are %v", batch.body)
+	}
+	everywhere := w.do(t, "POST", "/api/search", `{"query": "relational model", "numResults": 1}`)
+	if everywhere.text("results", 0, "agentId") != w.agent || everywhere.text("results", 0, "title") == "" {
+		t.Errorf("found in all agents %v", everywhere.body)
+	}
+	w.do(t, "POST", "/api/search", `{"query": "relational modle codd", "fromYear": 1900, "agentIds": ["`+w.agent+`"]}`)
+	sparse := w.do(t, "POST", "/api/search", `{"query": "relational model", "fields": ["year"], "cursor": "`+
+		w.do(t, "POST", "/api/search", `{"query": "relational model", "fields": ["year"], "numResults": 1}`).
+			text("nextCursor")+`"}`)
+	if sparse.text("results", 0, "documentId") == "" || sparse.at("results", 0, "title") != nil {
+		t.Errorf("sparse results %v", sparse.body)
+	}
+	w.problem(t, call{
+		method: "POST", path: "/api/search", body: `{"query": "x", "agentIds": ["` + w.cappedAgent + `"]}`,
+		key: w.key,
+	}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: "/api/search", body: `{"query": "x"}`, key: w.cappedKey}, 402,
+		"spend_cap_reached")
+	similar := w.below("/documents/" + found.text("results", 0, "documentId") + "/similar")
+	w.conditional(t, similar)
+	if got := w.do(t, "GET", similar+"?limit=1", ""); got.text("results", 0, "externalId") != "undated" {
+		t.Errorf("similar are %v", got.body)
+	}
 	w.problem(t, w.planless(call{method: "POST", path: path, body: `{"query": "model"}`}), 402, "no_subscription")
 	capped := "/api/agents/" + w.cappedAgent + "/search"
 	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402,
@@ -48,6 +84,9 @@ func book() string {
 func (w *installation) passages(t *testing.T) {
 	text := book()
 	source := w.add(t, "Books", fmt.Sprintf(`{"id": "book", "title": "A Book", "text": %q}`, text), "--language", "en")
+	if hit := w.do(t, "POST", "/api/search", `{"query": "needle haystack"}`); hit.at("results", 0, "page") != 2.0 {
+		t.Errorf("found on page %v", hit.at("results", 0, "page"))
+	}
 	for _, c := range []struct {
 		query   string
 		page    float64
@@ -143,7 +182,7 @@ func (w *installation) partial(t *testing.T) {
 // awaitSource waits until the agent's source of a name has a status.
 func (w *installation) awaitSource(t *testing.T, name, status string) map[string]any {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		sources, _ := w.do(t, "GET", w.below(""), "").at("agent", "sources").([]any)
 		for _, s := range sources {
 			if s, _ := s.(map[string]any); s["name"] == name && s["status"] == status {
@@ -151,7 +190,7 @@ func (w *installation) awaitSource(t *testing.T, name, status string) map[string
 			}
 		}
 	}
-	t.Fatalf("the source %s is not %s in 30 s", name, status)
+	t.Fatalf("the source %s is not %s in %s", name, status, testkit.Patience)
 	return nil
 }
 

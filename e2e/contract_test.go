@@ -78,8 +78,10 @@ func (w *installation) everything(t *testing.T) {
 	w.webhooks(t)
 	w.oauth(t)
 	w.accounts(t)
+	w.links(t)
 	w.signIn(t)
 	w.plans(t)
+	w.webhookLog(t) // after the list of tasks, which shows no cancelled one on SQLite
 	w.accountData(t)
 	w.badRequests(t)
 	w.refusals(t)
@@ -107,7 +109,9 @@ type installation struct {
 	// Keys: of a user with all scopes, of the same user for one agent only and for the account only, and of users without
 	// a plan and at their spend cap, who have agents.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
-	planlessAgent, cappedAgent                           string
+	// manageKey has the scope manage only.
+	manageKey                  string
+	planlessAgent, cappedAgent string
 	// fullKey has every scope of a member.
 	fullKey string
 	// adminKey is the owner's, with every scope; member and task are the objects of its calls.
@@ -116,9 +120,10 @@ type installation struct {
 	owner  string
 	stripe *stripefake.Server
 	// Ids for the calls.
-	user, agent, thread, memory, card, collection, webhook, document, reply string
-	session, apiKey, connectCode, connection                                string
-	sources                                                                 sourceIDs
+	user, agent, thread, memory, card, collection, document, reply, link, saved, bin string
+	webhook, delivery                                                                string
+	session, apiKey, connectCode, connection                                         string
+	sources                                                                          sourceIDs
 	// code is a connect code that was exchanged.
 	code string
 }
@@ -150,7 +155,7 @@ func newInstallation(t *testing.T, opts testkit.ServerOptions) *installation {
 	}
 	w.key = key("ada")
 	w.oneAgentKey = key("ada", "--agent", w.agent)
-	w.accountKey = key("ada", "--scope", "account")
+	w.accountKey, w.manageKey = key("ada", "--scope", "account"), key("ada", "--scope", "manage")
 	w.planlessKey, w.cappedKey = key("eve"), key("bob")
 	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").
 		text("agent", "id")

@@ -25,6 +25,7 @@ func (w *installation) turns(t *testing.T, database string) {
 	s.failedTurns(t)
 	s.citedTurn(t)
 	s.followedTurn(t)
+	s.versions(t)
 	s.queuedTurn(t)
 	s.server.Stop() // the steps that break the database do not concern it
 }
@@ -87,6 +88,40 @@ func (w *installation) cancelledTurn(t *testing.T) {
 	w.do(t, "GET", w.inThread("/messages"), "")
 }
 
+// versions asks a question in three versions and selects each of them.
+func (w *installation) versions(t *testing.T) {
+	w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
+	question := ""
+	for _, text := range []string{"one", "two", "three"} {
+		body := `{"text": "` + text + `"}`
+		if question != "" {
+			body = `{"text": "` + text + `", "versionOf": "` + question + `"}`
+		}
+		w.do(t, "POST", w.inThread("/messages"), body)
+		question = w.do(t, "GET", w.inThread("/messages"), "").text("messages", 0, "id")
+	}
+	for number := 3.0; number > 0; number-- {
+		read := w.do(t, "GET", w.inThread("/messages"), "")
+		if read.at("messages", 0, "versions", "number") != number || read.at("messages", 2) != nil {
+			t.Errorf("version %v is %v", number, read.body)
+		}
+		if number > 1 {
+			w.do(t, "POST", w.inThread("/messages/"+read.text("messages", 0, "versions", "previousId")+"/select"), "")
+		}
+	}
+	selected := w.inThread("/messages/" + question + "/select")
+	w.do(t, "POST", w.inThread("/messages/"+question+"/select"), "")
+	w.send(t, w.message("slow 1m").with("Prefer", "respond-async"), http.StatusAccepted)
+	w.problem(t, call{method: "POST", path: selected, key: w.key}, http.StatusConflict, "turn_working")
+	w.problem(t, call{method: "PUT", path: selected, key: w.key}, 405, "method_not_allowed")
+	read := w.do(t, "GET", w.inThread("/messages"), "")
+	w.problem(t, call{method: "DELETE", path: w.inThread("/messages/" + read.text("messages", 2, "id")), key: w.key},
+		http.StatusConflict, "turn_working")
+	w.do(t, "POST", w.inThread("/cancel"), "")
+	w.do(t, "DELETE", w.inThread("/messages/"+question), "")
+	w.problem(t, call{method: "DELETE", path: w.inThread("/messages/" + question), key: w.key}, 404, "not_found")
+}
+
 // queuedTurn sends messages in two threads; the second one waits for the first.
 func (w *installation) queuedTurn(t *testing.T) {
 	var threads []string
@@ -95,8 +130,9 @@ func (w *installation) queuedTurn(t *testing.T) {
 		threads = append(threads, w.thread)
 		w.send(t, w.message("slow 1m").with("Prefer", "respond-async"), http.StatusAccepted)
 	}
-	read := w.do(t, "GET", w.inThread("/messages"), "")
-	if read.text("status") != "working" || read.at("turn", "queuePosition") != 0.0 {
+	// The first turn may still wait for its start.
+	read := w.pollUntil(t, func(read reply) bool { return read.at("turn", "queuePosition") == 0.0 })
+	if read.text("status") != "working" {
 		t.Errorf("a waiting turn is %v", read.body)
 	}
 	for _, w.thread = range threads {
@@ -118,6 +154,7 @@ func (w *installation) failedTurns(t *testing.T) {
 }
 
 func (w *installation) followedTurn(t *testing.T) {
+	w.send(t, w.message("Stream it").with("Accept", "text/event-stream"), http.StatusOK)
 	for _, id := range []string{"0.0", "2.1"} {
 		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id),
 			http.StatusOK)

@@ -32,7 +32,7 @@ type shellBlock struct {
 // reader pastes them. The documented address and folders stand for those of servers that the test starts.
 func TestDocumentedShellBlocksRun(t *testing.T) {
 	t.Parallel()
-	skipUnless(t, "sh", "curl")
+	testkit.SkipUnless(t, "sh", "curl")
 	pages := map[string]struct {
 		servers map[string]testkit.ServerOptions // by the documented data folder
 		address string                           // data folder of the server at 127.0.0.1:8080
@@ -92,7 +92,8 @@ func runShellBlocks(t *testing.T, page string, replace *strings.Replacer) {
 	writeScript(t, filepath.Join(dir, "shims", "curl"), curlShim(t, failures))
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script.String())
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "shims")+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "shims")+":"+os.Getenv("PATH"),
+		"HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
 	cmd.Stdin = strings.NewReader(documentPassword + "\n")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -173,7 +174,8 @@ func TestEverySettingIsDocumented(t *testing.T) {
 }
 
 // documentedCommand matches a command of the binary with its arguments, up to the end of the line or code span.
-var documentedCommand = regexp.MustCompile("\\bcarrel (admin|source|serve)\\b([^`|#\n]*)")
+var documentedCommand = regexp.MustCompile("\\bcarrel (admin|source|serve|login|logout|whoami|profiles|ask|search|" +
+	"agents|threads|memories|favourites|import|export|open|mcp)\\b([^`|#\n]*)")
 
 // TestDocumentedCommandsExist checks the names and flags of all commands in the pages against their help.
 func TestDocumentedCommandsExist(t *testing.T) {

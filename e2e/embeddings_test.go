@@ -29,13 +29,13 @@ func embedded(t *testing.T, endpoint *testkit.Embeddings, opts testkit.ServerOpt
 // eventually repeats a search until its first results have these ids.
 func (w *installation) eventually(t *testing.T, query, fields string, want ...string) reply {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(20 * time.Millisecond) {
 		got := w.find(t, query, fields)
 		if slices.Equal(got.ids(), want) {
 			return got
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s finds %v and not %v in 30 s", query, got.ids(), want)
+			t.Fatalf("%s finds %v and not %v in %s", query, got.ids(), want, testkit.Patience)
 		}
 	}
 }

@@ -22,8 +22,9 @@ func mark(person, field string) string { return "xq" + person + field + "qx" }
 var fieldsWithText = []string{
 	"name", "email", "agent", "description", "instructions", "document", "title", "author", "upload", "filename",
 	"thread", "question", "renamed", "memory",
-	"card", "favouritenote", "tag", "collection", "webhook", "url", "prefix", "mcp",
-	"key", "client", "note", "program", "live", "source", "idempotent",
+	"card", "savedname", "savedquery", "favouritenote", "tag", "collection", "webhook", "url", "prefix", "mcp",
+	"key", "client", "note", "program", "live", "source", "idempotent", "binnedmemory", "binnedthread", "binnedcard",
+	"binneddocument",
 }
 
 // textWriter is a user with data in every field.
@@ -70,7 +71,17 @@ func (w *installation) fillAccount(t *testing.T, person string) textWriter {
 		body:   `{"text": "Once ` + m("idempotent") + `."}`,
 		key:    who.key,
 	}.with("Idempotency-Key", "k"), http.StatusOK)
+	do("POST", agent+"/saved-searches",
+		`{"name": "`+m("savedname")+`", "search": {"query": "`+m("savedquery")+`"}}`)
 	do("POST", agent+"/favourites", `{"card": {"id": "x", "title": "`+m("card")+`"}}`)
+	forgotten := do("POST", agent+"/memories", `{"text": "I was `+m("binnedmemory")+`."}`).text("memory", "id")
+	do("DELETE", agent+"/memories/"+forgotten, "")
+	left := do("POST", agent+"/threads", `{"title": "`+m("binnedthread")+`"}`).text("thread", "id")
+	do("DELETE", agent+"/threads/"+left, "")
+	do("POST", agent+"/favourites", `{"card": {"id": "y", "title": "`+m("binnedcard")+`"}}`)
+	do("DELETE", agent+"/favourites/y", "")
+	put := do("POST", library+"/documents", `{"documents": [{"externalId": "1", "text": "A `+m("binneddocument")+`."}]}`)
+	do("DELETE", agent+"/documents/"+put.text("documents", 0, "id"), "")
 	shelf := do("POST", "/api/collections", `{"name": "`+m("collection")+`"}`).text("collection", "id")
 	do("PATCH", agent+"/favourites/x",
 		`{"tags": ["`+m("tag")+`"], "note": "`+m("favouritenote")+`", "collections": ["`+shelf+`"]}`)

@@ -80,14 +80,14 @@ func TestSearchWorksDuringARebuild(t *testing.T) {
 func (w *installation) sound(t *testing.T, documents int) {
 	t.Helper()
 	var last testkit.Result
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		last = w.server.Admin("index", "check", "--json")
 		if r := decoded(t, []byte(last.Stdout)); r.at("ok") == true && r.at("missing") == 0.0 &&
 			r.at("documents") == float64(documents) {
 			return
 		}
 	}
-	t.Fatalf("the index is not whole in 30 s: %+v", last)
+	t.Fatalf("the index is not whole in %s: %+v", testkit.Patience, last)
 }
 
 // removeIndex removes the index folder. It retries, because the server may write to the folder meanwhile.
@@ -109,10 +109,10 @@ func TestRebuildContinuesAfterACrash(t *testing.T) {
 	for round, pause := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond} {
 		begun := strings.Count(w.server.Log(), "search index is catching up")
 		removeIndex(t, w.server.Data)
-		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(),
+		for deadline := time.Now().Add(testkit.Patience); strings.Count(w.server.Log(),
 			"search index is catching up") == begun; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatal("no rebuild has begun in 30 s")
+				t.Fatal("no rebuild has begun in ", testkit.Patience)
 			}
 		}
 		time.Sleep(pause) // a random point of the rebuild

@@ -18,10 +18,13 @@ import (
 // new operation of the contract must be refused to such a key, or be added here.
 var openToLimitedKeys = map[string]string{
 	"listAgents":                  "lists the agents of the key alone",
+	"searchAgents":                "searches the agents of the key alone",
 	"listAllFavourites":           "lists favourites with the agents of the key alone",
 	"exportAllFavourites":         "as above",
 	"exportSelectedFavourites":    "as above",
 	"listFavouriteTags":           "as above",
+	"listAllThreads":              "lists threads with the agents of the key alone",
+	"listThreadTags":              "as above",
 	"exchangeConnectCode":         "takes a connect code and no key",
 	"takeStripeEvent":             "takes Stripe's signature and no key",
 	"resourceMetadata":            "public",

@@ -59,7 +59,7 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 	if r := f.api(first.Access, "/api/agents"); r.status != http.StatusOK {
 		t.Fatalf("with the token: %d %s", r.status, r.body)
 	}
-	f.wantChallenge(f.api(first.Access, "/api/account/webhooks"), http.StatusForbidden,
+	f.wantChallenge(f.api(first.Access, "/api/account/export"), http.StatusForbidden,
 		`error="insufficient_scope", scope="account"`)
 
 	next := f.tokens(url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {first.Refresh}})

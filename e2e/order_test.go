@@ -42,10 +42,12 @@ func TestErrorsHaveAFixedPrecedence(t *testing.T) {
 type orderInstallation struct {
 	*installation
 	operations map[string]wrongRequest
-	// reader, account and minted are keys for agents only, for the account only, and of a connected program.
-	reader, account, minted string
-	// planless is a key of a user with an agent and no subscription; member is a key of a user who is no administrator.
-	planless, planlessAgent, member string
+	// reader, manager, account and minted are keys for agents only, for managing agents only, for the account only, and of
+	// a connected program.
+	reader, manager, account, minted string
+	// planless is a key of a user with an agent and no subscription; member is a key of a user who is no administrator,
+	// and owner a key of the owner for everything.
+	planless, planlessAgent, member, owner string
 }
 
 // wrongRequest is a request for an operation whose body, if it has one, is not JSON.
@@ -60,6 +62,7 @@ func newOrderInstallation(t *testing.T) *orderInstallation {
 	w := &orderInstallation{
 		installation: &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}},
 	}
+	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "ada", "--password", matrixPassword)
 	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name,
 			"--password", matrixPassword, "--plan", plan)
@@ -71,6 +74,8 @@ func newOrderInstallation(t *testing.T) *orderInstallation {
 	w.agent = w.admin(t, "agent", "create", "--user", "olga@example.org", "--name", "Order").text("agent", "id")
 	w.planlessAgent = w.admin(t, "agent", "create", "--user", "paul@example.org", "--name", "Order").text("agent", "id")
 	w.key, w.reader, w.account = key("olga", "agents,manage,account"), key("olga", "agents"), key("olga", "account")
+	w.manager = key("olga", "manage")
+	w.owner = key("ada", "agents,manage,account,admin")
 	w.planless, w.member = key("paul", "agents,manage,account"), key("mia", "agents,manage,account")
 	code := w.admin(t, "connect-code", "create", "--user", "olga@example.org").text("code")
 	w.minted = w.send(t, call{
@@ -150,13 +155,22 @@ func (w *orderInstallation) refusals(t *testing.T, op wrongRequest, rule core.Ru
 		core.AccessOwn:     {w.account, w.reader},
 		core.AccessAccount: {w.minted, w.reader}, core.AccessAdmin: {w.minted, w.reader, w.account, w.member},
 	}[rule.Access]
+	if rule.Area == core.AreaWebhooks {
+		narrow = []string{w.manager} // the keys for agents and for the account manage webhooks
+	}
+	if rule.Area == core.AreaAccount && rule.OnAgent {
+		narrow = []string{w.reader, w.manager, w.minted}
+	}
 	if len(narrow) == 0 {
 		t.Fatalf("no credential lacks the level %v", rule.Access)
 	}
 	for _, key := range narrow {
 		want(op.at(unknown, key), 403, "insufficient_scope")
 	}
-	if rule.Session {
+	switch {
+	case rule.Session && rule.Access == core.AccessAdmin:
+		want(op.at(w.agent, w.owner), 403, "session_required")
+	case rule.Session:
 		want(op.at(w.agent, w.key), 403, "session_required")
 	}
 	if rule.OnAgent {

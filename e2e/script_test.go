@@ -23,7 +23,9 @@ import (
 // Commands in addition to those of testscript: "await" waits until $BASE serves; "api METHOD PATH [BODY]" sends a
 // request with the credential in $KEY and prints the status and the body; "capture NAME REGEXP" sets a variable to the
 // first match in the last output; "eventually REGEXP COMMAND …" repeats an api call or a program until its output
-// matches; "flip GLOB" damages the first file that matches; "notes FILE COUNT" writes small documents.
+// matches; "flip GLOB" damages the first file that matches; "notes FILE COUNT" writes small documents;
+// "approve FILE EMAIL PASSWORD allow|deny" is the browser of an OAuth sign-in: it waits for the address in the file,
+// signs in and decides on the consent page.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, "testdata/script", nil)
@@ -82,13 +84,14 @@ func runScripts(t *testing.T, dir string, databases <-chan string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"await": await, "api": api, "capture": capture, "mode": mode, "eventually": eventually, "flip": flip, "notes": notes,
+			"approve": approve,
 		},
 	})
 }
 
 func await(ts *testscript.TestScript, _ bool, _ []string) {
 	url := ts.Getenv("BASE") + "/healthz"
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(url)
 		if err != nil {
 			continue
@@ -98,7 +101,7 @@ func await(ts *testscript.TestScript, _ bool, _ []string) {
 			return
 		}
 	}
-	ts.Fatalf("%s did not answer in 30 s", url)
+	ts.Fatalf("%s did not answer in %s", url, testkit.Patience)
 }
 
 func api(ts *testscript.TestScript, _ bool, args []string) {
@@ -123,7 +126,7 @@ func request(ts *testscript.TestScript, args []string) string {
 	if key := strings.TrimSpace(ts.Getenv("KEY")); key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	client := http.Client{Timeout: 30 * time.Second}
+	client := http.Client{Timeout: testkit.Patience}
 	resp, err := client.Do(req)
 	ts.Check(err)
 	b, err := io.ReadAll(resp.Body)
@@ -138,7 +141,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	wanted := regexp.MustCompile("(?m)" + args[0])
 	printed := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if args[1] == "api" {
 			printed = request(ts, args[2:])
 		} else {
@@ -149,7 +152,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 			return
 		}
 	}
-	ts.Fatalf("%v does not print %s in 30 s, but\n%s", args[1:], args[0], printed)
+	ts.Fatalf("%v does not print %s in %s, but\n%s", args[1:], args[0], testkit.Patience, printed)
 }
 
 // flip changes one byte in the middle of a file, in place, like a failing disk.

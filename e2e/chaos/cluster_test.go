@@ -2,11 +2,8 @@ package chaos
 
 import (
 	"cmp"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -30,11 +27,15 @@ func TestNothingIsLostInACluster(t *testing.T) {
 	for i, e := range engines {
 		addresses[i] = e.URL
 	}
-	s := newStage(t, 3, 4, testkit.PairURL("postgres", primary, standby),
-		"CARREL_SEARCH_URL="+strings.Join(addresses, ","), "CARREL_SEARCH_REPLICAS=1")
+	pair := testkit.PairURL("postgres", primary, standby)
+	bucket := originalsBucket(t)
+	s := newStage(t, 3, 4, pair, slices.Concat(paidEmbeddings(t), bucket, []string{
+		"CARREL_SEARCH_URL=" + strings.Join(addresses, ","), "CARREL_SEARCH_REPLICAS=1",
+	})...)
 	proxy := testkit.NewNginx(t, "../../deploy/compose/nginx.conf", s.nodes[0].URL, s.nodes[1].URL, s.nodes[2].URL)
 	s.proxy = proxy.URL
-	s.keyed = true // a request that waits for the database may be carried out after its client gave up
+	s.keyed = true    // a request that waits for the database may be carried out after its client gave up
+	testkit.Binary(t) // built before the load begins
 	d := s.seed("scenes")
 	libraries := s.beginLibraries()
 	end := s.begin(3)
@@ -80,6 +81,12 @@ func TestNothingIsLostInACluster(t *testing.T) {
 			return engine.Start()
 		}},
 		{"6 the proxy is reloaded", proxy.Reload},
+		{"7 a backup is made", func() error {
+			restored := newDatabase(t, primary, s.acks.count())
+			s.backUp(place{[]string{"--database", pair, "--data", s.nodes[0].Data}, bucket},
+				place{[]string{"--database", restored, "--data", t.TempDir()}, nil}, "pgx", restored)
+			return nil
+		}},
 	}
 	for range rounds(t, 1, 3) {
 		for _, scene := range scenes {
@@ -90,11 +97,11 @@ func TestNothingIsLostInACluster(t *testing.T) {
 			pause(t, d.between(4*time.Second, 8*time.Second))
 		}
 	}
-	s.tally.begin("7 the end")
+	s.tally.begin("8 the end")
 	end()
 	database := primary.URL("postgres")
 	s.verify(read(t, "pgx", database))
-	libraries(database)
+	libraries("pgx", database)
 	t.Logf("replies by scene:\n%s", s.tally.String())
 }
 
@@ -139,97 +146,4 @@ func (c *tally) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// library is a user's source, to which documents with a unique word each are added.
-type library struct {
-	s      *stage
-	p      *person
-	dice   dice
-	source string
-	words  []string // of acknowledged documents
-}
-
-// beginLibraries adds and searches documents until the load ends. The returned function waits for that, and then checks
-// that every acknowledged document is stored, and that a sample of them is found.
-func (s *stage) beginLibraries() (verify func(database string)) {
-	s.t.Helper()
-	var writing sync.WaitGroup
-	libraries := make([]*library, len(s.people))
-	for i, p := range s.people {
-		l := &library{s: s, p: p, dice: s.seed(fmt.Sprintf("library %d", i))}
-		var told struct {
-			Agent struct{ DefaultSourceID string }
-		}
-		r := s.repeat(l.dice, p, http.MethodGet, "", "")
-		if err := json.Unmarshal(r.body, &told); err != nil || told.Agent.DefaultSourceID == "" {
-			s.t.Fatalf("the agent: %v", r)
-		}
-		l.source, libraries[i] = told.Agent.DefaultSourceID, l
-		writing.Go(func() { l.run(i) })
-	}
-	s.t.Cleanup(func() {
-		s.over.Store(true)
-		writing.Wait()
-	})
-	return func(database string) {
-		writing.Wait()
-		db, err := sql.Open("pgx", database)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		stored := map[string]bool{}
-		each(s.t, db, `SELECT external_id FROM document`, func(scan func(...any)) {
-			var id string
-			scan(&id)
-			stored[id] = true
-		})
-		for _, l := range libraries {
-			l.verify(stored)
-		}
-	}
-}
-
-func (l *library) run(who int) {
-	for i := 0; !l.s.over.Load() && l.s.t.Context().Err() == nil; i++ {
-		word := fmt.Sprintf("quixotry%dx%d", who, i)
-		r := l.s.ask(l.dice, l.p, http.MethodPost, "/sources/"+l.source+"/documents", fmt.Sprintf(
-			`{"documents": [{"externalId": %q, "title": "Document", "text": "This document has the word %s."}]}`, word, word))
-		switch {
-		case r.status == http.StatusOK:
-			l.words = append(l.words, word)
-		case !r.unknown():
-			l.s.t.Errorf("a document was answered with %v", r)
-		}
-		if n := len(l.words); n > 0 && l.dice.chance(30) {
-			if _, r := l.finds(l.words[l.dice.IntN(n)]); r.status != http.StatusOK && !r.unknown() {
-				l.s.t.Errorf("a search was answered with %v", r)
-			}
-		}
-		pause(l.s.t, l.dice.between(20*time.Millisecond, 100*time.Millisecond))
-	}
-}
-
-// finds reports whether a search finds the document of a word.
-func (l *library) finds(word string) (bool, reply) {
-	r := l.s.ask(l.dice, l.p, http.MethodPost, "/search", fmt.Sprintf(`{"query": %q}`, word))
-	return r.status == http.StatusOK && strings.Contains(string(r.body), word), r
-}
-
-func (l *library) verify(stored map[string]bool) {
-	l.s.t.Helper()
-	const sample = 50
-	for i, word := range l.words {
-		if !stored[word] {
-			l.s.t.Errorf("the document %s was acknowledged and is missing", word)
-		}
-		if i%max(1, len(l.words)/sample) == 0 {
-			await(l.s.t, "the document "+word+" is found", 2*time.Minute, func() bool {
-				found, _ := l.finds(word)
-				return found
-			})
-		}
-	}
-	l.s.t.Logf("%d documents acknowledged", len(l.words))
 }

@@ -33,6 +33,7 @@ type stage struct {
 	// proxy is the address of a proxy in front of the nodes, to which clients send everything; empty without one.
 	proxy string
 	tally tally
+	acks  acks
 	// paused is the number of the node that clients mostly avoid, counted from 1.
 	paused atomic.Int64
 	// over is set when no new work may begin.
@@ -50,15 +51,21 @@ type person struct {
 // form NAME=value.
 func newStage(t *testing.T, nodes, people int, database string, settings ...string) *stage {
 	t.Helper()
+	return newStageIn(t, make([]string, nodes), people, database, settings...)
+}
+
+// newStageIn is newStage with a node for each data folder; an empty name means a temporary one.
+func newStageIn(t *testing.T, folders []string, people int, database string, settings ...string) *stage {
+	t.Helper()
 	s := &stage{t: t, seed: seeds(t), longest: 4}
 	binary := program(t)
 	s.model = newModel(t, s.seed("model"))
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	s.client = &http.Client{Transport: transport}
 	t.Cleanup(transport.CloseIdleConnections)
-	for i := range nodes {
+	for i, folder := range folders {
 		s.nodes = append(s.nodes, testkit.StartServer(t, testkit.ServerOptions{
-			Binary: binary, Database: database,
+			Binary: binary, Database: database, Data: folder,
 			Env: append([]string{
 				"CARREL_TEST_MODEL_URL=" + s.model.URL, "CARREL_TEST_NODE=" + nodeName(i), "CARREL_RATE_LIMITS=off",
 				"CARREL_TURN_WAIT=8s", "CARREL_LOG_LEVEL=warn",
@@ -117,6 +124,9 @@ type reply struct {
 // unknown reports whether the request may or may not have been carried out.
 func (r reply) unknown() bool { return r.status == 0 || isAway(r.status) }
 
+// accepted reports whether the request was carried out.
+func (r reply) accepted() bool { return r.status >= 200 && r.status < 300 }
+
 // isAway reports whether a status means that no node answers: 503 of a node, or 502 or 504 of a proxy.
 func isAway(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusBadGateway ||
@@ -171,6 +181,21 @@ func (s *stage) send(d dice, p *person, method, path, body string, headers ...st
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+	return s.do(req)
+}
+
+// get sends a request without credentials.
+func (s *stage) get(url string) reply {
+	ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return reply{err: err}
+	}
+	return s.do(req)
+}
+
+func (s *stage) do(req *http.Request) reply {
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return reply{err: err}

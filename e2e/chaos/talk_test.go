@@ -131,6 +131,7 @@ func (c *talk) send(m *message) bool {
 				c.s.t.Errorf("%q: %v in %v", m.text, err, r)
 			}
 			m.acknowledged, m.turn, m.reply = true, told.TurnID, told.Text
+			c.s.acks.addMessage(ackedMessage{m.text, m.turn, m.reply})
 			return true
 		case r.status == http.StatusInternalServerError:
 			// A turn may have been interrupted too often; verify checks whether it was.
@@ -248,6 +249,7 @@ func (s *stage) remember(p *person, d dice, who int) {
 		switch {
 		case r.status == http.StatusOK:
 			p.noted = append(p.noted, text)
+			s.acks.addNote(text)
 		case !r.unknown():
 			s.t.Errorf("a memory was answered with %v", r)
 		}

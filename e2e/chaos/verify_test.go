@@ -20,6 +20,8 @@ type record struct {
 	events   map[string][]event
 	// notes are the memories.
 	notes map[string]bool
+	// documents are the external ids of the documents.
+	documents map[string]bool
 	// threads are the states of the threads.
 	threads map[string]string
 }
@@ -53,7 +55,7 @@ func read(t *testing.T, driver, source string) *record {
 	defer func() { _ = db.Close() }()
 	r := &record{
 		turns: map[string]*storedTurn{}, messages: map[string][]storedMessage{}, events: map[string][]event{},
-		notes: map[string]bool{}, threads: map[string]string{},
+		notes: map[string]bool{}, documents: map[string]bool{}, threads: map[string]string{},
 	}
 	each(t, db, `SELECT id, key, number, state, attempt, crashes, error_code FROM task WHERE kind = 'turn'`,
 		func(scan func(...any)) {
@@ -61,7 +63,8 @@ func read(t *testing.T, driver, source string) *record {
 			scan(&s.id, &s.thread, &s.number, &s.state, &s.attempt, &s.crashes, &s.code)
 			r.turns[s.id] = &s
 		})
-	each(t, db, `SELECT task_id, n, state, output FROM task_step ORDER BY task_id, n`, func(scan func(...any)) {
+	each(t, db, `SELECT task_id, n, s.state, output FROM task_step s JOIN task ON id = task_id AND task.kind = 'turn'
+		ORDER BY task_id, n`, func(scan func(...any)) {
 		var id string
 		var s storedStep
 		var output []byte
@@ -70,8 +73,8 @@ func read(t *testing.T, driver, source string) *record {
 		r.turns[id].steps = append(r.turns[id].steps, s)
 	})
 	each(t, db,
-		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e JOIN task ON id = task_id
-		ORDER BY key, number, seq`,
+		`SELECT task_id, number, seq, e.attempt, e.kind, payload FROM task_event e
+		JOIN task ON id = task_id AND task.kind = 'turn' ORDER BY key, number, seq`,
 		func(scan func(...any)) {
 			var id string
 			var e event
@@ -94,6 +97,11 @@ func read(t *testing.T, driver, source string) *record {
 		var text string
 		scan(&text)
 		r.notes[text] = true
+	})
+	each(t, db, `SELECT external_id FROM document`, func(scan func(...any)) {
+		var id string
+		scan(&id)
+		r.documents[id] = true
 	})
 	each(t, db, `SELECT id, status FROM thread`, func(scan func(...any)) {
 		var id, status string

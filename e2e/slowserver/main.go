@@ -89,7 +89,7 @@ var cited = thread.Answer{
 	Citations: []thread.Citation{{
 		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model",
 		Authors: []string{"Edgar F. Codd"}, Year: 1970,
-		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685",
+		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Type: "article",
 		Quote: "A relational model is proposed.", End: 31, Page: 1,
 	}},
 	Checks: []thread.Check{

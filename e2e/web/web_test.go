@@ -1,4 +1,4 @@
-package e2e
+package web
 
 import (
 	"bufio"
@@ -17,15 +17,8 @@ import (
 	"carrel/internal/testkit/zoterofake"
 )
 
-const (
-	// requireBrowserEnv makes tests fail, instead of being skipped, if node or the browser is missing.
-	requireBrowserEnv = "CARREL_TEST_REQUIRE_BROWSER"
-	// webTestsEnv selects browser tests by a pattern of their names.
-	webTestsEnv = "CARREL_WEB_TESTS"
-	// webTestedEnv skips TestWebApp. CI runs it before all other tests, because next to them the browser is so slow
-	// that timeouts measure the load of the machine.
-	webTestedEnv = "CARREL_WEB_TESTED"
-)
+// webTestsEnv selects browser tests by a pattern of their names.
+const webTestsEnv = "CARREL_WEB_TESTS"
 
 // memberPassword is the password of the accounts without the admin role.
 const memberPassword = "correct horse battery staple"
@@ -34,12 +27,9 @@ const memberPassword = "correct horse battery staple"
 // in .cache/web.
 func TestWebApp(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(webTestedEnv) != "" {
-		t.Skip("make web-test has already run it (" + webTestedEnv + " is set)")
-	}
-	skipUnless(t, "node", "chromium")
-	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
-		missing(t, "the packages of web are not installed: make setup")
+	testkit.SkipUnless(t, "node", "chromium")
+	if _, err := os.Stat("../../web/node_modules/playwright-core"); err != nil {
+		testkit.SkipMissing(t, "the packages of web are not installed: make setup")
 	}
 	args := []string{"--test-reporter=tap"}
 	if pattern := os.Getenv(webTestsEnv); pattern != "" {
@@ -52,7 +42,7 @@ func TestWebApp(t *testing.T) {
 		}
 	})
 	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
-	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	cmd.Dir, cmd.Env = "../../web", webEnv(t)
 	out, err := cmd.CombinedOutput()
 	results := tapResults(out)
 	for _, r := range results {
@@ -88,7 +78,7 @@ func lastLines(s string, n int) string {
 // It returns an environment with their addresses and passwords.
 func webEnv(t *testing.T) []string {
 	t.Helper()
-	screenshots, err := filepath.Abs("../.cache/web")
+	screenshots, err := filepath.Abs("../../.cache/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +108,11 @@ func webEnv(t *testing.T) []string {
 			prefix+"_CONTROL="+control(t, s, signals))
 		createMembers(t, s)
 	}
+	// The test of the first run sets this server up; its set-up page is a screenshot.
+	withoutAccounts := testkit.StartServer(t, testkit.ServerOptions{
+		Binary: testkit.Binary(t), Env: []string{"CARREL_RATE_LIMITS=off"},
+	})
+	env = append(env, "CARREL_WEB_NEW_URL="+withoutAccounts.URL, "CARREL_WEB_NEW_CODE="+withoutAccounts.SetupCode())
 	zotero := zoterofake.New(t)
 	zotero.Put(map[string]any{"key": "BOOK2345", "itemType": "book", "title": "The Art of Computer Programming"})
 	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword, "CARREL_WEB_ZOTERO_URL="+zotero.URL,
@@ -160,10 +155,9 @@ func TestScreenshots(t *testing.T) {
 	if os.Getenv("CARREL_WEB_SCREENSHOTS") == "" {
 		t.Skip("run by make screenshots")
 	}
-	skipUnless(t, "node", "chromium")
+	testkit.SkipUnless(t, "node", "chromium")
 	cmd := exec.CommandContext(t.Context(), "node", "e2e/screenshots.mjs")
-	withoutAccounts := testkit.StartServer(t, testkit.ServerOptions{Binary: testkit.Binary(t)}) // for the set-up page
-	cmd.Dir, cmd.Env = "../web", append(webEnv(t), "CARREL_WEB_NEW_URL="+withoutAccounts.URL)
+	cmd.Dir, cmd.Env = "../../web", webEnv(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -172,12 +166,12 @@ func TestScreenshots(t *testing.T) {
 // TestWebLogic runs the unit tests of the web app, without a browser.
 func TestWebLogic(t *testing.T) {
 	t.Parallel()
-	skipUnless(t, "node")
-	if _, err := os.Stat("../web/node_modules/vitest"); err != nil {
-		missing(t, "the packages of web are not installed: make setup")
+	testkit.SkipUnless(t, "node")
+	if _, err := os.Stat("../../web/node_modules/vitest"); err != nil {
+		testkit.SkipMissing(t, "the packages of web are not installed: make setup")
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--no-color")
-	cmd.Dir = "../web"
+	cmd.Dir = "../../web"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -210,21 +204,4 @@ func tapResults(tap []byte) []*tapResult {
 		}
 	}
 	return results
-}
-
-func skipUnless(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			missing(t, err.Error())
-		}
-	}
-}
-
-func missing(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv(requireBrowserEnv) != "" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }

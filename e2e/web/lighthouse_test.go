@@ -1,4 +1,4 @@
-package e2e
+package web
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"carrel/internal/testkit"
 )
 
 // lighthouseRuns is the number of runs per page. Performance varies between runs; the median counts.
@@ -21,9 +23,13 @@ func TestLighthouse(t *testing.T) {
 	if os.Getenv("CARREL_WEB_LIGHTHOUSE") == "" {
 		t.Skip("pages are judged by make lighthouse")
 	}
-	skipUnless(t, "chromium")
-	cmd := exec.CommandContext(t.Context(), nodeProgram(t), "lighthouse.mjs", lighthouseRuns, "/sign-in", "/chat")
-	cmd.Dir, cmd.Env, cmd.Stderr = clientsFolder, webEnv(t), os.Stderr
+	testkit.SkipUnless(t, "chromium")
+	const clients = "../clients"
+	if _, err := os.Stat(clients + "/node_modules/.bin/node"); err != nil {
+		t.Fatal("the clients are not installed: make setup")
+	}
+	cmd := exec.CommandContext(t.Context(), "node_modules/.bin/node", "lighthouse.mjs", lighthouseRuns, "/sign-in", "/chat")
+	cmd.Dir, cmd.Env, cmd.Stderr = clients, webEnv(t), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("lighthouse: %v\n%s", err, out)
@@ -58,9 +64,9 @@ func TestScrolling(t *testing.T) {
 	if os.Getenv("CARREL_WEB_SCROLLING") == "" {
 		t.Skip("a long thread is scrolled by make scrolling")
 	}
-	skipUnless(t, "node", "chromium")
+	testkit.SkipUnless(t, "node", "chromium")
 	cmd := exec.CommandContext(t.Context(), "node", "e2e/scrolling.mjs")
-	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	cmd.Dir, cmd.Env = "../../web", webEnv(t)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
