@@ -143,7 +143,7 @@ func (in *instance) counted(ctx context.Context, l load) (summary, error) {
 		return summary{}, err
 	}
 	after, err := scrape(ctx, in.metricsAddr, metricMallocs)
-	out := summarise([]sample{taken}, used.server, used.client)
+	out := summarise([]sample{taken}, used)
 	out.allocations = (after - before) / float64(max(1, out.requests))
 	return out, err
 }

@@ -48,39 +48,74 @@ func writeCorpus(s corpusFlags, count int, file string) (questions []string, kep
 	return drawQuestions(wordy, count), kept, nil
 }
 
-// writeDocuments writes the documents to a file, and returns those with a longer text and the number of all.
+// writeDocuments writes the documents to a file, and returns those with a longer text and the number of all. If the
+// collection has fewer documents, copies of them with other ids and fewer words follow. Only originals are returned.
 func writeDocuments(s corpusFlags, file string) (wordy []record, kept int, err error) {
-	records, done := madeUp(s.documents), func() error { return nil }
-	if s.data != "" {
-		if records, done, err = collection(filepath.Join(s.data, s.corpus)); err != nil {
-			return nil, 0, err
-		}
-	}
 	out, err := os.Create(file)
 	if err != nil {
-		return nil, 0, errors.Join(err, done())
+		return nil, 0, err
 	}
 	w := bufio.NewWriterSize(out, 1<<20)
 	enc := json.NewEncoder(w)
-	for r, readErr := range records {
-		if err = readErr; err != nil {
-			break
-		}
-		if err = enc.Encode(r); err != nil {
-			break
-		}
-		if len(r.Text) > wordyText {
-			wordy = append(wordy, r)
-		}
-		if kept++; kept == s.documents {
-			break
+	for copies := 0; kept < s.documents && err == nil; copies++ {
+		before := kept
+		err = s.each(func(r record) error {
+			if copies > 0 {
+				r = thinned(r, copies)
+			} else if len(r.Text) > wordyText {
+				wordy = append(wordy, r)
+			}
+			kept++
+			return enc.Encode(r)
+		}, s.documents-kept)
+		if kept == before {
+			break // an empty collection
 		}
 	}
-	err = errors.Join(err, w.Flush(), out.Close(), done())
+	err = errors.Join(err, w.Flush(), out.Close())
 	if err == nil && len(wordy) == 0 {
 		err = errors.New("no document has a text long enough to be asked about")
 	}
 	return wordy, kept, err
+}
+
+// each calls fn with up to n documents.
+func (s corpusFlags) each(fn func(record) error, n int) (err error) {
+	records, done := madeUp(n), func() error { return nil }
+	if s.data != "" {
+		if records, done, err = collection(filepath.Join(s.data, s.corpus)); err != nil {
+			return err
+		}
+	}
+	for r, readErr := range records {
+		if n--; n < 0 {
+			break
+		}
+		if err = readErr; err == nil {
+			err = fn(r)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, done())
+}
+
+// droppedWords is the part of the words that a copy lacks: one in seven.
+const droppedWords = 7
+
+// thinned returns the copy of a document with this number. Copies lack different words.
+func thinned(r record, number int) record {
+	r.ID = fmt.Sprintf("%s-%d", r.ID, number)
+	words := strings.Fields(r.Text)
+	kept := words[:0]
+	for i, word := range words {
+		if (i+number)%droppedWords != 0 {
+			kept = append(kept, word)
+		}
+	}
+	r.Text = strings.Join(kept, " ")
+	return r
 }
 
 // collection reads a collection's documents.

@@ -59,6 +59,14 @@ func TestCollectionMayBeCompressed(t *testing.T) {
 		questions[0] != "What is known about parsing old letters by hand?" {
 		t.Errorf("%d documents, %q, %v", kept, questions, err)
 	}
+	more := filepath.Join(dir, "more.jsonl")
+	if _, kept, err := writeCorpus(corpusFlags{data: dir, corpus: "acl", documents: 12}, 3, more); err != nil || kept != 12 {
+		t.Errorf("%d documents of a collection of five, %v", kept, err)
+	}
+	lines, err := os.ReadFile(more)
+	if n := strings.Count(string(lines), `"id":"x-2"`); err != nil || n != 2 {
+		t.Errorf("%d documents are second copies, want 2; %v", n, err)
+	}
 }
 
 func TestPacedModelTakesItsConfiguredTime(t *testing.T) {

@@ -49,6 +49,8 @@ type filling struct {
 	wall, cpu time.Duration
 	// peak is the peak resident memory of the process so far.
 	peak int64
+	// database, index and originals are the sizes on disk after the import.
+	database, index, originals int64
 }
 
 // measureIngest fills three sources of a server in sequence, and indexes the same lines with FTS5.
@@ -74,6 +76,9 @@ func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, er
 		func(source string) error { return u.send(ctx, source, lines, "documents.jsonl") }); err != nil {
 		return page{}, fmt.Errorf("JSON Lines: %w", err)
 	}
+	if err := rep.lines.measureDisk(c.dataDir()); err != nil {
+		return page{}, err
+	}
 	if s.megabytes > 0 {
 		if err := rep.folder(ctx, u, in, lines); err != nil {
 			return page{}, fmt.Errorf("Markdown and HTML: %w", err)
@@ -90,6 +95,22 @@ func measureIngest(ctx context.Context, s *ingestSettings, dir string) (page, er
 	fmt.Fprintln(s.progress, "the same lines with FTS5…")
 	rep.peer, err = indexWithFTS5(ctx, lines, filepath.Join(dir, "fts5.db"))
 	return rep.page(), err
+}
+
+// measureDisk sets the sizes of the files in a data folder.
+func (f *filling) measureDisk(data string) (err error) {
+	all, err := folderBytes(data)
+	if err != nil {
+		return err
+	}
+	if f.index, err = folderBytes(filepath.Join(data, "index")); err != nil {
+		return err
+	}
+	if f.originals, err = folderBytes(filepath.Join(data, "originals")); err != nil {
+		return err
+	}
+	f.database = all - f.index - f.originals
+	return nil
 }
 
 // folder measures the import of a folder of Markdown and HTML files.

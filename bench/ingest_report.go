@@ -38,7 +38,7 @@ func (f filling) minute(rate float64) float64 {
 }
 
 func (r *ingestReport) page() page {
-	return newPage("Imports", r.conditions(), r.targetTable(), r.linesTable(), r.textsTable())
+	return newPage("Imports", r.conditions(), r.targetTable(), r.linesTable(), r.diskTable(), r.textsTable())
 }
 
 // targetTable compares the results with the targets, by wall time and by CPU time.
@@ -80,6 +80,20 @@ func (r *ingestReport) linesTable() table {
 			row.what, fmt.Sprint(row.documents), row.wall.Round(10 * time.Millisecond).String(),
 			fmt.Sprintf("%.0f", row.perSecond()),
 			row.cpu.String(), fmt.Sprintf("%.0f", row.perCores()), fmt.Sprintf("%.2f×", row.cpu.Seconds()/r.lines.cpu.Seconds()),
+		})
+	}
+	return t
+}
+
+// diskTable shows the disk space of the JSON Lines.
+func (r *ingestReport) diskTable() table {
+	t := table{title: "Disk space of the JSON Lines", head: []string{"", "size", "bytes/document"}}
+	for _, row := range []struct {
+		what string
+		size int64
+	}{{"database with its write-ahead log", r.lines.database}, {"index", r.lines.index}, {"originals", r.lines.originals}} {
+		t.rows = append(t.rows, []string{
+			row.what, megabytes(row.size), fmt.Sprintf("%.0f", float64(row.size)/float64(max(1, r.lines.documents))),
 		})
 	}
 	return t

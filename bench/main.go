@@ -10,6 +10,8 @@
 //   - bench ingest: imports, with SQLite FTS5
 //   - bench search: search, with Bleve and SQLite FTS5
 //   - bench eval: the quality of search results
+//   - bench growth: the cost of operations by the size of the data
+//   - bench mixed: the times of many users at once, also during imports, with PocketBase
 //   - bench soak: memory, files and tables of a server that is used for an hour
 //
 // See README.md.
@@ -56,10 +58,14 @@ func run(args []string) error {
 			return compare(args[1:], parseAgent, measureAgent)
 		case "check":
 			return compare(args[1:], parseCheck, measureCheck)
+		case "growth":
+			return compare(args[1:], parseGrowth, measureGrowth)
 		case "ingest":
 			return compare(args[1:], parseIngest, measureIngest)
 		case "mcp":
 			return compare(args[1:], parseMCP, measureMCP)
+		case "mixed":
+			return compare(args[1:], parseMixed, measureMixed)
 		case "soak":
 			return compare(args[1:], parseSoak, measureSoak)
 		case "tokens":

@@ -19,7 +19,7 @@ import (
 
 // Targets for the MCP endpoint.
 const (
-	mcpTarget  = 0.8
+	mcpTarget  = 1.5
 	idleStream = 100 << 20
 )
 
@@ -62,6 +62,7 @@ type mcpSettings struct {
 	runFlags
 	loadFlags
 	streams int
+	idle    time.Duration
 }
 
 func parseMCP(args []string) (*mcpSettings, error) {
@@ -69,11 +70,15 @@ func parseMCP(args []string) (*mcpSettings, error) {
 	f := s.newFlags("bench mcp", "")
 	s.register(f, loadFlags{16, 20, 500 * time.Millisecond}, "keep-alive connections")
 	f.IntVar(&s.streams, "streams", 1000, "idle streams for the memory measurement")
+	f.DurationVar(&s.idle, "idle", idleFor, "wait before the memory of idle streams is read")
 	if err := parseFlags(f, args); err != nil {
 		return s, err
 	}
 	if s.streams < 1 || s.streams > 100_000 {
 		return s, errors.New("--streams must be 1 to 100000")
+	}
+	if s.idle < 0 || s.idle > time.Hour {
+		return s, errors.New("--idle must be at most an hour")
 	}
 	return s, s.check(1000, time.Minute)
 }
@@ -109,7 +114,7 @@ func measureMCP(ctx context.Context, s *mcpSettings, dir string) (page, error) {
 		rates.rows = append(rates.rows, row)
 	}
 	fmt.Fprintf(s.progress, "measuring: %d idle streams…\n", s.streams)
-	idle, err := idleStreams(ctx, c, s.streams)
+	idle, err := idleStreams(ctx, c, s.streams, s.idle)
 	if err != nil {
 		return page{}, err
 	}
@@ -266,12 +271,12 @@ func beginMCP(ctx context.Context, addr, token string) (string, error) {
 	return id, err
 }
 
-// idleFor is the wait before memory is read. The server releases memory every half minute, and goroutine stacks need
+// idleFor is the default wait before memory is read. The server releases memory every half minute, and goroutine stacks need
 // two garbage collections to shrink.
 const idleFor = 70 * time.Second
 
 // idleStreams opens streams in separate sessions on a new server and reads its memory.
-func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
+func idleStreams(ctx context.Context, c *carrel, count int, wait time.Duration) (table, error) {
 	in, err := (&carrel{binary: c.binary, dir: filepath.Join(c.dir, "idle"), rows: 0}).startEmpty(ctx)
 	if err != nil {
 		return table{}, err
@@ -283,29 +288,29 @@ func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var wait sync.WaitGroup
+	var opening sync.WaitGroup
 	errs := make(chan error, count)
 	slots := make(chan struct{}, 50)
 	for range count {
-		wait.Go(func() {
+		opening.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			errs <- openStream(ctx, in.addr, in.token)
 		})
 	}
-	wait.Wait()
+	opening.Wait()
 	for range count {
 		if err := <-errs; err != nil {
 			return table{}, err
 		}
 	}
-	time.Sleep(idleFor)
+	time.Sleep(wait)
 	after, err := in.residentBytes()
 	if err != nil {
 		return table{}, err
 	}
 	return table{
-		title: fmt.Sprintf("Memory with %d idle streams of as many sessions", count),
+		title: fmt.Sprintf("Memory with %d idle streams of as many sessions after %s", count, wait),
 		head:  []string{"before", "with them", "target", ""},
 		rows:  [][]string{{megabytes(before), megabytes(after), "≤ " + megabytes(idleStream), verdict(after <= idleStream)}},
 	}, nil

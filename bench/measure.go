@@ -173,12 +173,11 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 				return res, err
 			}
 			res.rounds[i] = append(res.rounds[i], taken)
-			cpu[i].server += used.server
-			cpu[i].client += used.client
+			cpu[i].add(used)
 		}
 	}
 	for i, c := range all {
-		res.summaries[i] = summarise(res.rounds[i], cpu[i].server, cpu[i].client)
+		res.summaries[i] = summarise(res.rounds[i], cpu[i])
 		var err error
 		if res.summaries[i].allocations, err = c.allocations(ctx, o, s.key); err != nil {
 			return res, err
@@ -190,13 +189,24 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 	return res, nil
 }
 
-// spent is the CPU time of server and client.
-type spent struct{ server, client time.Duration }
+// spent is the CPU time of server, client and database server, if there is one.
+type spent struct{ server, client, database time.Duration }
+
+func (s *spent) add(more spent) {
+	s.server += more.server
+	s.client += more.client
+	s.database += more.database
+}
 
 func (in *instance) spentSoFar() (spent, error) {
 	server, err1 := in.cpuTime()
 	client, err2 := cpuTimeOf(os.Getpid())
-	return spent{server, client}, errors.Join(err1, err2)
+	sum := spent{server: server, client: client}
+	var err3 error
+	if in.database != nil {
+		sum.database, err3 = familyCPUTime(in.database.cmd.Process.Pid)
+	}
+	return sum, errors.Join(err1, err2, err3)
 }
 
 // round runs one round and returns its CPU time.
@@ -210,7 +220,8 @@ func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
 		return sample{}, spent{}, err
 	}
 	after, err := in.spentSoFar()
-	return taken, spent{after.server - before.server, after.client - before.client}, err
+	after.add(spent{-before.server, -before.client, -before.database})
+	return taken, after, err
 }
 
 // allocations counts heap objects per request. Reading the counter allocates as well; two consecutive readings

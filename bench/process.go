@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -158,7 +159,38 @@ func cpuTimeOf(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return parseCPUTime(raw)
+	own, _, _, err := parseStat(raw)
+	return own, err
+}
+
+// familyCPUTime returns the user and system time of a process and its children. A child that has ended and was waited
+// for counts with its parent.
+func familyCPUTime(pid int) (time.Duration, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
+	}
+	var total time.Duration
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err != nil {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		own, waited, parent, err := parseStat(raw)
+		if err != nil {
+			return 0, err
+		}
+		switch strconv.Itoa(pid) {
+		case entry.Name():
+			total += own + waited
+		case parent:
+			total += own
+		}
+	}
+	return total, nil
 }
 
 // parseStatus returns a size from /proc/PID/status.
@@ -178,17 +210,22 @@ func parseStatus(status []byte, name string) (int64, error) {
 	return 0, errors.New("no " + name + " in the process status")
 }
 
-// parseCPUTime adds user and system time of /proc/PID/stat. The program name is in parentheses and may contain any
-// character, so fields are counted after it.
-func parseCPUTime(stat []byte) (time.Duration, error) {
+// parseStat returns the processor time of a process and of the children that it waited for, and the id of its parent,
+// from /proc/PID/stat. The program name is in parentheses and may contain any character, so fields are counted after
+// it.
+func parseStat(stat []byte) (own, waited time.Duration, parent string, err error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
-	if end < 0 || len(fields) < 13 {
-		return 0, errors.New("unknown format of the process statistics")
+	if end < 0 || len(fields) < 15 {
+		return 0, 0, "", errors.New("unknown format of the process statistics")
 	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
+	var ticks [4]int64 // user and system time, its own and of its children
+	for i := range ticks {
+		if ticks[i], err = strconv.ParseInt(fields[11+i], 10, 64); err != nil {
+			return 0, 0, "", err
+		}
+	}
+	return time.Duration(ticks[0]+ticks[1]) * clockTick, time.Duration(ticks[2]+ticks[3]) * clockTick, fields[1], nil
 }
 
 // scrape returns one value of a Prometheus text page.

@@ -22,11 +22,11 @@ func TestResidentMemoryIsReadFromTheStatusPage(t *testing.T) {
 
 func TestCPUTimeIsReadAfterAnUnusualProgramName(t *testing.T) {
 	t.Parallel()
-	got, err := parseCPUTime([]byte("12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 9 0 100\n"))
-	if err != nil || got != 2*time.Second {
-		t.Errorf("%v, %v", got, err)
+	own, waited, parent, err := parseStat([]byte("12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 9 0 100\n"))
+	if err != nil || own != 2*time.Second || waited != time.Second/2 || parent != "1" {
+		t.Errorf("%v, %v, %q, %v", own, waited, parent, err)
 	}
-	if _, err := parseCPUTime([]byte("12")); err == nil {
+	if _, _, _, err := parseStat([]byte("12")); err == nil {
 		t.Error("garbage gave no error")
 	}
 }

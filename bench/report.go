@@ -13,8 +13,8 @@ import (
 
 // Targets in addition to the ratios.
 const (
-	startTarget = 60 * time.Millisecond
-	idleTarget  = 40 << 20
+	startTarget = 40 * time.Millisecond
+	idleTarget  = 35 << 20
 )
 
 // report is the result of a run of `bench requests`.

@@ -27,10 +27,10 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{key: "list", title: "list of 50 rows", target: 3},
-	{key: "read", title: "single read", target: 5},
+	{key: "list", title: "list of 50 rows", target: 5},
+	{key: "read", title: "single read", target: 8},
 	// Last, because it changes the data.
-	{key: "create", title: "durable create", target: 3},
+	{key: "create", title: "durable create", target: 5},
 }
 
 // server is a compared server. prepare is called once, then start any number of times.
@@ -53,6 +53,8 @@ type instance struct {
 	*process
 	addr        string
 	metricsAddr string
+	// database is the server of its database, if bench started one.
+	database *process
 }
 
 // verify sends one request and decodes the reply completely. The load only checks each reply cheaply.

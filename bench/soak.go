@@ -41,8 +41,8 @@ func parseSoak(args []string) (*soakSettings, error) {
 		return s, err
 	}
 	switch {
-	case s.length < time.Minute || s.length > 24*time.Hour:
-		return s, errors.New("--length must be 1m to 24h")
+	case s.length < 4*time.Second || s.length > 24*time.Hour:
+		return s, errors.New("--length must be 4s to 24h")
 	case s.every < time.Second || s.every > s.length/soakQuarters:
 		return s, errors.New("--every must be at least 1s, and at most a quarter of --length")
 	case s.workers < 1 || s.workers > 64:

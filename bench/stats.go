@@ -42,13 +42,15 @@ type summary struct {
 	// clientCPU is the load generator's CPU time per request. If it is not small compared with cpu, the measurement
 	// is not reliable.
 	clientCPU time.Duration
+	// databaseCPU is the CPU time of the database server per request.
+	databaseCPU time.Duration
 	// allocations is the number of heap objects per request.
 	allocations float64
 }
 
 // summarise aggregates the rounds of one server. Percentiles are over all requests of all rounds, so a slow round is
 // visible in the tail.
-func summarise(rounds []sample, cpu, clientCPU time.Duration) summary {
+func summarise(rounds []sample, used spent) summary {
 	var all []time.Duration
 	rates := make([]float64, 0, len(rounds))
 	for _, r := range rounds {
@@ -63,8 +65,8 @@ func summarise(rounds []sample, cpu, clientCPU time.Duration) summary {
 		p99:       percentile(all, 99),
 	}
 	if len(all) > 0 {
-		s.cpu = cpu / time.Duration(len(all))
-		s.clientCPU = clientCPU / time.Duration(len(all))
+		n := time.Duration(len(all))
+		s.cpu, s.clientCPU, s.databaseCPU = used.server/n, used.client/n, used.database/n
 	}
 	return s
 }

@@ -75,7 +75,7 @@ func TestSummaryTakesTheMedianRateAndTheTailOfAllRounds(t *testing.T) {
 	for i := range 10 {
 		rounds[2].latencies[i] = time.Second // a disturbed round
 	}
-	got := summarise(rounds, 400*time.Millisecond, 200*time.Millisecond)
+	got := summarise(rounds, spent{server: 400 * time.Millisecond, client: 200 * time.Millisecond})
 	want := summary{
 		requests:  200,
 		perSecond: 90,
@@ -87,7 +87,7 @@ func TestSummaryTakesTheMedianRateAndTheTailOfAllRounds(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := summarise(nil, time.Second, time.Second); got != (summary{}) {
+	if got := summarise(nil, spent{time.Second, time.Second, time.Second}); got != (summary{}) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // tokenTarget is the required ratio to the peer's rate.
-const tokenTarget = 1
+const tokenTarget = 3
 
 // tokenSettings are the flags of `bench tokens`.
 type tokenSettings struct {

@@ -69,10 +69,10 @@ func TestAReplyWithoutANewTokenIsAnError(t *testing.T) {
 
 func TestTheReportSaysWhetherTheTargetIsMet(t *testing.T) {
 	t.Parallel()
-	ours := &tokenServer{name: "ours", rates: []float64{30, 10}, waits: []time.Duration{1}, cpu: time.Millisecond}
+	ours := &tokenServer{name: "ours", rates: []float64{50, 30}, waits: []time.Duration{1}, cpu: time.Millisecond}
 	theirs := &tokenServer{name: "theirs", rates: []float64{10, 10}, waits: []time.Duration{1}, cpu: 2 * time.Millisecond}
 	row := tokenPage(&tokenSettings{}, []*tokenServer{ours, theirs}).tables[1].rows[0]
-	if got := strings.Join(row, " "); got != "2.00× 1.00× 3.00× ≥ 1× "+verdict(true)+" 2.00×" {
+	if got := strings.Join(row, " "); got != "4.00× 3.00× 5.00× ≥ 3× "+verdict(true)+" 2.00×" {
 		t.Errorf("%s", got)
 	}
 	if row := tokenPage(&tokenSettings{}, []*tokenServer{theirs, ours}).tables[1].rows[0]; row[4] != verdict(false) {

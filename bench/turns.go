@@ -130,12 +130,14 @@ func (r *turnReport) build(ctx context.Context, s *turnSettings, dir string) (er
 
 // measureOn compares all servers on one database.
 func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, dir string) error {
-	servers, stop, err := s.turnServers(ctx, database, dir, r)
-	defer stop()
+	servers, pg, err := s.turnServers(ctx, database, dir, r)
+	if pg != nil {
+		defer pg.stop()
+	}
 	if err != nil {
 		return err
 	}
-	all, err := startTurns(ctx, s, servers)
+	all, err := startTurns(ctx, s, servers, pg)
 	defer func() {
 		for _, c := range all {
 			c.in.stop()
@@ -156,33 +158,32 @@ func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, di
 	return nil
 }
 
-// turnServers returns the servers to compare on a database, Carrel first. stop ends their database and is never nil.
+// turnServers returns the servers to compare on a database, Carrel first, and the database server, which the caller
+// stops; it is nil on SQLite.
 func (s turnSettings) turnServers(
 	ctx context.Context, database, dir string, r *turnReport,
-) (servers []turnServer, stop func(), err error) {
-	stop = func() {}
+) (servers []turnServer, running *process, err error) {
 	address := func(string) (string, error) { return "", nil }
 	if database == onPostgres {
 		pg, err := startPostgres(ctx, dir)
 		if err != nil {
-			return nil, stop, err
+			return nil, nil, err
 		}
-		r.postgres = pg.version
-		stop = pg.stop
+		r.postgres, running = pg.version, pg.process
 		address = func(name string) (string, error) { return pg.create(ctx, name) }
 	}
 	sub := filepath.Join(dir, strings.ToLower(database))
 	if err := os.Mkdir(sub, 0o700); err != nil {
-		return nil, stop, err
+		return nil, running, err
 	}
 	url, err := address("carrel")
 	if err != nil {
-		return nil, stop, err
+		return nil, running, err
 	}
 	own := carrel{binary: s.scripted, dir: sub, database: url}
 	servers = append(servers, &carrelTurns{carrel: own, count: s.threads})
 	if s.alone {
-		return servers, stop, nil
+		return servers, running, nil
 	}
 	for _, p := range []peerTurns{
 		{engine: "river", title: "River"},
@@ -191,11 +192,11 @@ func (s turnSettings) turnServers(
 	} {
 		p.binary, p.dir = s.peers, sub
 		if p.database, err = address(strings.ReplaceAll(p.engine, "-", "_")); err != nil {
-			return nil, stop, err
+			return nil, running, err
 		}
 		servers = append(servers, &p)
 	}
-	return servers, stop, nil
+	return servers, running, nil
 }
 
 // turnRunner is a server in the run.
@@ -208,7 +209,9 @@ type turnRunner struct {
 
 // startTurns starts every server, checks one reply of each, and leaves them paused. On an error it also returns the
 // running servers.
-func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*turnRunner, error) {
+func startTurns(
+	ctx context.Context, s turnSettings, servers []turnServer, database *process,
+) ([]*turnRunner, error) {
 	var all []*turnRunner
 	for _, srv := range servers {
 		fmt.Fprintf(s.progress, "preparing %s…\n", srv.name())
@@ -219,6 +222,7 @@ func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*t
 		if err != nil {
 			return all, err
 		}
+		in.database = database
 		c := &turnRunner{turnServer: srv, in: in}
 		all = append(all, c)
 		if c.request, err = c.turn(in); err != nil {
@@ -254,13 +258,12 @@ func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*tur
 				return res, fmt.Errorf("%s: %w", all[i].name(), err)
 			}
 			res.rounds[i] = append(res.rounds[i], taken)
-			used[i].server += cpu.server
-			used[i].client += cpu.client
+			used[i].add(cpu)
 		}
 	}
 	for i, c := range all {
 		res.servers = append(res.servers, c.name())
-		res.summaries = append(res.summaries, summarise(res.rounds[i], used[i].server, used[i].client))
+		res.summaries = append(res.summaries, summarise(res.rounds[i], used[i]))
 	}
 	return res, nil
 }

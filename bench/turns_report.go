@@ -97,7 +97,10 @@ func (r *turnReport) ratioTable() table {
 func (r *turnReport) loadTable() table {
 	t := table{
 		title: fmt.Sprintf("Turns of one step, %d rounds of %s", r.settings.rounds, r.settings.duration),
-		head:  []string{"database", "load", "server", "turns/s", "p50", "p99", "server CPU/turn", "client CPU/turn", "turns"},
+		head: []string{
+			"database", "load", "server", "turns/s", "p50", "p99", "server CPU/turn", "PostgreSQL CPU/turn",
+			"client CPU/turn", "turns",
+		},
 	}
 	for _, res := range r.results {
 		for i, name := range res.servers {
@@ -105,7 +108,7 @@ func (r *turnReport) loadTable() table {
 			t.rows = append(t.rows, []string{
 				res.database, res.load.title, name,
 				fmt.Sprintf("%.0f", s.perSecond), milliseconds(s.p50), milliseconds(s.p99),
-				fmt.Sprintf("%d µs", s.cpu.Microseconds()),
+				fmt.Sprintf("%d µs", s.cpu.Microseconds()), fmt.Sprintf("%d µs", s.databaseCPU.Microseconds()),
 				fmt.Sprintf("%d µs", s.clientCPU.Microseconds()), fmt.Sprint(s.requests),
 			})
 		}
@@ -158,7 +161,7 @@ func (r *turnReport) conditions() []string {
 	}
 	if r.postgres != "" {
 		out = append(out, fmt.Sprintf("PostgreSQL %s as it comes (fsync and synchronous_commit on), over a Unix socket, a "+
-			"database for each server; its own processor time is in no column.", r.postgres))
+			"database for each server.", r.postgres))
 	}
 	if r.sleepers != nil {
 		out = append(out, "Sleeping turns: "+

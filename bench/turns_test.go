@@ -22,7 +22,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	s := turnSettings{
 		runFlags:  runFlags{carrel: self, progress: t.Output()},
 		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 50 * time.Millisecond},
-		peers:     self, scripted: self, databases: []string{onSQLite}, threads: 40, sleeping: 20,
+		peers:     self, scripted: self, databases: []string{onSQLite}, threads: 2000, sleeping: 20,
 	}
 	rep, err := runTurns(t.Context(), s, t.TempDir())
 	if err != nil {
@@ -65,7 +65,7 @@ func exampleTurns(database string, load turnLoad, carrel ...sample) turnResult {
 	other := roundsOf(500, 500)
 	return turnResult{
 		database: database, load: load, servers: []string{"Carrel", "River"}, rounds: [][]sample{carrel, other},
-		summaries: []summary{summarise(carrel, 0, 0), summarise(other, 0, 0)},
+		summaries: []summary{summarise(carrel, spent{}), summarise(other, spent{})},
 	}
 }
 
