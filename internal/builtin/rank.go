@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"carrel/internal/processor"
 )
 
 // Sentence is a candidate for the answer to a question.
@@ -76,11 +78,6 @@ func (r *ranker) input(question []uint16, s Sentence) rankInput {
 	return rankInput{ids, start}
 }
 
-// rankSlots limits how many inputs of all questions are computed at a time to the number of processors. Without it the
-// goroutines of several questions would fill the scheduler's queue, and a request that takes microseconds would wait
-// for a time slice of each of them.
-var rankSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
-
 func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence) ([]float64, error) {
 	questionIDs := r.tokenizer.append(nil, question, nil)
 	inputs := make([]rankInput, len(sentences))
@@ -96,13 +93,11 @@ func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence
 		s := r.scratch.Get().(*rankScratch)
 		defer r.scratch.Put(s)
 		for i := next.Add(1) - 1; i < int64(len(order)); i = next.Add(1) - 1 {
-			select {
-			case rankSlots <- struct{}{}:
-			case <-ctx.Done():
+			if processor.Acquire(ctx) != nil {
 				return
 			}
 			logit, ok := r.logit(ctx, s, inputs[order[i]])
-			<-rankSlots
+			processor.Release()
 			if !ok {
 				return
 			}
@@ -111,7 +106,7 @@ func (r *ranker) rank(ctx context.Context, question string, sentences []Sentence
 		}
 	}
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(sentences)) - 1 {
+	for range min(processor.Slots(), len(sentences)) - 1 {
 		group.Go(work)
 	}
 	work()

@@ -16,6 +16,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
+	"carrel/internal/processor"
 	"carrel/internal/signin"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
@@ -52,6 +53,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	defer runtime.KeepAlive(app.TuneGC())
+	processor.AddThreads()
 	cfg, err := c.load(env)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/internal/processor"
 	"carrel/internal/search"
 	"carrel/internal/search/local/segment"
 )
@@ -100,10 +101,12 @@ func (ix *Index) build(ctx context.Context, puts []*search.Change) (*file, error
 	defer ix.indexers.give(in)
 	b := in.begin(puts)
 	for rest := puts; len(rest) > 0; {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if err := processor.Acquire(ctx); err != nil {
+			return nil, err
 		}
-		rest = rest[in.add(b, rest):]
+		n := in.add(b, rest)
+		processor.Release()
+		rest = rest[n:]
 	}
 	return ix.writeSegment(func(path string) error { return b.Write(ix.fs, path) })
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
+	"carrel/internal/processor"
 	"carrel/internal/search"
 )
 
@@ -58,7 +58,7 @@ func (o FollowerOptions) withDefaults() FollowerOptions {
 		o.BatchBytes = batchBytes
 	}
 	if o.Builders <= 0 {
-		o.Builders = runtime.GOMAXPROCS(0)
+		o.Builders = processor.Slots()
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

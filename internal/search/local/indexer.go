@@ -2,11 +2,11 @@ package local
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"sync"
 
 	"carrel/internal/language"
+	"carrel/internal/processor"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/local/rank"
@@ -212,7 +212,7 @@ func (x *indexers) take() *indexer {
 func (x *indexers) give(in *indexer) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.free) < runtime.GOMAXPROCS(0) {
+	if len(x.free) < processor.Slots() {
 		x.free = append(x.free, in)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"carrel/internal/processor"
 	"carrel/internal/search/local/disk"
 )
 
@@ -26,6 +27,10 @@ const gone = math.MaxUint32
 // ended, a partial file may exist, which the caller removes.
 func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
 	m := &merger{ctx: ctx, inputs: inputs}
+	if err := processor.Acquire(ctx); err != nil {
+		return fmt.Errorf("merge: %w", err)
+	}
+	defer processor.Release()
 	if err := m.plan(); err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
@@ -110,6 +115,7 @@ func (m *merger) step() error {
 	if m.file != nil && m.file.err != nil {
 		return m.file.err
 	}
+	processor.Yield()
 	return m.ctx.Err()
 }
 
