@@ -27,11 +27,7 @@ const gone = math.MaxUint32
 // ended, a partial file may exist, which the caller removes.
 func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
 	m := &merger{ctx: ctx, inputs: inputs}
-	if err := processor.Acquire(ctx); err != nil {
-		return fmt.Errorf("merge: %w", err)
-	}
-	defer processor.Release()
-	if err := m.plan(); err != nil {
+	if err := m.compute(m.plan); err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
 	if err := writeFile(fs, path, m.write); err != nil {
@@ -67,6 +63,15 @@ type run struct {
 	first, end uint32
 }
 
+// compute calls f with a slot of a processor, which step yields.
+func (m *merger) compute(f func() error) error {
+	if err := processor.Acquire(m.ctx); err != nil {
+		return err
+	}
+	defer processor.Release()
+	return f()
+}
+
 func (m *merger) plan() error {
 	m.planDocs()
 	if err := m.out.check(); err != nil {
@@ -98,15 +103,15 @@ func (m *merger) write(file disk.File) error {
 	for _, step := range []func(*fileWriter) error{
 		m.writeDocs, m.writeKeys, m.writeTerms, m.writeVectors, m.writeForward,
 	} {
-		if err := step(w); err != nil {
+		if err := m.compute(func() error { return step(w) }); err != nil {
 			return err
 		}
 	}
 	return w.finish()
 }
 
-// step is called in every loop over documents or terms, and returns an error when the context has ended or a write has
-// failed.
+// step is called in every loop over documents or terms. It lets other computations take turns, and returns an error when
+// the context has ended or a write has failed.
 func (m *merger) step() error {
 	m.steps++
 	if m.steps%1024 != 0 {
