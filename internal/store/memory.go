@@ -187,9 +187,9 @@ func (db *DB) Memories(
 var errScanned = errors.New("enough rows were found")
 
 // scanMemories appends active memories up to n to the list, in the order of the primary key. Index memory_status would
-// need a search of the table for each row. As dismissed memories are among the rows, the scan ends after twice the number
-// of rows, and reports whether there may be more. Without INDEXED BY, SQLite takes index memory_agent, with a search for
-// each row as well.
+// need a search of the table for each row. As dismissed memories are among the rows, the scan ends after 2n rows, and
+// reports whether there may be more. Without INDEXED BY, SQLite takes index memory_agent, with a search for each row as
+// well.
 func (db *DB) scanMemories(
 	ctx context.Context, userID, before string, n int, r *memoryRow, memories *[]memory.Memory,
 ) (more bool, err error) {

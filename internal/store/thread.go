@@ -40,8 +40,8 @@ func (r *threadRow) value() (t thread.Thread, err error) {
 // InsertThread stores a thread and returns it. If the user already has a thread with this id and agent, it returns that
 // one unchanged.
 //
-// Without access to the agent the statement violates a foreign key. INSERT … SELECT … WHERE would insert nothing instead,
-// but SQLite copies every page that it changes to a statement journal first, because it may insert several rows.
+// Without access to the agent the statement violates a foreign key. INSERT … SELECT … WHERE would insert nothing
+// instead, but SQLite copies every page that it changes to a statement journal first, because it may insert several rows.
 func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) (thread.Thread, error) {
 	n, err := db.exec(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at,
