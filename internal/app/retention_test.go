@@ -24,9 +24,14 @@ func TestBinKeepsThreadsForTheDaysOfTheSetting(t *testing.T) {
 			in.Store.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen}, "none"),
 			in.Store.InsertAgent(t.Context(),
 				agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}),
-			in.Store.InsertThread(t.Context(), "usr", thread.Thread{ID: "thr", AgentID: "agt", Status: thread.StatusIdle}),
-			in.Store.DeleteThread(t.Context(), "usr", "agt", "thr", now),
 		)
+		if err == nil {
+			_, err = in.Store.InsertThread(t.Context(), "usr",
+				thread.Thread{ID: "thr", AgentID: "agt", Status: thread.StatusIdle})
+		}
+		if err == nil {
+			err = in.Store.DeleteThread(t.Context(), "usr", "agt", "thr", now)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

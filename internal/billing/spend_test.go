@@ -29,8 +29,9 @@ func TestSpendIsLimitedByTheMonthlyCap(t *testing.T) {
 	u := account.User{ID: "usr", Email: "u@example.org", SpendCap: &micros, CreatedAt: clock.Now()}
 	must(db.InsertUser(ctx, u, "none"))
 	must(db.InsertAgent(ctx, agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
-	must(db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"}))
-	_, err := db.InsertTask(
+	_, err := db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"})
+	must(err)
+	_, err = db.InsertTask(
 		ctx,
 		task.Task{
 			ID:         "trn",

@@ -42,8 +42,10 @@ func SetOf(list ...Capability) (s CapabilitySet) {
 	return s
 }
 
+var everyCapability = SetOf(AllCapabilities()...)
+
 // Without returns the set of all capabilities except these.
-func Without(list ...Capability) CapabilitySet { return SetOf(AllCapabilities()...) &^ SetOf(list...) }
+func Without(list ...Capability) CapabilitySet { return everyCapability &^ SetOf(list...) }
 
 // Has reports whether the set contains a capability.
 func (s CapabilitySet) Has(c Capability) bool { return s&c.bit() != 0 }

@@ -142,6 +142,9 @@ func IsRefusal(err error) bool {
 
 // IsKind reports whether err is an *Error of this kind.
 func IsKind(err error, kind Kind) bool {
+	if err == nil {
+		return false // without the allocation of e
+	}
 	var e *Error
 	return errors.As(err, &e) && e.Kind == kind
 }

@@ -14,23 +14,21 @@ import (
 // Authenticate returns the actor of a bearer token, for REST and MCP. An OAuth token must have been issued for this
 // installation. Revoked keys and disabled users are rejected from the next request on, on every node.
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
-	invalid := core.Unauthenticated("invalid_credential",
-		"This credential is unknown, revoked or expired. Create a new key or connect again.")
 	isOAuth := IsSecret(s.tokens.Prefix, token)
 	if !isOAuth && !IsSecret(s.prefixes.Key, token) {
-		return core.Actor{}, invalid
+		return core.Actor{}, invalidCredential()
 	}
 	now := s.clock.Now()
 	found, err := s.lookup(ctx, token, isOAuth, now)
 	if core.IsKind(err, core.KindNotFound) {
-		return core.Actor{}, invalid
+		return core.Actor{}, invalidCredential()
 	}
 	if err != nil {
 		return core.Actor{}, err
 	}
 	k, u := found.Key, found.User
 	if k.RevokedAt != nil || u.DisabledAt != nil || (k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)) {
-		return core.Actor{}, invalid
+		return core.Actor{}, invalidCredential()
 	}
 	uses := &s.keyUses
 	if isOAuth {
@@ -51,6 +49,11 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 		}
 	}
 	return actor, nil
+}
+
+func invalidCredential() error {
+	return core.Unauthenticated("invalid_credential",
+		"This credential is unknown, revoked or expired. Create a new key or connect again.")
 }
 
 // lookup resolves a token to its key and user. It uses the cache only while the store's version is unchanged.

@@ -29,17 +29,17 @@ func NewSecret(prefix string) string {
 			}
 		}
 	}
-	return prefix + "_" + string(secret) + checksum(string(secret))
+	sum := checksum(string(secret))
+	return prefix + "_" + string(secret) + string(sum[:])
 }
 
-func checksum(secret string) string {
+func checksum(secret string) (out [sumLength]byte) {
 	sum := crc32.ChecksumIEEE([]byte(secret))
-	var out [sumLength]byte
 	for i := sumLength - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62
 	}
-	return string(out[:])
+	return out
 }
 
 // IsSecret reports whether a token has this prefix, the right length and a valid checksum. Other tokens are rejected
@@ -54,7 +54,8 @@ func IsSecret(prefix, token string) bool {
 			return false
 		}
 	}
-	return checksum(body[:secretLength]) == body[secretLength:]
+	sum := checksum(body[:secretLength])
+	return string(sum[:]) == body[secretLength:]
 }
 
 // Hash returns the keyed hash under which a token is stored and looked up. A fast hash is sufficient, because tokens
@@ -78,5 +79,6 @@ func DeriveSecret(key []byte, prefix, from string) string {
 		n.DivMod(n, base, digit)
 		secret[i] = base62[digit.Int64()]
 	}
-	return prefix + "_" + string(secret) + checksum(string(secret))
+	sum := checksum(string(secret))
+	return prefix + "_" + string(secret) + string(sum[:])
 }

@@ -53,32 +53,50 @@ func (p plainPaths) match(u *url.URL) (*plainPath, map[string]string) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	given := strings.Split(escaped, "/")
-	for i, segment := range given {
-		if unescaped, err := url.PathUnescape(segment); err == nil {
-			given[i] = unescaped
-		}
-	}
 	for _, path := range candidates {
-		if values, ok := path.match(given); ok {
-			return path, values
+		if path.matches(escaped) {
+			return path, path.values(escaped)
 		}
 	}
 	return nil, nil
 }
 
-func (p *plainPath) match(given []string) (map[string]string, bool) {
-	values := map[string]string{}
-	for i, want := range p.segments {
-		name, parameter := strings.CutPrefix(want, "{")
+// matches reports whether a path with as many segments is this one. It does not allocate, because most paths differ.
+func (p *plainPath) matches(escaped string) bool {
+	for _, want := range p.segments {
+		var given string
+		given, escaped, _ = strings.Cut(escaped, "/")
 		switch {
-		case !parameter && given[i] != want, parameter && given[i] == "":
-			return nil, false
-		case parameter:
-			values[strings.TrimSuffix(name, "}")] = given[i]
+		case strings.HasPrefix(want, "{"):
+			if given == "" {
+				return false
+			}
+		case given != want && unescaped(given) != want:
+			return false
 		}
 	}
-	return values, true
+	return true
+}
+
+// values returns the parameters of a matching path.
+func (p *plainPath) values(escaped string) map[string]string {
+	values := map[string]string{}
+	for _, want := range p.segments {
+		var given string
+		given, escaped, _ = strings.Cut(escaped, "/")
+		if name, parameter := strings.CutPrefix(want, "{"); parameter {
+			values[strings.TrimSuffix(name, "}")] = unescaped(given)
+		}
+	}
+	return values
+}
+
+// unescaped decodes a segment of a path. An invalid escape leaves it as it is.
+func unescaped(segment string) string {
+	if decoded, err := url.PathUnescape(segment); err == nil {
+		return decoded
+	}
+	return segment
 }
 
 // handler returns the handler of a method, or nil. HEAD is served as GET unless it has a handler of its own.

@@ -172,18 +172,31 @@ func (a *API) carryOut(rep *reply, r *http.Request, traits core.Traits, body []b
 	}
 }
 
+// Header values that replies share: methods of http.Header replace a slice or append to it, which copies.
+var (
+	noStore        = []string{"no-store"}
+	privateNoCache = []string{"private, no-cache"}
+	varyCredential = []string{"Authorization, Cookie"}
+)
+
 // send writes a reply with warnings about unknown fields. The reply to a GET gets an ETag, and becomes a 304 if the
 // client's ETag matches. The ETag does not depend on the warnings, which are the same for every request to a URL.
 func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply, unknown []string) {
 	h := w.Header()
 	body := rep.body.Bytes()
+	values := new([2]string) // of the ETag and Content-Length headers, in one allocation
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		h.Set("Cache-Control", "no-store")
+		h["Cache-Control"] = noStore
 	} else if rep.status == http.StatusOK {
 		tag := etag(body)
-		h.Set("ETag", tag)
-		h.Set("Cache-Control", "private, no-cache")
-		h.Add("Vary", "Authorization, Cookie")
+		values[0] = tag
+		h["Etag"] = values[:1:1]
+		h["Cache-Control"] = privateNoCache
+		if h["Vary"] == nil {
+			h["Vary"] = varyCredential
+		} else {
+			h.Add("Vary", varyCredential[0])
+		}
 		if matches(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
@@ -191,7 +204,8 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply, unknown [
 		}
 	}
 	body = withWarnings(body, unknown)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	values[1] = strconv.Itoa(len(body))
+	h["Content-Length"] = values[1:]
 	w.WriteHeader(rep.status)
 	_, _ = w.Write(body) // the client may have disconnected
 }

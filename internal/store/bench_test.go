@@ -63,10 +63,11 @@ func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string
 	_, _, err := db.PutDocuments(ctx, "src", docs)
 	must(err)
 	threadID = core.NewID("thr")
-	must(db.InsertThread(ctx, benchUser, thread.Thread{
+	_, err = db.InsertThread(ctx, benchUser, thread.Thread{
 		ID: threadID, AgentID: benchAgent, Title: "A title",
 		Status: "idle", CreatedAt: now, UpdatedAt: now,
-	}))
+	})
+	must(err)
 	return db, hash, threadID
 }
 
@@ -131,10 +132,11 @@ func BenchmarkWrites(b *testing.B) {
 		}{
 			{"InsertThread", func() error {
 				now := time.Now()
-				return db.InsertThread(b.Context(), benchUser, thread.Thread{
+				_, err := db.InsertThread(b.Context(), benchUser, thread.Thread{
 					ID: core.NewID("thr"), AgentID: benchAgent, Title: "A title", Status: "idle", CreatedAt: now,
 					UpdatedAt: now,
 				})
+				return err
 			}},
 		} {
 			b.Run(e.name+"/"+op.name+"/serial", func(b *testing.B) {

@@ -23,7 +23,7 @@ func TestStatementsOfTheBinUseAnIndex(t *testing.T) {
 	must(db.InsertUser(ctx, account.User{ID: "u", Email: "e", CreatedAt: now}, "h"))
 	library := agent.Source{ID: "s", Kind: "upload", Default: true}
 	must(db.InsertAgent(ctx, agent.Agent{ID: "a", UserID: "u", Sources: []agent.Source{library}}))
-	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
+	must(errorOf(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"})))
 	_, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive}, "f")
 	must(err)
 	_, err = db.SaveFavourite(ctx, "u", "a", favourite.Favourite{CardID: "c", Card: []byte("{}")})

@@ -138,7 +138,7 @@ var binTests = []test{
 		w.wantMissing(err, "thread")
 		another, otherHash := w.link(th.ID)
 		w.wantMissing(w.db.InsertLink(w.ctx, another, otherHash, 9), "thread")
-		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, th), "thread")
+		w.wantMissing(errorOf(w.db.InsertThread(w.ctx, w.ada.id, th)), "thread")
 		q, r := w.exchange(th.ID, "again", 5)
 		w.wantMissing(w.append(w.ada.id, w.ada.agent, th.ID, "", q, r), "thread")
 		saved, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent, f)

@@ -51,7 +51,7 @@ func TestCachedRowsReflectEveryWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: a.ID, Title: "0", CreatedAt: now, UpdatedAt: now}
-	if err := server.InsertThread(ctx, u.ID, th); err != nil {
+	if _, err := server.InsertThread(ctx, u.ID, th); err != nil {
 		t.Fatal(err)
 	}
 	for i, writer := range []*store.DB{other, server, other, other, server} {

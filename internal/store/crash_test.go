@@ -77,7 +77,7 @@ func TestCrashChild(t *testing.T) {
 		wg.Go(func() {
 			for t.Context().Err() == nil {
 				id := core.NewID(core.PrefixThread)
-				if err := db.InsertThread(t.Context(), "usr",
+				if _, err := db.InsertThread(t.Context(), "usr",
 					thread.Thread{ID: id, AgentID: "agt", CreatedAt: now, UpdatedAt: now}); err != nil {
 					t.Error(err)
 					return

@@ -115,7 +115,7 @@ var grantTests = []test{
 		}
 		f := favourite.Favourite{CardID: "c", Card: []byte(`{}`), CreatedAt: w.now, UpdatedAt: w.now}
 		write := func() (errs [3]error) {
-			errs[0] = w.db.InsertThread(w.ctx, w.bert.id, t)
+			_, errs[0] = w.db.InsertThread(w.ctx, w.bert.id, t)
 			_, errs[1] = w.db.InsertMemory(w.ctx, w.bert.id, m, "t")
 			_, errs[2] = w.db.SaveFavourite(w.ctx, w.bert.id, w.ada.agent, f)
 			return errs

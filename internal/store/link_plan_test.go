@@ -85,7 +85,7 @@ func TestLinksInvitationsAndListsOfThreadsUseAnIndex(t *testing.T) {
 	must := failOn(t)
 	must(db.InsertUser(ctx, account.User{ID: "u", Email: "u@example.org", CreatedAt: time.Now()}, "h"))
 	must(db.InsertAgent(ctx, agent.Agent{ID: "a", UserID: "u", Sources: []agent.Source{{ID: "s", Default: true}}}))
-	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
+	must(errorOf(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"})))
 	callLinks(t, db)
 	callAccountInvitations(t, db)
 	callThreadLists(t, db)

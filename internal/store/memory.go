@@ -157,12 +157,23 @@ func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory,
 func (db *DB) Memories(
 	ctx context.Context, userID, agentID string, status memory.Status, before string, n int,
 ) ([]memory.Memory, error) {
+	before = beforeOrLast(before)
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	memories := make([]memory.Memory, 0, capacityFor(n))
+	if status == memory.StatusActive && !db.onPostgres() {
+		more, err := db.scanMemories(ctx, userID, before, n, &r, &memories)
+		if err != nil {
+			return nil, fail("list memories", "agent", err)
+		}
+		if !more {
+			return memories, nil
+		}
+		before = r.memory.ID
+	}
 	err := db.read.each(ctx, `
 		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id < $4
 		ORDER BY id DESC LIMIT $5 + 0`,
-		args{userID, agentID, string(status), beforeOrLast(before), n}, r.dest(), func() error {
+		args{userID, agentID, string(status), before, n - len(memories)}, r.dest(), func() error {
 			memories = append(memories, r.value())
 			return nil
 		})
@@ -172,10 +183,47 @@ func (db *DB) Memories(
 	return memories, nil
 }
 
+// errScanned ends a scan that has found enough rows.
+var errScanned = errors.New("enough rows were found")
+
+// scanMemories appends active memories up to n to the list, in the order of the primary key. Index memory_status would
+// need a search of the table for each row. As dismissed memories are among the rows, the scan ends after 2n rows, and
+// reports whether there may be more. Without INDEXED BY, SQLite takes index memory_agent, with a search for each row as
+// well.
+func (db *DB) scanMemories(
+	ctx context.Context, userID, before string, n int, r *memoryRow, memories *[]memory.Memory,
+) (more bool, err error) {
+	scanned := 0
+	err = db.read.each(ctx, `
+		SELECT `+memoryColumns+` FROM memory INDEXED BY sqlite_autoindex_memory_1
+		WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4 + 0`,
+		args{userID, r.memory.AgentID, before, 2 * n}, r.dest(), func() error {
+			scanned++
+			if r.memory.Status == memory.StatusActive {
+				*memories = append(*memories, r.value())
+			}
+			if len(*memories) == n {
+				return errScanned
+			}
+			return nil
+		})
+	if errors.Is(err, errScanned) {
+		return false, nil
+	}
+	return scanned == 2*n, err
+}
+
 // FindMemories returns up to n memories that a filter selects, in its order.
 func (db *DB) FindMemories(
 	ctx context.Context, userID, agentID string, f memory.Filter, after *memory.Key, n int,
 ) ([]memory.Memory, error) {
+	if f.Pinned == nil && f.Origin == "" && len(f.Words) == 0 && f.Order != memory.OrderUpdated {
+		before := ""
+		if after != nil {
+			before = after.ID
+		}
+		return db.Memories(ctx, userID, agentID, f.Status, before, n)
+	}
 	c := conditions{args: args{userID, agentID, string(f.Status)}}
 	if f.Pinned != nil {
 		c.add(`pinned = $N + 0`, flag(*f.Pinned))

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -175,6 +176,28 @@ var memoryTests = []test{
 			w.same("memories made", len(ids), 1)
 		}
 		w.same("stored", len(w.memoryIDs(w.ada, 200, nil)), 10)
+	}},
+	{"ActiveMemoriesAreListedAmongManyDismissedOnes", func(w *fixture) {
+		var active []string
+		for i := range 40 {
+			m := w.remember(w.ada, fmt.Sprintf("fact %d", i))
+			if i%8 == 0 {
+				active = append(active, m.ID)
+				continue
+			}
+			w.must(errorOf(w.db.DeleteMemories(w.ctx, w.ada.id, w.ada.agent, []string{m.ID}, w.now)))
+		}
+		slices.Sort(active)
+		slices.Reverse(active)
+		for _, n := range []int{1, 2, 3, 5, 20, 100} {
+			list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusActive, "", n)
+			w.must(err)
+			ids := make([]string, len(list))
+			for i, m := range list {
+				ids[i] = m.ID
+			}
+			w.same(fmt.Sprintf("list of %d", n), ids, active[:min(n, len(active))])
+		}
 	}},
 	{"MemoriesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
 		var want []string

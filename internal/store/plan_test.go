@@ -213,7 +213,7 @@ func callThreads(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
 	must := failOn(t)
-	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
+	must(errorOf(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"})))
 	_, err := db.Thread(ctx, "u", "a", "t")
 	must(err)
 	_, err = db.Threads(ctx, "u", "a", thread.Filter{}, nil, 10)

@@ -15,7 +15,7 @@ var linkTests = []test{
 			ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, Title: "A talk", Status: thread.StatusIdle,
 			CreatedAt: w.now, UpdatedAt: w.now,
 		}
-		w.must(w.db.InsertThread(w.ctx, w.ada.id, t))
+		w.must(errorOf(w.db.InsertThread(w.ctx, w.ada.id, t)))
 		link := func(hash string, expires *time.Time) sharelink.Link {
 			l := sharelink.Link{
 				ID: core.NewID(core.PrefixLink), UserID: w.ada.id, ThreadID: t.ID, Messages: []string{"msg_1"}, CreatedAt: w.now,

@@ -194,7 +194,8 @@ func (w *fixture) thread(p person, title string, at time.Time) thread.Thread {
 		ID: core.NewID(core.PrefixThread), AgentID: p.agent, Title: title, Status: thread.StatusIdle,
 		CreatedAt: at, UpdatedAt: at,
 	}
-	w.must(w.db.InsertThread(w.ctx, p.id, t))
+	t, err := w.db.InsertThread(w.ctx, p.id, t)
+	w.must(err)
 	return t
 }
 

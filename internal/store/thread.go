@@ -37,21 +37,26 @@ func (r *threadRow) value() (t thread.Thread, err error) {
 	return t, err
 }
 
-// InsertThread stores a thread. It does nothing if the user already has this thread with the agent.
-func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) error {
+// InsertThread stores a thread and returns it. If the user already has a thread with this id and agent, it returns that
+// one unchanged.
+//
+// Without access to the agent the statement violates a foreign key. INSERT … SELECT … WHERE would insert nothing
+// instead, but SQLite copies every page that it changes to a statement journal first, because it may insert several rows.
+func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) (thread.Thread, error) {
 	n, err := db.exec(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at,
 			last_message_at)
-		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+agentAccessible("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
+		VALUES ($1, $2, CASE WHEN `+agentAccessible("$3", "$2")+` THEN $3 ELSE '' END, $4, $5, $6, 1, $7, $8, $9)
+		ON CONFLICT (id) DO NOTHING`,
 		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt),
 		millis(t.UpdatedAt),
 		optMillis(t.LastMessageAt))
 	if err == nil && n == 0 {
 		if err = requireAgentAccess(ctx, db.read, userID, t.AgentID); err == nil {
-			_, err = db.Thread(ctx, userID, t.AgentID, t.ID)
+			t, err = db.Thread(ctx, userID, t.AgentID, t.ID)
 		}
 	}
-	return fail("insert thread", "agent", err)
+	return t, fail("insert thread", "agent", err)
 }
 
 // activity is the sort key of threads: the time of the last message or of the creation.

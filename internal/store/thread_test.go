@@ -79,7 +79,7 @@ var threadTests = []test{
 		w.wantMissing(err, "message")
 	}},
 	{"ThreadRoundTrips", func(w *fixture) {
-		th := w.thread(w.ada, "Title", w.now)
+		th := w.thread(w.ada, "Title", w.now) // as InsertThread returns it
 		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
 		w.must(err)
 		w.same("thread", got, th)
@@ -88,20 +88,22 @@ var threadTests = []test{
 		th := w.thread(w.ada, "Once", w.now)
 		again := th
 		again.Title = "Twice"
-		w.must(w.db.InsertThread(w.ctx, w.ada.id, again))
+		returned, err := w.db.InsertThread(w.ctx, w.ada.id, again)
+		w.must(err)
+		w.same("returned thread", returned, th)
 		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
 		w.must(err)
 		w.same("thread", got, th)
 		again.AgentID = w.bert.agent
-		w.wantMissing(w.db.InsertThread(w.ctx, w.bert.id, again), "thread")
+		w.wantMissing(errorOf(w.db.InsertThread(w.ctx, w.bert.id, again)), "thread")
 		again.AgentID = w.ada.second
-		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, again), "thread")
+		w.wantMissing(errorOf(w.db.InsertThread(w.ctx, w.ada.id, again)), "thread")
 	}},
 	{"AThreadNeedsAnAgentOfItsUser", func(w *fixture) {
 		th := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, CreatedAt: w.now, UpdatedAt: w.now}
-		w.wantMissing(w.db.InsertThread(w.ctx, w.bert.id, th), "agent")
+		w.wantMissing(errorOf(w.db.InsertThread(w.ctx, w.bert.id, th)), "agent")
 		th.AgentID = "agt_none"
-		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, th), "agent")
+		w.wantMissing(errorOf(w.db.InsertThread(w.ctx, w.ada.id, th)), "agent")
 	}},
 	{"ThreadIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		th := w.thread(w.ada, "Mine", w.now)
@@ -187,7 +189,7 @@ var threadTests = []test{
 			ID: core.NewID(core.PrefixThread), AgentID: w.ada.second, Status: thread.StatusIdle, CreatedAt: w.after(1),
 			UpdatedAt: w.after(1),
 		}
-		w.must(w.db.InsertThread(w.ctx, w.ada.id, two))
+		w.must(errorOf(w.db.InsertThread(w.ctx, w.ada.id, two)))
 		q, r := w.exchange(two.ID, "What is a HASH table?", 5)
 		w.must(w.append(w.ada.id, w.ada.second, two.ID, "", q, r))
 		w.thread(w.bert, "hash", w.now)

@@ -94,8 +94,8 @@ type TurnError struct {
 
 // Store persists threads and messages, scoped to a user and an agent; anything else is not_found.
 type Store interface {
-	// InsertThread stores a thread. It does nothing if the thread exists.
-	InsertThread(ctx context.Context, userID string, t Thread) error
+	// InsertThread stores a thread and returns it. If a thread with this id exists, it returns that one unchanged.
+	InsertThread(ctx context.Context, userID string, t Thread) (Thread, error)
 	Thread(ctx context.Context, userID, agentID, threadID string) (Thread, error)
 	// Threads returns up to n threads that a filter selects, in its order, after the key unless it is nil.
 	Threads(ctx context.Context, userID, agentID string, f Filter, after *Key, n int) ([]Thread, error)
@@ -221,11 +221,8 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title s
 		ID: core.NewIDIn(ctx, core.PrefixThread), AgentID: agentID, Title: title, Status: StatusIdle,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	if err := s.store.InsertThread(ctx, actor.UserID, t); err != nil {
-		return Thread{}, err
-	}
-	// Read back, because a request repeated after a crash finds the thread of its first attempt.
-	return s.store.Thread(ctx, actor.UserID, agentID, t.ID)
+	// A request repeated after a crash gets the thread of its first attempt.
+	return s.store.InsertThread(ctx, actor.UserID, t)
 }
 
 // Get returns one thread.
