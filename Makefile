@@ -97,6 +97,7 @@ baseline: ## Measure allocations, SQL statements and sizes again and rewrite e2e
 	CARREL_BASELINE_UPDATE=1 CARREL_TEST_REQUIRE_POSTGRES=1 go test -count=1 -timeout 20m -run '^TestFiguresStayWithinTheirBaseline$$' ./e2e
 	@git --no-pager diff --stat -- e2e/testdata/baseline.json
 
+check: export CI := 1
 check: fmt-check vet lint verify test ## Run all checks of CI
 
 fmt: $(GOFUMPT) ## Format the Go code
