@@ -29,9 +29,9 @@ NFPM := $(TOOLS)/nfpm-$(NFPM_VERSION)
 # The cache of the linter contains absolute paths, so every checkout has its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 
-# The race detector requires a C compiler; everything else requires only Go. It does not look into the driver of SQLite,
-# which is C translated to Go: most of the time of the tests would be spent there.
-RACE := $(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo '-race -gcflags=modernc.org/...=-race=false')
+# On CI, tests run with the race detector, which doubles their time and requires a C compiler: make test CI=1. It does not
+# look into the driver of SQLite, which is C translated to Go: most of the time of the tests would be spent there.
+RACE := $(if $(CI),$(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo '-race -gcflags=modernc.org/...=-race=false'))
 
 # The real S3 server of the tests of internal/blob.
 export CARREL_TEST_VERSITYGW ?= $(VERSITYGW)
@@ -97,6 +97,7 @@ baseline: ## Measure allocations, SQL statements and sizes again and rewrite e2e
 	CARREL_BASELINE_UPDATE=1 CARREL_TEST_REQUIRE_POSTGRES=1 go test -count=1 -timeout 20m -run '^TestFiguresStayWithinTheirBaseline$$' ./e2e
 	@git --no-pager diff --stat -- e2e/testdata/baseline.json
 
+check: export CI := 1
 check: fmt-check vet lint verify test ## Run all checks of CI
 
 fmt: $(GOFUMPT) ## Format the Go code

@@ -23,14 +23,25 @@ const webTestsEnv = "CARREL_WEB_TESTS"
 // memberPassword is the password of the accounts without the admin role.
 const memberPassword = "correct horse battery staple"
 
-// TestWebApp runs the tests of web/e2e, a real browser with a real server, as subtests. Failed tests leave screenshots
-// in .cache/web.
+// TestWebApp runs the tests of web/e2e, a real browser with a real server, as subtests of two groups that run at the
+// same time. Failed tests leave screenshots in .cache/web.
 func TestWebApp(t *testing.T) {
 	t.Parallel()
 	testkit.SkipUnless(t, "node", "chromium")
 	if _, err := os.Stat("../../web/node_modules/playwright-core"); err != nil {
 		testkit.SkipMissing(t, "the packages of web are not installed: make setup")
 	}
+	for _, group := range []string{"use", "manage"} {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			runWebTests(t, group)
+		})
+	}
+}
+
+// runWebTests runs web/e2e/use.mjs or manage.mjs with servers of its own.
+func runWebTests(t *testing.T, group string) {
+	t.Helper()
 	args := []string{"--test-reporter=tap"}
 	if pattern := os.Getenv(webTestsEnv); pattern != "" {
 		args = append(args, "--test-name-pattern="+pattern)
@@ -41,7 +52,7 @@ func TestWebApp(t *testing.T) {
 			t.Logf("failed browser tests:\n%s", strings.Join(failed, "\n"))
 		}
 	})
-	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
+	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/"+group+".mjs")...)
 	cmd.Dir, cmd.Env = "../../web", webEnv(t)
 	out, err := cmd.CombinedOutput()
 	results := tapResults(out)
@@ -55,7 +66,8 @@ func TestWebApp(t *testing.T) {
 			failed = append(failed, r.name+"\n"+firstLines(r.detail.String(), failureLines))
 		}
 	}
-	if len(results) == 0 || err != nil && len(failed) == 0 {
+	none := len(results) == 0 && os.Getenv(webTestsEnv) == "" // the selected tests may be in the other group
+	if none || err != nil && len(failed) == 0 {
 		t.Errorf("node: %v", err)
 		failed = append(failed, fmt.Sprintf("node: %v\n%s", err, lastLines(string(out), failureLines)))
 	}

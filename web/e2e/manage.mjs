@@ -1,14 +1,5 @@
-// Runs all browser tests in one process, so that they share a browser and sessions. The API coverage check is last.
-import './start.test.mjs';
-import './chat.test.mjs';
-import './versions.test.mjs';
-import './threads.test.mjs';
-import './app.test.mjs';
-import './sources.test.mjs';
-import './uploads.test.mjs';
-import './zotero.test.mjs';
-import './documents.test.mjs';
-import './favourites.test.mjs';
+// Runs half of the browser tests in one process, so that they share a browser and sessions. The other half is in
+// use.mjs and runs at the same time, with servers of its own. The check of all API calls comes last.
 import './admin.test.mjs';
 import './people.test.mjs';
 import './sharing.test.mjs';
@@ -17,8 +8,6 @@ import './revoke.test.mjs';
 import './refusals.test.mjs';
 import './stepup.test.mjs';
 import './bin.test.mjs';
-import './check.test.mjs';
-import './reader.test.mjs';
 import './reading.test.mjs';
 import './searching.test.mjs';
 import './phone.test.mjs';
@@ -28,3 +17,4 @@ import './docs.test.mjs';
 import './newcomer.test.mjs';
 import './languages.test.mjs';
 import './pages.test.mjs';
+import './calls.test.mjs';

@@ -1,0 +1,15 @@
+// Runs half of the browser tests in one process, so that they share a browser and sessions. The other half is in
+// manage.mjs and runs at the same time, with servers of its own. The check of all API calls comes last.
+import './start.test.mjs';
+import './chat.test.mjs';
+import './versions.test.mjs';
+import './threads.test.mjs';
+import './app.test.mjs';
+import './sources.test.mjs';
+import './uploads.test.mjs';
+import './zotero.test.mjs';
+import './documents.test.mjs';
+import './favourites.test.mjs';
+import './check.test.mjs';
+import './reader.test.mjs';
+import './calls.test.mjs';
