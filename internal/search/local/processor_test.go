@@ -21,8 +21,8 @@ func (c cancelledOnWait) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestIndexingAndMergingWaitForAProcessor takes all slots, as questions would. It is not parallel, because the slots are
-// those of all tests.
+// TestIndexingAndMergingWaitForAProcessor takes all slots, as questions would. It is not parallel, because the slots
+// are those of all tests.
 func TestIndexingAndMergingWaitForAProcessor(t *testing.T) {
 	w := newMemoryLog()
 	ix := open(t, t.TempDir(), Options{FS: quick()})

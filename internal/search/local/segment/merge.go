@@ -110,8 +110,8 @@ func (m *merger) write(file disk.File) error {
 	return w.finish()
 }
 
-// step is called in every loop over documents or terms. It lets other computations take turns, and returns an error when
-// the context has ended or a write has failed.
+// step is called in every loop over documents or terms. It lets other computations take turns, and returns an error
+// when the context has ended or a write has failed.
 func (m *merger) step() error {
 	m.steps++
 	if m.steps%1024 != 0 {
