@@ -41,7 +41,7 @@ func (r *threadRow) value() (t thread.Thread, err error) {
 // one unchanged.
 //
 // Without access to the agent the statement violates a foreign key. INSERT … SELECT … WHERE would insert nothing
-// instead, but SQLite copies every page that it changes to a statement journal first, because it may insert several rows.
+// instead, but it may insert several rows, so SQLite first copies every page that it changes to a statement journal.
 func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) (thread.Thread, error) {
 	n, err := db.exec(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at,
