@@ -167,27 +167,26 @@ func (db *DB) ownAgents(
 func (db *DB) appendShared(
 	ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int,
 ) ([]agent.Agent, error) {
-	grants, err := db.sharedWith(ctx, userID)
+	n -= len(agents)
+	grants, err := db.sharedWith(ctx, userID, only, beforeOrLast(before), n)
 	if err != nil || len(grants) == 0 {
 		return agents, err
 	}
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(grants)), func(id string) bool {
-		return id >= beforeOrLast(before) || len(only) > 0 && !slices.Contains(only, id)
-	})
+	ids := slices.Sorted(maps.Keys(grants))
+	ids = ids[max(0, len(ids)-n):]
 	var r agentRow
 	var owner string
 	var shared []agent.Agent
 	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"),
 		args{encodeList(ids)},
 		append(r.dest(), &owner), func() error {
-			if a := r.value(); a.UserID != userID { // owners match their own grants to all users
-				a.Grant, a.Owner = grants[a.ID], owner
-				shared = append(shared, a)
-			}
+			a := r.value()
+			a.Grant, a.Owner = grants[a.ID], owner
+			shared = append(shared, a)
 			return nil
 		})
 	slices.SortFunc(shared, func(a, b agent.Agent) int { return strings.Compare(b.ID, a.ID) })
-	return append(agents, shared[:min(n-len(agents), len(shared))]...), err
+	return append(agents, shared...), err
 }
 
 // withSources adds the sources to agents. Every agent has at least one source, so an agent found without any was

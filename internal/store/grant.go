@@ -66,18 +66,29 @@ func requireAgentAccess(ctx context.Context, q querier, userID, agentID string) 
 	return fail("find agent", "agent", err)
 }
 
-// sharedWith returns the grants of all agents shared with a user, by agent id.
-func (db *DB) sharedWith(ctx context.Context, userID string) (map[string]core.Grant, error) {
+// sharedWith returns the grants of the agents of others that are shared with a user, by agent id: the last n grants to
+// the user and the last n to all users, of agents with an id below before. These include the last n agents.
+func (db *DB) sharedWith(
+	ctx context.Context, userID string, only []string, before string, n int,
+) (map[string]core.Grant, error) {
 	var id, role string
 	grants := map[string]core.Grant{}
+	c := conditions{args: args{userID, before, n}}
+	page := ` AND agent_id < $2
+			AND NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = agent_id AND agent.user_id = $1)`
+	if len(only) > 0 {
+		page += ` AND agent_id IN ` + db.dialect.in(c.param(encodeList(only)))
+	}
+	page += ` ORDER BY agent_id DESC LIMIT $3 + 0`
 	err := db.read.each(ctx, `
-		SELECT agent_id, role FROM agent_grant WHERE user_id = $1
+		SELECT * FROM (SELECT agent_id, role FROM agent_grant WHERE user_id = $1`+page+`) AS personal
 		UNION ALL
-		SELECT agent_id, role FROM agent_grant WHERE user_id IS NULL`, args{userID}, []any{&id, &role}, func() error {
-		g, _ := core.GrantOf(role)
-		grants[id] = max(grants[id], g)
-		return nil
-	})
+		SELECT * FROM (SELECT agent_id, role FROM agent_grant WHERE user_id IS NULL`+page+`) AS general`,
+		c.args, []any{&id, &role}, func() error {
+			g, _ := core.GrantOf(role)
+			grants[id] = max(grants[id], g)
+			return nil
+		})
 	return grants, err
 }
 
