@@ -124,8 +124,11 @@ func (db *DB) threads(
 			db.dialect.in(c.param(encodeList(f.Tags))) + `)`)
 	}
 	for _, word := range f.Words {
+		// OFFSET keeps PostgreSQL from hashing the matching messages of all users, and ORDER BY from reading all messages of
+		// the table for each thread if few threads have most of them.
 		c.add(`(` + c.contains(word, `title`) + ` OR EXISTS (
-			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `))`)
+			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `
+			ORDER BY m.seq LIMIT 1 OFFSET 0))`)
 	}
 	var r threadRow
 	threads := make([]thread.Thread, 0, capacityFor(n))
