@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -90,21 +91,19 @@ func (db *DB) Agent(ctx context.Context, userID, agentID string) (agent.Agent, e
 
 // readAgent reads an agent that the user owns or has a grant for.
 func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
-	g, err := agentGrant(ctx, q, userID, agentID)
+	var r agentRow
+	var owner string
+	var own, all sql.NullString
+	err := get(ctx, q, `SELECT `+agentColumns+`, `+ownerName+`, `+grantRoles+` FROM agent WHERE id = $2`+lock,
+		args{userID, agentID}, append(r.dest(), &owner, &own, &all)...)
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	var r agentRow
-	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID},
-		r.dest()...); err != nil {
+	if r.agent.Grant, err = highestGrant(userID, r.agent.UserID, own, all); err != nil {
 		return agent.Agent{}, err
 	}
-	r.agent.Grant = g
-	if g != core.GrantOwner {
-		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`,
-			args{agentID}, &r.agent.Owner); err != nil {
-			return agent.Agent{}, err
-		}
+	if r.agent.Grant != core.GrantOwner {
+		r.agent.Owner = owner
 	}
 	agents, err := db.withSources(ctx, q, []agent.Agent{r.value()})
 	if err != nil {

@@ -30,18 +30,25 @@ func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Gran
 
 type agentKey struct{ userID, agentID string }
 
-// agentGrant returns the higher of the user's own grant and the grant to all users. Without either, the error is
-// sql.ErrNoRows.
+// grantRoles selects the role of user $1 for an agent and the role of all users.
+const grantRoles = `(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id = $1),
+	(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id IS NULL)`
+
+// agentGrant returns a user's grant for an agent. Without one, the error is sql.ErrNoRows.
 func agentGrant(ctx context.Context, q querier, userID, agentID string) (core.Grant, error) {
 	var owner string
 	var own, all sql.NullString
-	err := get(ctx, q, `
-		SELECT user_id, (SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id = $1),
-			(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id IS NULL)
-		FROM agent WHERE id = $2`, args{userID, agentID}, &owner, &own, &all)
+	err := get(ctx, q, `SELECT user_id, `+grantRoles+` FROM agent WHERE id = $2`, args{userID, agentID},
+		&owner, &own, &all)
 	if err != nil {
 		return core.GrantNone, err
 	}
+	return highestGrant(userID, owner, own, all)
+}
+
+// highestGrant returns the grant of the owner, or else the higher of the user's own and that of all users. Without
+// either, the error is sql.ErrNoRows.
+func highestGrant(userID, owner string, own, all sql.NullString) (core.Grant, error) {
 	if owner == userID {
 		return core.GrantOwner, nil
 	}
