@@ -31,7 +31,7 @@ func parseGrowth(args []string) (*growthSettings, error) {
 	var levels, databases string
 	f := s.newFlags("bench growth", "")
 	f.IntVar(&s.rows, "rows", 100, "rows of each kind at 1×")
-	f.IntVar(&s.users, "users", 5, "other users at 1×")
+	f.IntVar(&s.users, "users", pageSize, "other users at 1×")
 	f.StringVar(&levels, "levels", "1,10,100", "the `sizes` to measure, as multiples of --rows and --users")
 	f.IntVar(&s.requests, "requests", 200, "requests per operation and size")
 	f.StringVar(&databases, "databases", "sqlite,postgres", "the `databases` to measure")
