@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/xml"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -8,22 +10,11 @@ import (
 
 func TestGrowthComparesTheSmallestWithTheLargestSize(t *testing.T) {
 	t.Parallel()
-	r := &growthRun{settings: &growthSettings{levels: []int{1, 10, 100}}}
-	cost := func(times ...time.Duration) (out []growthCost) {
-		for _, p50 := range times {
-			out = append(out, growthCost{p50: p50, cpu: p50})
-		}
-		return out
-	}
-	got := r.table("SQLite", []string{"flat", "logarithmic", "linear"}, map[string][]growthCost{
-		"flat":        cost(time.Millisecond, time.Millisecond, time.Millisecond),
-		"logarithmic": cost(time.Millisecond, 1500*time.Microsecond, 2*time.Millisecond),
-		"linear":      cost(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond),
-	})
+	got := testGrowth().table(testGrowth().results[0])
 	for i, want := range []string{
-		"flat|1.00 ms|1.00 ms|1.00 ms|1.00 ms|1.0×|met|███",
-		"logarithmic|1.00 ms|1.50 ms|2.00 ms|2.00 ms|2.0×|met|▄▆█",
-		"linear|1.00 ms|10 ms|100 ms|100 ms|100.0×|NOT met|▁▁█",
+		"flat|1.00 ms|1.00 ms|1.00 ms|2.00 ms|1.0×|met|███",
+		"logarithmic|1.00 ms|1.50 ms|2.00 ms|4.00 ms|2.0×|met|▄▆█",
+		"linear|1.00 ms|10 ms|100 ms|200 ms|100.0×|NOT met|▁▁█",
 	} {
 		if row := strings.Join(got.rows[i], "|"); row != want {
 			t.Errorf("%s, want %s", row, want)
@@ -34,11 +25,89 @@ func TestGrowthComparesTheSmallestWithTheLargestSize(t *testing.T) {
 	}
 }
 
+// testGrowth returns costs of which two are met and one is not.
+func testGrowth() *growthRun {
+	cost := func(times ...time.Duration) (out []growthCost) {
+		for _, cpu := range times {
+			out = append(out, growthCost{cpu: cpu, p50: 2 * cpu})
+		}
+		return out
+	}
+	return &growthRun{
+		settings: &growthSettings{levels: []int{1, 10, 100}},
+		results: []growthResult{{
+			database: "SQLite", operations: []string{"flat", "logarithmic", "linear"},
+			costs: map[string][]growthCost{
+				"flat":        cost(time.Millisecond, time.Millisecond, time.Millisecond),
+				"logarithmic": cost(time.Millisecond, 1500*time.Microsecond, 2*time.Millisecond),
+				"linear":      cost(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond),
+			},
+		}},
+	}
+}
+
+func TestGrowthChartHasEveryOperation(t *testing.T) {
+	t.Parallel()
+	chart := testGrowth().chart()
+	if err := xml.Unmarshal([]byte(chart), new(struct{})); err != nil {
+		t.Fatal(err)
+	}
+	for want, times := range map[string]int{
+		">flat<": 1, ">logarithmic<": 1, ">linear<": 1, "<circle": 9, `<circle class="missed"`: 3, ">100.0×<": 1,
+		">1ms<": 1, ">100ms<": 1,
+	} {
+		if got := strings.Count(chart, want); got != times {
+			t.Errorf("%s occurs %d times, want %d", want, got, times)
+		}
+	}
+}
+
+// Copies are numbered on, so that a row and its copy can be copied again.
+func TestGrowthMultipliesRows(t *testing.T) {
+	t.Parallel()
+	c := &carrel{dir: t.TempDir()}
+	if err := os.Mkdir(c.dataDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := &growthData{carrel: c, longThread: "t"}
+	err := g.runSQL(t.Context(),
+		`CREATE TABLE thread (id TEXT PRIMARY KEY, next_seq INTEGER)`,
+		`CREATE TABLE message (id TEXT PRIMARY KEY, thread_id TEXT, seq INTEGER UNIQUE, created_at INTEGER)`,
+		`CREATE TABLE audit_head (seq INTEGER)`, `CREATE TABLE audit (seq INTEGER PRIMARY KEY)`,
+		`INSERT INTO thread VALUES ('t', 3)`,
+		`INSERT INTO message VALUES ('a', 't', 1, 5), ('b', 't', 2, 5), ('later', 't', 3, 6)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copies := []rowCopy{{"message", "created_at <= 5", map[string]string{
+		"id": newID("id"), "seq": "seq + #n * (SELECT max(seq) + 1 FROM message)",
+	}}}
+	for _, factor := range []int{1, 5, 2} {
+		if err := g.multiply(t.Context(), factor, copies); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := g.openSQLite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var rows, last, next int
+	if err := db.QueryRow(`SELECT count(*), max(seq), (SELECT next_seq FROM thread) FROM message`).
+		Scan(&rows, &last, &next); err != nil {
+		t.Fatal(err)
+	}
+	if rows != 2*5*2+1 || next != last+1 {
+		t.Errorf("%d rows up to %d, then %d; want 21 rows", rows, last, next)
+	}
+}
+
 func TestGrowthRefusesSizesThatShrink(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"-levels", "10,1"},
 		{"-levels", "1,1"},
+		{"-levels", "2,3"},
 		{"-levels", "0"},
 		{"-levels", "x"},
 		{"-rows", "10"},

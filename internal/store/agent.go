@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -90,21 +91,19 @@ func (db *DB) Agent(ctx context.Context, userID, agentID string) (agent.Agent, e
 
 // readAgent reads an agent that the user owns or has a grant for.
 func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
-	g, err := agentGrant(ctx, q, userID, agentID)
+	var r agentRow
+	var owner string
+	var own, all sql.NullString
+	err := get(ctx, q, `SELECT `+agentColumns+`, `+ownerName+`, `+grantRoles+` FROM agent WHERE id = $2`+lock,
+		args{userID, agentID}, append(r.dest(), &owner, &own, &all)...)
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	var r agentRow
-	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID},
-		r.dest()...); err != nil {
+	if r.agent.Grant, err = highestGrant(userID, r.agent.UserID, own, all); err != nil {
 		return agent.Agent{}, err
 	}
-	r.agent.Grant = g
-	if g != core.GrantOwner {
-		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`,
-			args{agentID}, &r.agent.Owner); err != nil {
-			return agent.Agent{}, err
-		}
+	if r.agent.Grant != core.GrantOwner {
+		r.agent.Owner = owner
 	}
 	agents, err := db.withSources(ctx, q, []agent.Agent{r.value()})
 	if err != nil {
@@ -167,27 +166,26 @@ func (db *DB) ownAgents(
 func (db *DB) appendShared(
 	ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int,
 ) ([]agent.Agent, error) {
-	grants, err := db.sharedWith(ctx, userID)
+	n -= len(agents)
+	grants, err := db.sharedWith(ctx, userID, only, beforeOrLast(before), n)
 	if err != nil || len(grants) == 0 {
 		return agents, err
 	}
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(grants)), func(id string) bool {
-		return id >= beforeOrLast(before) || len(only) > 0 && !slices.Contains(only, id)
-	})
+	ids := slices.Sorted(maps.Keys(grants))
+	ids = ids[max(0, len(ids)-n):]
 	var r agentRow
 	var owner string
 	var shared []agent.Agent
 	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"),
 		args{encodeList(ids)},
 		append(r.dest(), &owner), func() error {
-			if a := r.value(); a.UserID != userID { // owners match their own grants to all users
-				a.Grant, a.Owner = grants[a.ID], owner
-				shared = append(shared, a)
-			}
+			a := r.value()
+			a.Grant, a.Owner = grants[a.ID], owner
+			shared = append(shared, a)
 			return nil
 		})
 	slices.SortFunc(shared, func(a, b agent.Agent) int { return strings.Compare(b.ID, a.ID) })
-	return append(agents, shared[:min(n-len(agents), len(shared))]...), err
+	return append(agents, shared...), err
 }
 
 // withSources adds the sources to agents. Every agent has at least one source, so an agent found without any was

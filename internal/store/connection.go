@@ -13,20 +13,25 @@ import (
 var _ credential.Store = (*DB)(nil)
 
 // connectionQuery selects the credentials with which programs act for a user ($1) at a time ($2): minted keys and OAuth
-// grants. Both halves use an index on the user.
-const connectionQuery = `
+// grants. rest ends the query of either table, whose alias is r, so that a limit applies before the tables are merged.
+func connectionQuery(rest string) string {
+	return `
 	SELECT id, kind, name, client_name, scopes, agents, created_at, expires_at, last_used_at, last_address, last_program
 	FROM (
-		SELECT k.id, k.kind, k.name, k.client_name, k.scopes, k.agents, k.created_at, k.expires_at, k.last_used_at,
-			k.last_address, k.last_program
-		FROM credential_key k
-		WHERE k.user_id = $1 AND k.kind = 'minted' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2)
+		SELECT * FROM (
+			SELECT r.id, r.kind, r.name, r.client_name, r.scopes, r.agents, r.created_at, r.expires_at, r.last_used_at,
+				r.last_address, r.last_program
+			FROM credential_key r
+			WHERE r.user_id = $1 AND r.kind = 'minted' AND r.revoked_at IS NULL
+				AND (r.expires_at IS NULL OR r.expires_at > $2) AND ` + rest + `) AS minted
 		UNION ALL
-		SELECT g.id, 'oauth', CASE g.name WHEN '' THEN c.name ELSE g.name END, c.name, g.scopes, '[]', g.created_at,
-			g.expires_at, g.last_used_at, g.last_address, g.last_program
-		FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id
-		WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.expires_at > $2
+		SELECT * FROM (
+			SELECT r.id, 'oauth', CASE r.name WHEN '' THEN c.name ELSE r.name END, c.name, r.scopes, '[]', r.created_at,
+				r.expires_at, r.last_used_at, r.last_address, r.last_program
+			FROM oauth_grant r JOIN oauth_client c ON c.id = r.client_id
+			WHERE r.user_id = $1 AND r.revoked_at IS NULL AND r.expires_at > $2 AND ` + rest + `) AS granted
 	) AS connection `
+}
 
 type connectionRow struct {
 	connection     credential.Connection
@@ -68,13 +73,13 @@ func (db *DB) Connections(
 	}
 	var r connectionRow
 	list := make([]credential.Connection, 0, capacityFor(limit))
-	err := db.read.each(ctx, connectionQuery+
-		`WHERE (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5 + 0`,
-		args{userID, millis(now), created, id, limit}, r.dest(), func() error {
-			c, err := r.value()
-			list = append(list, c)
-			return err
-		})
+	query := connectionQuery(`(r.created_at, r.id) < ($3, $4) ORDER BY r.created_at DESC, r.id DESC LIMIT $5 + 0`) +
+		`ORDER BY created_at DESC, id DESC LIMIT $5 + 0`
+	err := db.read.each(ctx, query, args{userID, millis(now), created, id, limit}, r.dest(), func() error {
+		c, err := r.value()
+		list = append(list, c)
+		return err
+	})
 	if err != nil {
 		return nil, fail("list connections", "user", err)
 	}
@@ -86,7 +91,7 @@ func (db *DB) Connection(
 	ctx context.Context, userID, connectionID string, now time.Time,
 ) (credential.Connection, error) {
 	var r connectionRow
-	err := get(ctx, db.read, connectionQuery+`WHERE id = $3`, args{userID, millis(now), connectionID}, r.dest()...)
+	err := get(ctx, db.read, connectionQuery(`r.id = $3`), args{userID, millis(now), connectionID}, r.dest()...)
 	if err != nil {
 		return credential.Connection{}, fail("read connection", "connection", err)
 	}

@@ -33,9 +33,12 @@ var (
 	// NO KEY, so that rows that reference the locked row can still be inserted.
 	postgresDialect = dialect{
 		name: "postgres", goose: goose.DialectPostgres,
-		listHead: "(SELECT jsonb_array_elements_text(", listTail: "::jsonb))",
+		// See oneRow. With the hundred rows that PostgreSQL expects of a list, it would join a table of ten thousand rows as
+		// a whole.
+		listHead: "(SELECT value FROM jsonb_array_elements_text(",
+		listTail: "::jsonb) AS listed (value) WHERE " + oneRow("value") + ")",
 		rowsHead: "(SELECT value, place - 1 AS n FROM jsonb_array_elements_text(",
-		rowsTail: "::jsonb) WITH ORDINALITY AS listed (value, place))",
+		rowsTail: "::jsonb) WITH ORDINALITY AS listed (value, place) WHERE " + oneRow("value") + ")",
 		lock:     " FOR NO KEY UPDATE",
 		hasTable: "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
 	}

@@ -30,18 +30,25 @@ func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Gran
 
 type agentKey struct{ userID, agentID string }
 
-// agentGrant returns the higher of the user's own grant and the grant to all users. Without either, the error is
-// sql.ErrNoRows.
+// grantRoles selects the role of user $1 for an agent and the role of all users.
+const grantRoles = `(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id = $1),
+	(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id IS NULL)`
+
+// agentGrant returns a user's grant for an agent. Without one, the error is sql.ErrNoRows.
 func agentGrant(ctx context.Context, q querier, userID, agentID string) (core.Grant, error) {
 	var owner string
 	var own, all sql.NullString
-	err := get(ctx, q, `
-		SELECT user_id, (SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id = $1),
-			(SELECT role FROM agent_grant WHERE agent_id = agent.id AND user_id IS NULL)
-		FROM agent WHERE id = $2`, args{userID, agentID}, &owner, &own, &all)
+	err := get(ctx, q, `SELECT user_id, `+grantRoles+` FROM agent WHERE id = $2`, args{userID, agentID},
+		&owner, &own, &all)
 	if err != nil {
 		return core.GrantNone, err
 	}
+	return highestGrant(userID, owner, own, all)
+}
+
+// highestGrant returns the grant of the owner, or else the higher of the user's own and that of all users. Without
+// either, the error is sql.ErrNoRows.
+func highestGrant(userID, owner string, own, all sql.NullString) (core.Grant, error) {
 	if owner == userID {
 		return core.GrantOwner, nil
 	}
@@ -66,18 +73,29 @@ func requireAgentAccess(ctx context.Context, q querier, userID, agentID string) 
 	return fail("find agent", "agent", err)
 }
 
-// sharedWith returns the grants of all agents shared with a user, by agent id.
-func (db *DB) sharedWith(ctx context.Context, userID string) (map[string]core.Grant, error) {
+// sharedWith returns the grants of the agents of others that are shared with a user, by agent id: the last n grants to
+// the user and the last n to all users, of agents with an id below before. These include the last n agents.
+func (db *DB) sharedWith(
+	ctx context.Context, userID string, only []string, before string, n int,
+) (map[string]core.Grant, error) {
 	var id, role string
 	grants := map[string]core.Grant{}
+	c := conditions{args: args{userID, before, n}}
+	page := ` AND agent_id < $2
+			AND NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = agent_id AND agent.user_id = $1)`
+	if len(only) > 0 {
+		page += ` AND agent_id IN ` + db.dialect.in(c.param(encodeList(only)))
+	}
+	page += ` ORDER BY agent_id DESC LIMIT $3 + 0`
 	err := db.read.each(ctx, `
-		SELECT agent_id, role FROM agent_grant WHERE user_id = $1
+		SELECT * FROM (SELECT agent_id, role FROM agent_grant WHERE user_id = $1`+page+`) AS personal
 		UNION ALL
-		SELECT agent_id, role FROM agent_grant WHERE user_id IS NULL`, args{userID}, []any{&id, &role}, func() error {
-		g, _ := core.GrantOf(role)
-		grants[id] = max(grants[id], g)
-		return nil
-	})
+		SELECT * FROM (SELECT agent_id, role FROM agent_grant WHERE user_id IS NULL`+page+`) AS general`,
+		c.args, []any{&id, &role}, func() error {
+			g, _ := core.GrantOf(role)
+			grants[id] = max(grants[id], g)
+			return nil
+		})
 	return grants, err
 }
 

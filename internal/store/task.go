@@ -193,14 +193,16 @@ func (db *DB) ActiveTask(ctx context.Context, key string) (task.Task, error) {
 	return t, fail("read task", "task", err)
 }
 
-// activeTask is ActiveTask inside a transaction; without a task the error is sql.ErrNoRows. It is one statement: with
-// two, a task claimed in between would be neither queued nor running.
+// activeTask is ActiveTask inside a transaction; without a task the error is sql.ErrNoRows.
 func activeTask(ctx context.Context, q querier, key string) (task.Task, error) {
-	return oneTask(ctx, q, `
-		SELECT `+taskColumns+` FROM task WHERE id = coalesce(
-			(SELECT id FROM task WHERE key = $1 AND state = 'running'),
-			(SELECT id FROM task WHERE key = $1 AND state = 'queued' ORDER BY number LIMIT 1))`, args{key})
+	return oneTask(ctx, q, `SELECT `+taskColumns+` FROM task WHERE id = `+activeTaskID, args{key})
 }
+
+// activeTaskID selects the id of the running task of key $1, or else of the first queued one. It is part of one
+// statement: with two, a task claimed in between would be neither queued nor running.
+const activeTaskID = `coalesce(
+	(SELECT id FROM task WHERE key = $1 AND state = 'running'),
+	(SELECT id FROM task WHERE key = $1 AND state = 'queued' ORDER BY number LIMIT 1))`
 
 // LatestTask returns the newest task of a key.
 func (db *DB) LatestTask(ctx context.Context, key string) (task.Task, error) {

@@ -108,7 +108,8 @@ func (db *DB) threadsOf(userID string, agents []string) (where string, c conditi
 	c.args = args{userID}
 	where = `user_id = $1 AND deleted_at IS NULL AND ` + agentAccessible("thread.agent_id", "$1")
 	if len(agents) > 0 {
-		where += ` AND agent_id IN ` + db.dialect.in(c.param(encodeList(agents)))
+		// IS TRUE keeps the order of thread_user: by the indexes of an agent, the threads of all agents would be sorted.
+		where += ` AND (agent_id IN ` + db.dialect.in(c.param(encodeList(agents))) + `) IS TRUE`
 	}
 	return where, c
 }
@@ -128,8 +129,11 @@ func (db *DB) threads(
 			db.dialect.in(c.param(encodeList(f.Tags))) + `)`)
 	}
 	for _, word := range f.Words {
+		// OFFSET keeps PostgreSQL from hashing the matching messages of all users, and ORDER BY from reading all messages of
+		// the table for each thread if few threads have most of them.
 		c.add(`(` + c.contains(word, `title`) + ` OR EXISTS (
-			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `))`)
+			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `
+			ORDER BY m.seq LIMIT 1 OFFSET 0))`)
 	}
 	var r threadRow
 	threads := make([]thread.Thread, 0, capacityFor(n))
@@ -158,9 +162,10 @@ func (db *DB) LatestMatches(
 	var m thread.Message
 	found := map[string]thread.Message{}
 	err := db.read.each(ctx, `
-		SELECT thread_id, id, text FROM message WHERE thread_id IN `+db.dialect.in("$1")+` AND seq = (
-			SELECT max(seq) FROM message said WHERE said.thread_id = message.thread_id AND (`+
-		strings.Join(parts, ` OR `)+`))`, c.args, []any{&m.ThreadID, &m.ID, &m.Text}, func() error {
+		SELECT message.thread_id, message.id, message.text FROM `+db.dialect.rows("$1")+` AS found
+		JOIN message ON message.thread_id = found.value AND message.seq = (
+			SELECT seq FROM message said WHERE said.thread_id = found.value AND (`+strings.Join(parts, ` OR `)+`)
+			ORDER BY seq DESC LIMIT 1)`, c.args, []any{&m.ThreadID, &m.ID, &m.Text}, func() error {
 		found[m.ThreadID] = m
 		return nil
 	})

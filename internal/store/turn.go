@@ -62,10 +62,9 @@ func (db *DB) beginTurn(
 // text and scope. Another active turn is a conflict, and a turn whose messages were deleted is not found; without any
 // turn the error is sql.ErrNoRows.
 func existingTurn(ctx context.Context, tx querier, question thread.Message, t task.Task) (task.Task, error) {
-	old, err := oneTask(ctx, tx, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{t.ID})
-	if errors.Is(err, sql.ErrNoRows) {
-		old, err = activeTask(ctx, tx, t.Key)
-	}
+	old, err := oneTask(ctx, tx, `
+		SELECT `+taskColumns+` FROM task WHERE id = coalesce((SELECT id FROM task WHERE id = $2), `+activeTaskID+`)`,
+		args{t.Key, t.ID})
 	if err != nil {
 		return task.Task{}, err
 	}
