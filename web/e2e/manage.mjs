@@ -15,6 +15,4 @@ import './around.test.mjs';
 import './agents.test.mjs';
 import './docs.test.mjs';
 import './newcomer.test.mjs';
-import './languages.test.mjs';
-import './pages.test.mjs';
 import './calls.test.mjs';

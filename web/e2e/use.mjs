@@ -12,4 +12,6 @@ import './documents.test.mjs';
 import './favourites.test.mjs';
 import './check.test.mjs';
 import './reader.test.mjs';
+import './languages.test.mjs';
+import './pages.test.mjs';
 import './calls.test.mjs';
