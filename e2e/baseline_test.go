@@ -250,7 +250,8 @@ type meter struct {
 }
 
 // metered returns the options of a server with metrics, and its meter. The runtime counts the objects of a
-// per-processor cache when the cache is refilled, so a server with one processor has the most exact counters.
+// per-processor cache when the cache is refilled, so a server with one processor has the most exact counters, and a batch
+// has hundreds of requests.
 func metered(t *testing.T, opts testkit.ServerOptions) (testkit.ServerOptions, *meter) {
 	t.Helper()
 	addr := testkit.ReserveAddr(t)
@@ -332,7 +333,7 @@ func allocationFigures(t *testing.T, base figures) figures {
 	m.reading = smallest(figures{}, func() figures { return m.allocated(func() {}) })
 	out := figures{}
 	for _, o := range w.operations(t) {
-		n := cmp.Or(o.batch, 100)
+		n := cmp.Or(o.batch, 800)
 		o.prepare(n)
 		w.repeat(t, o, n)
 		maps.Copy(out, smallest(base, func() figures {
