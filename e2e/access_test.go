@@ -80,7 +80,7 @@ func newMatrix(t *testing.T, database string) *matrix {
 	opts := testkit.ServerOptions{
 		Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"},
 	}
-	w := &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
+	w := &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: testkit.Patience}}
 	m := &matrix{mcpInstallation: &mcpInstallation{installation: w}, operations: contractOperations(t)}
 	for _, name := range []string{"olga", "carl", "sue"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword)

@@ -24,7 +24,7 @@ func newDemo(t *testing.T) *installation {
 	w := &installation{
 		server: testkit.StartServer(t,
 			testkit.ServerOptions{Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}}),
-		checker: checker, client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
+		checker: checker, client: &http.Client{Transport: checker.Transport(base), Timeout: testkit.Patience},
 	}
 	key, err := os.ReadFile(filepath.Join(w.server.Data, "demo.key"))
 	if err != nil {
@@ -32,7 +32,7 @@ func newDemo(t *testing.T) *installation {
 	}
 	w.key = strings.TrimSpace(string(key))
 	w.agent = w.do(t, "GET", "/api/agents", "").text("agents", 0, "id")
-	for end := time.Now().Add(time.Minute); len(w.find(t, "memex", "").ids()) == 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Patience); len(w.find(t, "memex", "").ids()) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the library is not indexed")
 		}

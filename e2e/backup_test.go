@@ -267,7 +267,7 @@ func TestScheduledBackupIsMadeOnce(t *testing.T) {
 	}
 	nodes := []*testkit.Server{testkit.StartServer(t, options), testkit.StartServer(t, options)}
 	made := 0
-	for deadline := time.Now().Add(2 * time.Minute); made == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testkit.Patience); made == 0 && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 		for _, node := range nodes {
 			made += strings.Count(node.Log(), `"msg":"backup made"`)

@@ -73,7 +73,7 @@ func (term *terminal) start(until string, args ...string) (*exec.Cmd, *output) {
 		term.t.Fatal(err)
 	}
 	wanted := regexp.MustCompile(until)
-	for deadline := time.Now().Add(2 * time.Minute); !wanted.MatchString(out.String()); {
+	for deadline := time.Now().Add(testkit.Patience); !wanted.MatchString(out.String()); {
 		if time.Now().After(deadline) {
 			term.t.Fatalf("carrel %v does not print %s, but\n%s", args, until, out)
 		}

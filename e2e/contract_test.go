@@ -141,7 +141,7 @@ func newInstallation(t *testing.T, opts testkit.ServerOptions) *installation {
 	checker := contract.New(t, contractdoc.Document)
 	w := &installation{
 		server: testkit.StartServer(t, opts), stripe: stripe, checker: checker, statuses: documentedStatuses(t),
-		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
+		client: &http.Client{Transport: checker.Transport(base), Timeout: testkit.Patience},
 	}
 	for _, user := range []struct{ name, plan string }{{"ada", "open"}, {"eve", "none"}, {"bob", "open"}} {
 		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name,

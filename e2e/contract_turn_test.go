@@ -51,7 +51,7 @@ func (w *installation) workingTurn(t *testing.T) {
 	}
 	read := w.do(t, "GET", w.inThread("/messages"), "")
 	partial := 0
-	for end := time.Now().Add(time.Minute); read.text("status") == "working" && time.Now().Before(end); {
+	for end := time.Now().Add(testkit.Patience); read.text("status") == "working" && time.Now().Before(end); {
 		if read.at("turn", "partialText") != nil && read.text("turn", "steps", 2, "state") == "failed" {
 			partial++
 		}
@@ -76,7 +76,7 @@ func (w *installation) cancelledTurn(t *testing.T) {
 		}
 		waiting <- status
 	}()
-	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").
+	for end := time.Now().Add(testkit.Patience); w.do(t, "POST", path, "").
 		at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("there was nothing to cancel")

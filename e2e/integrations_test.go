@@ -370,7 +370,7 @@ func startReceiver(t *testing.T, cmd *exec.Cmd, address string) <-chan string {
 		}
 		_ = cmd.Wait() // it was killed
 	})
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(20 * time.Millisecond) {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err == nil {
 			_ = connection.Close()

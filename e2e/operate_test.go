@@ -31,7 +31,7 @@ func TestSIGHUPDoesNotEndTheServer(t *testing.T) {
 	if err := syscall.Kill(s.PID(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.Log(), "received SIGHUP"); {
+	for deadline := time.Now().Add(testkit.Patience); !strings.Contains(s.Log(), "received SIGHUP"); {
 		if time.Now().After(deadline) {
 			t.Fatal("SIGHUP is not in the log")
 		}

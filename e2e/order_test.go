@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -60,7 +59,7 @@ func newOrderInstallation(t *testing.T) *orderInstallation {
 	t.Helper()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
 	w := &orderInstallation{
-		installation: &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}},
+		installation: &installation{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: testkit.Patience}},
 	}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "ada", "--password", matrixPassword)
 	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {

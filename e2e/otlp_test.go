@@ -116,7 +116,7 @@ func TestCollectorThatDoesNotAnswerAffectsNoRequest(t *testing.T) {
 			}
 			w.send(t, w.message("hello"), http.StatusOK)
 			const line = "sending to the OTLP collector failed"
-			for deadline := time.Now().Add(time.Minute); !strings.Contains(w.server.Log(), line); {
+			for deadline := time.Now().Add(testkit.Patience); !strings.Contains(w.server.Log(), line); {
 				if time.Now().After(deadline) {
 					t.Fatal("the failure is not in the log")
 				}

@@ -32,7 +32,7 @@ func newLimitedLibrary(t *testing.T, opts testkit.ServerOptions) *installation {
 	checker := contract.New(t, contractdoc.Document)
 	w := &installation{
 		server: testkit.StartServer(t, opts), checker: checker,
-		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
+		client: &http.Client{Transport: checker.Transport(base), Timeout: testkit.Patience},
 	}
 	w.user = w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada",
 		"--password", "correct horse battery").text("user", "id")

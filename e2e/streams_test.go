@@ -91,7 +91,7 @@ func TestACredentialHoldsAHundredEventStreamsOpen(t *testing.T) {
 	}
 	// Slots are released on close. The server notices a closed connection with a delay, so a refusal is retried; a leak
 	// would refuse for ever.
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(testkit.Patience)
 	for i := range 300 {
 		kind := kinds[i%len(kinds)]
 		for {

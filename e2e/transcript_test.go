@@ -94,7 +94,7 @@ func awaitDemoIndex(t *testing.T, server *testkit.Server) {
 	}
 	c := client.New(server.URL, client.APIKey(strings.TrimSpace(string(key))), client.Options{})
 	defer c.Close()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		agents, err := c.ListAgents(t.Context(), client.ListAgentsParams{})
 		if err != nil {
 			t.Fatal(err)
