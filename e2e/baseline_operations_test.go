@@ -23,7 +23,7 @@ type measuredOperation struct {
 	prepare func(n int)
 	// seen receives the body of each reply, or is nil.
 	seen func(body []byte)
-	// status is the expected status, by default 200, and batch the requests of a batch, by default 800.
+	// status is the expected status, by default 200, and batch the requests of a batch, by default 200.
 	status, batch int
 }
 
@@ -99,7 +99,7 @@ func (w *installation) readingOperations(t *testing.T) []measuredOperation {
 	mcpList := same(call{operation: "MCP tools/list", method: "POST", path: "/mcp", body: tools.body, key: tools.key}.
 		with("Mcp-Method", "tools/list").with("Mcp-Protocol-Version", tools.version).
 		with("Accept", "application/json, text/event-stream"))
-	mcpList.batch = 400
+	mcpList.batch = 100
 	check := post("checkText", w.below("/check"), `{"text": "Codd proposed the relational model in 1970."}`)
 	check.batch = 25
 	return []measuredOperation{
@@ -154,7 +154,7 @@ func (w *installation) writingOperations(t *testing.T) []measuredOperation {
 			return call{method: "DELETE", path: threads[i], key: w.key}
 		}},
 		// A turn without a model searches and quotes.
-		{name: "sendMessage", batch: 50, prepare: newThreads, call: func(i int) call {
+		{name: "sendMessage", batch: 25, prepare: newThreads, call: func(i int) call {
 			return call{
 				method: "POST", path: threads[i] + "/messages", body: `{"text": "What is the relational model?"}`, key: w.key,
 			}
