@@ -32,10 +32,12 @@ func newDemo(t *testing.T) *installation {
 	}
 	w.key = strings.TrimSpace(string(key))
 	w.agent = w.do(t, "GET", "/api/agents", "").text("agents", 0, "id")
-	for end := time.Now().Add(testkit.Patience); len(w.find(t, "memex", "").ids()) == 0; time.Sleep(20 * time.Millisecond) {
+	end := time.Now().Add(testkit.Patience)
+	for len(w.find(t, "memex", "").ids()) == 0 {
 		if time.Now().After(end) {
 			t.Fatal("the library is not indexed")
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	return w
 }

@@ -250,8 +250,8 @@ type meter struct {
 }
 
 // metered returns the options of a server with metrics, and its meter. The runtime counts the objects of a
-// per-processor cache when the cache is refilled, so a server with one processor has the most exact counters, and a batch
-// has hundreds of requests.
+// per-processor cache when the cache is refilled, so a server with one processor has the most exact counters,
+// and a batch has hundreds of requests.
 func metered(t *testing.T, opts testkit.ServerOptions) (testkit.ServerOptions, *meter) {
 	t.Helper()
 	addr := testkit.ReserveAddr(t)
