@@ -5,7 +5,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 // Agent is an agent as a user sees it.
@@ -223,7 +223,7 @@ func (c Change) apply(a *Agent) error {
 }
 
 // languageCode matches ISO 639 codes.
-var languageCode = regexp.MustCompile(`^(?:[a-z]{2,3})?$`)
+var languageCode = lazyregexp.New(`^(?:[a-z]{2,3})?$`)
 
 // applySettings sets the given settings and returns the invalid ones.
 func (c Change) applySettings(s *Settings) []core.FieldError {

@@ -17,13 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"time"
 
 	"carrel/internal/audit"
 	"carrel/internal/blob"
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 // formatVersion is the version of the layout of a target. A newer one is refused.
@@ -149,7 +149,7 @@ func NewService(d Deps, o Options) *Service {
 
 // idForm is the form of an id: the time of the backup in UTC to the millisecond, so that ids sort by age, and a random
 // suffix.
-var idForm = regexp.MustCompile(`^[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}$`)
+var idForm = lazyregexp.New(`^[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}$`)
 
 func newID(now time.Time) string {
 	var random [4]byte

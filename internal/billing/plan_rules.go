@@ -1,15 +1,15 @@
 package billing
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
-var stripePrice = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+var stripePrice = lazyregexp.New(`^[A-Za-z0-9_.-]{1,100}$`)
 
 // Prices returns the Stripe price ids that include the plan. New subscriptions use the first.
 func (p Plan) Prices() []string {

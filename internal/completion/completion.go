@@ -9,7 +9,6 @@ package completion
 import (
 	"context"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"unicode"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/source"
 )
 
@@ -130,7 +130,7 @@ func (c *completed) number(name string, to *int, value int) {
 
 // arXivPattern matches the identifiers of arXiv since 2007, as arXiv prints them on the first page, and in its
 // addresses and DOIs.
-var arXivPattern = regexp.MustCompile(`(?i)(?:arxiv:|arxiv\.org/(?:abs|pdf)/|10\.48550/arxiv\.)(\d{4}\.\d{4,5})`)
+var arXivPattern = lazyregexp.New(`(?i)(?:arxiv:|arxiv\.org/(?:abs|pdf)/|10\.48550/arxiv\.)(\d{4}\.\d{4,5})`)
 
 // arXivID returns the first arXiv identifier in the texts, or "".
 func arXivID(texts ...string) string {

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // ACME are the settings for certificates that the server gets by itself (RFC 8555).
@@ -24,7 +25,7 @@ type domainNames []string
 
 func (v *domainNames) String() string { return strings.Join(*v, ",") }
 
-var domainName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$`)
+var domainName = lazyregexp.New(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$`)
 
 func (v *domainNames) Set(s string) error {
 	var out []string

@@ -3,8 +3,9 @@ package config
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"time"
+
+	"carrel/internal/lazyregexp"
 )
 
 // OCR are the settings for the text recognition of pages that are images.
@@ -41,7 +42,7 @@ func checkOCR(s string) error {
 	return nil
 }
 
-var ocrLanguages = regexp.MustCompile(`^[A-Za-z_]{2,20}(/[A-Za-z_]{2,20})?(\+[A-Za-z_]{2,20}(/[A-Za-z_]{2,20})?)*$`)
+var ocrLanguages = lazyregexp.New(`^[A-Za-z_]{2,20}(/[A-Za-z_]{2,20})?(\+[A-Za-z_]{2,20}(/[A-Za-z_]{2,20})?)*$`)
 
 func checkOCRLanguages(s string) error {
 	if !ocrLanguages.MatchString(s) {

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // Originals are the settings for the original files of documents.
@@ -18,9 +19,9 @@ type Originals struct {
 }
 
 var (
-	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	regionName = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
-	keyPrefix  = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?$`)
+	bucketName = lazyregexp.New(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	regionName = lazyregexp.New(`^[a-z0-9-]{1,40}$`)
+	keyPrefix  = lazyregexp.New(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?$`)
 )
 
 func checkBucket(s string) error {

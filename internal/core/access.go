@@ -2,9 +2,10 @@ package core
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
+
+	"carrel/internal/lazyregexp"
 )
 
 // Built-in plans: PlanOpen includes everything without a cap, PlanNone means no subscription.
@@ -13,7 +14,7 @@ const (
 	PlanNone = "none"
 )
 
-var planName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+var planName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
 // ValidPlanName reports whether name is a syntactically valid plan name. PlanNone is valid.
 func ValidPlanName(name string) bool { return planName.MatchString(name) }

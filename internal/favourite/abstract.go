@@ -1,9 +1,10 @@
 package favourite
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"carrel/internal/lazyregexp"
 )
 
 const (
@@ -15,16 +16,16 @@ const (
 
 var (
 	// abstractHeading matches the heading of an abstract, with its text on the same or the next line.
-	abstractHeading = regexp.MustCompile(
+	abstractHeading = lazyregexp.New(
 		`(?im)^[#*\s]*(?:abstract|summary|zusammenfassung|résumé|resumen|sommario|resumo)\b[*\s]*[:.—–-]*[*\s]*`)
 	// abstractEnd matches the heading after an abstract.
-	abstractEnd = regexp.MustCompile(
+	abstractEnd = lazyregexp.New(
 		`(?im)^[#*\s]*(?:(?:[1I][.\s]+|[1I]$)?` +
 			`(?:introduction|einleitung|einführung|introducción|introduzione|introdução)\b|` +
 			`(?:key\s?words|index terms|schlüsselwörter|schlagwörter|mots[ -]clés|palabras clave|ccs concepts|contents)\b|` +
 			`#{1,6}\s|[1I]\.\s+\p{Lu})`)
 	// keywordLine is the last line that imports of references add to an abstract.
-	keywordLine = regexp.MustCompile(`\n\nKeywords: [^\n]*$`)
+	keywordLine = lazyregexp.New(`\n\nKeywords: [^\n]*$`)
 )
 
 // abstractOf returns the abstract in the beginning of a document's text: the section with that heading, or the whole

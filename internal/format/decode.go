@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"encoding/binary"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/text/encoding"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 var (
@@ -99,7 +99,7 @@ func isASCII(data []byte) bool {
 // with long comments.
 const declarationLength = 4096
 
-var encodingDeclaration = regexp.MustCompile(
+var encodingDeclaration = lazyregexp.New(
 	`(?i)(?:<meta\s[^>]*\bcharset\s*=\s*["']?\s*|^\s*<\?xml\s[^>]*\bencoding\s*=\s*["'])([a-z0-9_.:-]+)`,
 )
 

@@ -1,13 +1,13 @@
 package format
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"carrel/internal/format/pdf"
+	"carrel/internal/lazyregexp"
 )
 
 // Scores of the candidates for a title.
@@ -76,7 +76,7 @@ func titleYear(title string, created int) int {
 }
 
 // yearOfTitle matches years in which PDF files exist.
-var yearOfTitle = regexp.MustCompile(`\b(?:199\d|20[0-3]\d)\b`)
+var yearOfTitle = lazyregexp.New(`\b(?:199\d|20[0-3]\d)\b`)
 
 // topOfPage is the number of bytes of a first page in which the words of a title are expected.
 const topOfPage = 1500
@@ -137,7 +137,7 @@ func shapeScore(s string) int {
 }
 
 // notAuthors matches names that programs fill in.
-var notAuthors = regexp.MustCompile(
+var notAuthors = lazyregexp.New(
 	`(?i)^(?:administrator|admin|root|user|owner|author|authors?|unknown|none|anonymous|your name|guest|default|` +
 		`microsoft office user|.*user|office.*|windows.*|.*\.(?:com|org|net)|(?:array|hash)\(0x.*)$`,
 )

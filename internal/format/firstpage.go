@@ -1,16 +1,17 @@
 package format
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"carrel/internal/lazyregexp"
 )
 
 // wordProcessor matches placeholder titles that programs write.
-var wordProcessor = regexp.MustCompile(
+var wordProcessor = lazyregexp.New(
 	`(?i)^(?:untitled.*|none|null|unknown|no title|microsoft (?:word|powerpoint|excel|office)\b.*|document\d*|` +
 		`powerpoint[- ]pr[äeé]sentation|presentation\d*|präsentation\d*|slide \d+|folie \d+|paper|title|template|` +
 		`layout \d+|(?:table of )?contents|abstract|introduction|inhalt(?:sverzeichnis)?|` +
@@ -20,7 +21,7 @@ var wordProcessor = regexp.MustCompile(
 )
 
 // identifier matches names of files and forms, such as "905_Precinct_NoOU".
-var identifier = regexp.MustCompile(`^\S*_\S*(?: \d+)?$`)
+var identifier = lazyregexp.New(`^\S*_\S*(?: \d+)?$`)
 
 // saysSomething reports whether a title of the metadata is a real one.
 func saysSomething(title string) bool {
@@ -37,7 +38,7 @@ func saysSomething(title string) bool {
 // firstLook is how many bytes of a text are searched for metadata.
 const firstLook = 6000
 
-var doiInText = regexp.MustCompile(`(?i)(?:doi\s*[:.]?\s*|doi\.org/)(10\.\d{4,9}/[^\s"<>{}|\\^]+)`)
+var doiInText = lazyregexp.New(`(?i)(?:doi\s*[:.]?\s*|doi\.org/)(10\.\d{4,9}/[^\s"<>{}|\\^]+)`)
 
 // doiIn finds the DOI printed on a first page. It must be labelled as a DOI, because others belong to references.
 func doiIn(text string) string {
@@ -57,27 +58,27 @@ const (
 
 // yearInText are the patterns of a publication year, the most reliable first. A date of a month must be on a line of
 // its own or nearly so, because dates in sentences are those of events.
-var yearInText = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:published|publication date|issued)\b[^.\n]{0,40}?\b` + yearPattern),
-	regexp.MustCompile(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?` + yearPattern),
-	regexp.MustCompile(`(?i)arxiv:\S+.{0,30}?\b` + yearPattern),
-	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b` + yearPattern),
-	regexp.MustCompile(
+var yearInText = []*lazyregexp.Regexp{
+	lazyregexp.New(`(?i)\b(?:published|publication date|issued)\b[^.\n]{0,40}?\b` + yearPattern),
+	lazyregexp.New(`(?i)(?:©|\(c\)|copyright)\s*(?:\pL+\s+){0,4}?` + yearPattern),
+	lazyregexp.New(`(?i)arxiv:\S+.{0,30}?\b` + yearPattern),
+	lazyregexp.New(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b` + yearPattern),
+	lazyregexp.New(
 		`(?m)^[^.\n]{0,40}\b` + monthPattern + `\s*(?:\d{1,2},?\s+|[-–]\s*)?` + yearPattern + `.{0,30}$`,
 	),
 	// A line of capitalized words, such as the head of a newsletter, that ends with a date.
-	regexp.MustCompile(
+	lazyregexp.New(
 		`(?m)^(?:\p{Lu}[\pL.'’-]*,?\s+){1,12}` + monthPattern + `\s+\d{1,2},\s+` + yearPattern + `$`,
 	),
-	regexp.MustCompile(`(?i)\baccepted\b[^.\n]{0,40}?\b` + yearPattern),
-	regexp.MustCompile(`(?i)\b(?:received|revised|dated?)\b[^.\n]{0,40}?\b` + yearPattern),
+	lazyregexp.New(`(?i)\baccepted\b[^.\n]{0,40}?\b` + yearPattern),
+	lazyregexp.New(`(?i)\b(?:received|revised|dated?)\b[^.\n]{0,40}?\b` + yearPattern),
 }
 
 // submission matches lines that tell when a paper was submitted, which is not when it was published.
-var submission = regexp.MustCompile(`(?i)\b(?:received|revised|accepted|submitted)\b`)
+var submission = lazyregexp.New(`(?i)\b(?:received|revised|accepted|submitted)\b`)
 
 // birth matches the date of birth of a person.
-var birth = regexp.MustCompile(`(?i)\bbirth|\bborn\b`)
+var birth = lazyregexp.New(`(?i)\bbirth|\bborn\b`)
 
 // yearIn finds the publication year on a first page, by the most reliable pattern first.
 func yearIn(text string) int {
@@ -97,7 +98,7 @@ func yearIn(text string) int {
 // monthYear is the index of the pattern for dates of a month.
 const monthYear = 4
 
-var personName = regexp.MustCompile(
+var personName = lazyregexp.New(
 	`^\p{Lu}[\pL'’\-]*\.?(?:\s+(?:(?:de|da|van|von|der|den|la|le|del|di|bin|al)\s+)*\p{Lu}[\pL'’\-]*\.?){1,3}$`,
 )
 
@@ -140,8 +141,8 @@ func authorsBelow(text, title string) []string {
 }
 
 var (
-	betweenBylines = regexp.MustCompile(`\s*(?:,|;|\band\b|&|·)\s*`)
-	nameMarks      = regexp.MustCompile(`[\d*†‡§¶∗+#$‖⋆◦•]+`)
+	betweenBylines = lazyregexp.New(`\s*(?:,|;|\band\b|&|·)\s*`)
+	nameMarks      = lazyregexp.New(`[\d*†‡§¶∗+#$‖⋆◦•]+`)
 )
 
 // namesIn returns the names in a line that contains nothing else.
@@ -165,7 +166,7 @@ func namesIn(line string) []string {
 }
 
 // notNames matches capitalized words that occur below titles and are not names.
-var notNames = regexp.MustCompile(
+var notNames = lazyregexp.New(
 	`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|` +
 		`proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|` +
 		`abstract|faculty|inc|corp|press|working|technical|report|volume|monday|tuesday|wednesday|thursday|friday|` +

@@ -2,13 +2,13 @@ package format
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 const (
@@ -27,8 +27,8 @@ func webAddress(s string) string {
 }
 
 var (
-	doiPrefix = regexp.MustCompile(`(?i)^(?:https?://)?(?:(?:dx\.|www\.)?doi\.org/)?(?:doi:)?\s*`)
-	doiForm   = regexp.MustCompile(`^10\.\d{4,9}/[^\s\x00-\x1f\x7f]+$`)
+	doiPrefix = lazyregexp.New(`(?i)^(?:https?://)?(?:(?:dx\.|www\.)?doi\.org/)?(?:doi:)?\s*`)
+	doiForm   = lazyregexp.New(`^10\.\d{4,9}/[^\s\x00-\x1f\x7f]+$`)
 )
 
 // bareDOI returns a DOI without prefixes and resolver addresses, or "".
@@ -50,7 +50,7 @@ func bareDOI(s string) string {
 
 // betweenNames matches the separators of a list of authors in one string. A comma is none, because it also occurs in
 // "Lovelace, Ada".
-var betweenNames = regexp.MustCompile(`\s*;\s*(?:and\s)?|\s+and\s+`)
+var betweenNames = lazyregexp.New(`\s*;\s*(?:and\s)?|\s+and\s+`)
 
 // maxNames limits the bytes of a list of authors. Papers with a thousand authors have less.
 const maxNames = 256 << 10
@@ -84,7 +84,7 @@ func cleanNames(names []string) []string {
 	return out
 }
 
-var dateYear = regexp.MustCompile(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
+var dateYear = lazyregexp.New(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
 
 // yearOfDate finds the year in a date such as "2021-03-04", "20210304" or "4 March 2021", or returns 0.
 func yearOfDate(s string) int {
@@ -100,7 +100,7 @@ func yearOfDate(s string) int {
 }
 
 // dateForm matches a full-date or date-time of RFC 3339, section 5.6. time.Parse accepts other forms as well.
-var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$`)
+var dateForm = lazyregexp.New(`^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$`)
 
 // isDate reports whether s is a valid RFC 3339 date in the supported range of years.
 func isDate(s string) bool {

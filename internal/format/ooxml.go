@@ -3,9 +3,9 @@ package format
 import (
 	"encoding/xml"
 	"path"
-	"regexp"
 	"strings"
 
+	"carrel/internal/lazyregexp"
 	"carrel/internal/source"
 )
 
@@ -62,7 +62,7 @@ func (o *office) coreProperties() dublinCore {
 }
 
 // officeTitle matches titles that Office programs write into new files.
-var officeTitle = regexp.MustCompile(
+var officeTitle = lazyregexp.New(
 	`(?i)^(?:powerpoint[- ]pr(?:e|ä)sentation|présentation powerpoint|presentación de powerpoint|` +
 		`slide \d+|word document)$`,
 )

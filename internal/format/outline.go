@@ -1,11 +1,12 @@
 package format
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
+
+	"carrel/internal/lazyregexp"
 )
 
 const (
@@ -243,15 +244,15 @@ type classNames struct {
 
 // The patterns are those of Mozilla's Readability.
 var (
-	unlikelyNames = regexp.MustCompile(`-ad-|ai2html|banner|breadcrumbs|combx|comment|community|cover-wrap|disqus|` +
+	unlikelyNames = lazyregexp.New(`-ad-|ai2html|banner|breadcrumbs|combx|comment|community|cover-wrap|disqus|` +
 		`extra|footer|gdpr|header|legends|menu|related|remark|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|` +
 		`supplemental|ad-break|agegate|pagination|pager|popup|yom-remote`)
-	likelyNames   = regexp.MustCompile(`and|article|body|column|content|main|mathjax|shadow`)
-	positiveNames = regexp.MustCompile(`article|body|content|entry|main|page|post|text|blog|story`)
-	negativeNames = regexp.MustCompile(`-ad-|hidden|^hid$| hid$| hid |^hid |banner|combx|comment|com-|contact|footer|` +
+	likelyNames   = lazyregexp.New(`and|article|body|column|content|main|mathjax|shadow`)
+	positiveNames = lazyregexp.New(`article|body|content|entry|main|page|post|text|blog|story`)
+	negativeNames = lazyregexp.New(`-ad-|hidden|^hid$| hid$| hid |^hid |banner|combx|comment|com-|contact|footer|` +
 		`gdpr|masthead|media|meta|outbrain|promo|related|scroll|share|shoutbox|sidebar|skyscraper|sponsor|shopping|` +
 		`tags|widget`)
-	shareNames    = regexp.MustCompile(`(?:\b|_)(?:share|sharedaddy)(?:\b|_)`)
+	shareNames    = lazyregexp.New(`(?:\b|_)(?:share|sharedaddy)(?:\b|_)`)
 	unlikelyRoles = map[string]bool{
 		"menu": true, "menubar": true, "complementary": true, "navigation": true, "alert": true, "alertdialog": true,
 		"dialog": true,
@@ -286,7 +287,7 @@ func classify(attrs map[string]string) classNames {
 	return c
 }
 
-var hiddenStyle = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
+var hiddenStyle = lazyregexp.New(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 
 func isHidden(attrs map[string]string) bool {
 	if len(attrs) == 0 {

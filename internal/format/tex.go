@@ -1,10 +1,10 @@
 package format
 
 import (
-	"regexp"
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/source"
 )
 
@@ -14,7 +14,7 @@ const (
 	workTex     = 8
 )
 
-var texComment = regexp.MustCompile(`(^|[^\\])%[^\n]*(?:\n[ \t]*)?`)
+var texComment = lazyregexp.New(`(^|[^\\])%[^\n]*(?:\n[ \t]*)?`)
 
 // parseTeX reads a LaTeX file.
 func parseTeX(b *budget.Budget, name string, data []byte) (source.Document, error) {
@@ -47,7 +47,7 @@ func parseTeX(b *budget.Budget, name string, data []byte) (source.Document, erro
 	return d, nil
 }
 
-var texThanks = regexp.MustCompile(`\\(?:thanks|footnote|inst|orcid|email|affil)\s*\{[^{}]*\}|\$\^[^$]*\$`)
+var texThanks = lazyregexp.New(`\\(?:thanks|footnote|inst|orcid|email|affil)\s*\{[^{}]*\}|\$\^[^$]*\$`)
 
 // field returns the argument of a command in the preamble.
 func (w *texWriter) field(head, command string) string {

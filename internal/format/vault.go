@@ -2,16 +2,17 @@ package format
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // The syntax of Obsidian's notes beyond Markdown: links such as [[Note#Heading|text]], embedded files such as
 // ![[picture.png]], and callouts such as "> [!note] Title". A space after the brackets is no link, but a test in a
 // shell script.
 var (
-	wikiLink = regexp.MustCompile(`(!?)\[\[([^\s\[\]|][^\[\]|\n]{0,500})(?:\|([^\[\]\n]{1,500}))?\]\]`)
-	callout  = regexp.MustCompile(`(?m)^(\s*(?:>\s*)+)\[!\w{1,40}\][+-]?`)
+	wikiLink = lazyregexp.New(`(!?)\[\[([^\s\[\]|][^\[\]|\n]{0,500})(?:\|([^\[\]\n]{1,500}))?\]\]`)
+	callout  = lazyregexp.New(`(?m)^(\s*(?:>\s*)+)\[!\w{1,40}\][+-]?`)
 )
 
 // wikiText replaces the links of a note with their text.

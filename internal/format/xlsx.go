@@ -3,12 +3,12 @@ package format
 import (
 	"encoding/xml"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/source"
 )
 
@@ -123,10 +123,10 @@ func (k *workbook) readShared(o *office, part string) error {
 	return err
 }
 
-var dateFormat = regexp.MustCompile(`(?i)[ymdhs]`)
+var dateFormat = lazyregexp.New(`(?i)[ymdhs]`)
 
 // literalFormat matches the parts of a number format that are no codes: quoted text, colours, escaped characters.
-var literalFormat = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\\.|_.|General`)
+var literalFormat = lazyregexp.New(`"[^"]*"|\[[^\]]*\]|\\.|_.|General`)
 
 // readDateStyles returns which cell styles show dates.
 func readDateStyles(o *office, part string) (dates []bool) {

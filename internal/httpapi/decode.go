@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
 
 	ht "github.com/ogen-go/ogen/http"
@@ -13,6 +12,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/lazyregexp"
 )
 
 // decodeError turns an error of the generated decoder into the error for the client. It names fields but never repeats
@@ -96,7 +96,7 @@ func invalidFields(at string, err error) []core.FieldError {
 }
 
 // fieldName matches the field in the text of a decoder error; ogen provides it in no other form.
-var fieldName = regexp.MustCompile(`decode field "([A-Za-z]+)"`)
+var fieldName = lazyregexp.New(`decode field "([A-Za-z]+)"`)
 
 func decodedField(err error) string {
 	pointer := ""

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-faster/jx"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 // Unknown query parameters and members of a body are ignored, so that a client of a later version works. A misspelt one
@@ -94,7 +94,7 @@ func (m members) unknown(d *jx.Decoder, at string, list []string) []string {
 }
 
 // identifier matches the names that a reply may repeat.
-var identifier = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var identifier = lazyregexp.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
 func printable(name string) string {
 	if identifier.MatchString(name) {

@@ -3,11 +3,11 @@
 package markdown
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 )
 
 // escapes escapes every character with a meaning inside a line, in CommonMark and in common extensions (strike-through,
@@ -54,7 +54,7 @@ func Paragraphs(text string) string {
 }
 
 // entity matches an HTML entity in a URL, such as &copy; in "?a=1&copy;=2", which renderers would decode.
-var entity = regexp.MustCompile(`&(#?[0-9A-Za-z]+;)`)
+var entity = lazyregexp.New(`&(#?[0-9A-Za-z]+;)`)
 
 // Link writes a link to a percent-encoded http or https URL. Brackets are encoded, because they would end the link.
 func Link(text, address string) string {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/lazyregexp"
 )
 
 // request is an authorization request with a known client and a registered redirect URI.
@@ -50,7 +50,7 @@ type consentHandle struct {
 const consentTimeout = 10 * time.Minute
 
 // challengeForm is a SHA-256 in base64url (RFC 7636, 4.2).
-var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+var challengeForm = lazyregexp.New(`^[A-Za-z0-9_-]{43}$`)
 
 // Maximum lengths of parameters that are stored or returned to the client.
 const (

@@ -3,9 +3,10 @@ package oauth
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // maxURI is the maximum length of a URI in bytes.
@@ -17,14 +18,14 @@ const maxURI = 2000
 var dotlessSchemes = []string{"cursor"}
 
 var (
-	schemeForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
+	schemeForm = lazyregexp.New(`^[a-z][a-z0-9+.-]*:`)
 	// privateSchemeForm is a reverse domain name (RFC 8252, 7.1).
-	privateSchemeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
+	privateSchemeForm = lazyregexp.New(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
 	// hostNameForm is a DNS name. It excludes asterisks: redirect URIs are compared byte for byte, and a client that
 	// registers a wildcard expects matching that must not exist.
-	hostNameForm = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.?$`)
+	hostNameForm = lazyregexp.New(`^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.?$`)
 	// loopbackForm splits an http URI of the user's own machine into its host and the part after the port.
-	loopbackForm = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?([/?][^#]*)?$`)
+	loopbackForm = lazyregexp.New(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?([/?][^#]*)?$`)
 )
 
 // checkRedirect returns the problem with a redirect URI, or "". It allows https, http to the user's own machine and,

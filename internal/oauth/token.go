@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +12,11 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/lazyregexp"
 )
 
 // verifierForm is a code verifier (RFC 7636, 4.1).
-var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+var verifierForm = lazyregexp.New(`^[A-Za-z0-9._~-]{43,128}$`)
 
 // errInvalidGrant is returned for every code or refresh token that does not work, so that it does not reveal why.
 var errInvalidGrant = badRequest("invalid_grant",

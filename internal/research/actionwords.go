@@ -2,13 +2,13 @@ package research
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/thread"
 )
 
@@ -35,57 +35,57 @@ const polite = `^(?:(?:please|now|also|and|then|ok|okay|so|can you|could you|wou
 
 var requestPatterns = []struct {
 	kind    thread.ActionKind
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }{
-	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionRemember, lazyregexp.New(`(?i)` + polite +
 		`(?:remember|keep in mind|note|don(?:'|’)?t forget|do not forget|merk(?:e|en)? (?:dir|sie sich)|` +
 		`denk(?:e)? daran|vergiss nicht)` +
 		`(?:,? that|,? dass|:)\s*(?:: )?(.+)$`)},
-	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite + `(?:remember|keep in mind) ((?:i|my|i'm|i’m|we|` +
+	{thread.ActionRemember, lazyregexp.New(`(?i)` + polite + `(?:remember|keep in mind) ((?:i|my|i'm|i’m|we|` +
 		`our) .+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite +
 		`(?:forget|vergiss|vergessen sie)(?: (?:what|everything|all|anything) i (?:said|told you|mentioned|` +
 		`wrote) about|` +
 		`,? that|(?: everything| all)? about|,? dass|,? was ich (?:dir |ihnen )?(?:über|zu|von)|,? alles (?:über|` +
 		`zu|von))\s+(.+?)(?: gesagt habe| geschrieben habe)?$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `(?:forget|vergiss) ((?:my|mein[e]?|i|ich) .+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `(?:delete|remove|lösche|entferne) (?:the|my|die|` +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite + `(?:forget|vergiss) ((?:my|mein[e]?|i|ich) .+)$`)},
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite + `(?:delete|remove|lösche|entferne) (?:the|my|die|` +
 		`meine) (?:memory|erinnerung|notiz|note)(?: that| about| dass| über)? (.+)$`)},
-	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionUnsave, lazyregexp.New(`(?i)` + polite +
 		`(?:remove|delete|take|drop|entferne|lösche|nimm) (.+?) (?:from|out of|aus|von) ` + favourites + `$`)},
-	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite + `(?:unstar|unsave|unfavou?rite|unbookmark) (.+)$`)},
-	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionUnsave, lazyregexp.New(`(?i)` + polite + `(?:unstar|unsave|unfavou?rite|unbookmark) (.+)$`)},
+	{thread.ActionSave, lazyregexp.New(`(?i)` + polite +
 		`(?:save|add|put|keep|store|mark|speicher[en]?|leg[en]?|nimm|füg[en]?|merk[en]?) (.+?) (?:to|in|into|` +
 		`among|as(?: a)?|zu|bei|unter|als|in) ` +
 		favourites + `(?: hinzu| auf)?$`)},
-	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite + `(?:star|bookmark|favou?rite) (.+)$`)},
+	{thread.ActionSave, lazyregexp.New(`(?i)` + polite + `(?:star|bookmark|favou?rite) (.+)$`)},
 
-	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionRemember, lazyregexp.New(`(?i)` + polite +
 		`(?:retiens|retenez|note|notez|souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|n(?:'|’)oublie(?:z)? pas)` +
 		`(?:,? que |,? qu(?:'|’)| ?: ?)(.+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite +
 		`oublie(?:z)?(?: tout)?(?: ce que (?:je t(?:'|’)ai|je vous ai|j(?:'|’)ai) dit)? ` +
 		`(?:sur |à propos de |à propos d(?:'|’)|que |qu(?:'|’))(.+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `oublie(?:z)? ((?:mon|ma|mes) .+)$`)},
-	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite + `oublie(?:z)? ((?:mon|ma|mes) .+)$`)},
+	{thread.ActionUnsave, lazyregexp.New(`(?i)` + polite +
 		`(?:retire|supprime|enlève|enleve|efface)(?:z|s)? (.+?) (?:de|des|parmi) ` + favouritesFrench + `$`)},
-	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionSave, lazyregexp.New(`(?i)` + polite +
 		`(?:enregistre|ajoute|sauvegarde|garde|mets|mette)(?:z|s)? (.+?) (?:dans|à|aux|parmi|en|comme) ` +
 		favouritesFrench + `$`)},
 
-	{thread.ActionRemember, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionRemember, lazyregexp.New(`(?i)` + polite +
 		`(?:recuerd[ae]|ten(?:ga)? en cuenta|apunt[ae]|anot[ae]|no olvides?)(?:,? que |: ?)(.+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite +
 		`olvid[ae](?: todo)?(?: lo que (?:te|le) (?:dije|he dicho))? (?:sobre|acerca de|que) (.+)$`)},
-	{thread.ActionForget, regexp.MustCompile(`(?i)` + polite + `olvid[ae] (mis? .+)$`)},
-	{thread.ActionUnsave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionForget, lazyregexp.New(`(?i)` + polite + `olvid[ae] (mis? .+)$`)},
+	{thread.ActionUnsave, lazyregexp.New(`(?i)` + polite +
 		`(?:quit[ae]|elimin[ae]|borr[ae]|saca|saque) (.+?) (?:de|entre) ` + favouritesSpanish + `$`)},
-	{thread.ActionSave, regexp.MustCompile(`(?i)` + polite +
+	{thread.ActionSave, lazyregexp.New(`(?i)` + polite +
 		`(?:guard[ae]|añad[ae]|agreg(?:a|ue)|pon|ponga) (.+?) (?:en|a|como|entre) ` + favouritesSpanish + `$`)},
 }
 
 // negation matches requests not to do something. "Don't forget that …" is a request to remember.
-var negation = regexp.MustCompile(`(?i)(?:^| )(?:don(?:'|’)?t|do not|never|nicht|kein(?:e|en)?|` +
+var negation = lazyregexp.New(`(?i)(?:^| )(?:don(?:'|’)?t|do not|never|nicht|kein(?:e|en)?|` +
 	`ne|n(?:'|’)(?:oubli|enregistr|ajout|enlèv|effac)\pL*|jamais|` +
 	`no (?:me )?(?:olvid|borr|elimin|quit|guard|añad)\pL*|nunca)(?: |$)`)
 
@@ -108,10 +108,10 @@ func requestIn(sentence string) (request, bool) {
 }
 
 // politeEnd matches words that end a polite request.
-var politeEnd = regexp.MustCompile(`(?i),? (?:please|bitte|thanks|thank you|danke|s(?:'|’)il (?:te|vous) plaît|` +
+var politeEnd = lazyregexp.New(`(?i),? (?:please|bitte|thanks|thank you|danke|s(?:'|’)il (?:te|vous) plaît|` +
 	`merci|por favor|gracias)$`)
 
-var pronounAlone = regexp.MustCompile(`(?i)^(?:it|that|this|das|es|dies|ça|cela|ceci|eso|esto)$`)
+var pronounAlone = lazyregexp.New(`(?i)^(?:it|that|this|das|es|dies|ça|cela|ceci|eso|esto)$`)
 
 func isMemory(k thread.ActionKind) bool {
 	return k == thread.ActionRemember || k == thread.ActionForget
@@ -193,15 +193,15 @@ var cardinals = map[string]int{
 }
 
 var (
-	markNumber  = regexp.MustCompile(`\[(\d{1,3})\]`)
-	namedNumber = regexp.MustCompile(`(?i)(?:^| )(?:citation|quote|reference|source|number|no\.?|nr\.?|nummer|` +
+	markNumber  = lazyregexp.New(`\[(\d{1,3})\]`)
+	namedNumber = lazyregexp.New(`(?i)(?:^| )(?:citation|quote|reference|source|number|no\.?|nr\.?|nummer|` +
 		`zitat|quelle|paper|document|dokument|numéro|número|cita|fuente|documento) (\d{1,3})(?:$| )`)
-	numberAlone = regexp.MustCompile(`^(\d{1,2})\.?$`)
-	everything  = regexp.MustCompile(`(?i)(?:^| )(?:both|all|every|the two|the three|beide[ns]?|alle[ns]?|` +
+	numberAlone = lazyregexp.New(`^(\d{1,2})\.?$`)
+	everything  = lazyregexp.New(`(?i)(?:^| )(?:both|all|every|the two|the three|beide[ns]?|alle[ns]?|` +
 		`die zwei|tous|toutes|les deux|todos|todas|ambos|los dos|las dos)(?: |$)`)
-	noneOfThem = regexp.MustCompile(`(?i)^(?:none(?: of (?:them|these))?|neither|no|cancel|` +
+	noneOfThem = lazyregexp.New(`(?i)^(?:none(?: of (?:them|these))?|neither|no|cancel|` +
 		`keine[ns]?(?: davon)?|nein|abbrechen|aucune?|non|annule[rz]?|ningun[oa]|cancelar?)$`)
-	choiceFiller = regexp.MustCompile(`(?i)^(?:the|number|no|one|please|bitte|die|der|das|nummer|i mean|ich meine|` +
+	choiceFiller = lazyregexp.New(`(?i)^(?:the|number|no|one|please|bitte|die|der|das|nummer|i mean|ich meine|` +
 		`of them|davon|and|und|,|forget|vergiss|le|la|el|numéro|número|et|y|s(?:'|’)il|te|vous|plaît|por|favor|` +
 		`oublie|olvida| )+$`)
 )

@@ -2,12 +2,12 @@ package research
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"carrel/internal/language"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/research/check"
 	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
@@ -145,13 +145,13 @@ func startsUpper(w string) bool {
 const linkTarget = `\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?\)`
 
 var (
-	imageMark    = regexp.MustCompile(`!\[[^\]]*\]` + linkTarget)
-	linkMark     = regexp.MustCompile(`\[([^\]]+)\]` + linkTarget)
-	footnoteMark = regexp.MustCompile(`\[[\^@][^\]]*\]`)
-	quoteLine    = regexp.MustCompile(`(?:^|\n)[ \t]*>[ \t]?`)
+	imageMark    = lazyregexp.New(`!\[[^\]]*\]` + linkTarget)
+	linkMark     = lazyregexp.New(`\[([^\]]+)\]` + linkTarget)
+	footnoteMark = lazyregexp.New(`\[[\^@][^\]]*\]`)
+	quoteLine    = lazyregexp.New(`(?:^|\n)[ \t]*>[ \t]?`)
 	emphasis     = strings.NewReplacer("**", "", "__", "", "~~", "", "`", "", "*", "")
-	underscores  = regexp.MustCompile(`(^|[^\pL\pN])_+|_+([^\pL\pN]|$)`)
-	spaces       = regexp.MustCompile(`\s+`)
+	underscores  = lazyregexp.New(`(^|[^\pL\pN])_+|_+([^\pL\pN]|$)`)
+	spaces       = lazyregexp.New(`\s+`)
 )
 
 // plainSentence removes Markdown from a sentence: images, notes, emphasis, and the addresses of links.

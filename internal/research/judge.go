@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"carrel/internal/lazyregexp"
 	"carrel/internal/model"
 	"carrel/internal/research/check"
 	"carrel/internal/research/quote"
@@ -83,7 +83,7 @@ func (t *turn) judgeSentence(s quote.Checked, text, language string, list []numb
 }
 
 var (
-	separatorRow = regexp.MustCompile(`^\s*\|?[\s|:\-]+\|?\s*$`)
+	separatorRow = lazyregexp.New(`^\s*\|?[\s|:\-]+\|?\s*$`)
 	tableMarks   = strings.NewReplacer("|", " ; ")
 )
 
@@ -111,7 +111,7 @@ func judgeRow(text, next string, list []numbered) thread.Check {
 }
 
 // secondPerson matches sentences that address the user or speak of the assistant.
-var secondPerson = regexp.MustCompile(`(?:^| )(?:you|your|yours|i|i'm|i’m|i'll|i’ll|me|my|we|us|let's|let’s|` +
+var secondPerson = lazyregexp.New(`(?:^| )(?:you|your|yours|i|i'm|i’m|i'll|i’ll|me|my|we|us|let's|let’s|` +
 	`du|dich|dir|dein(?:e[rsnm]?)?|ihr|ihnen|ihre[rsnm]?|ich|mich|mir|mein(?:e[rsnm]?)?|wir|uns)(?: |,|$)`)
 
 // memoryShare is the share of a sentence's words that a memory must contain for the sentence to be from the memory.

@@ -1,11 +1,11 @@
 package research
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"carrel/internal/lazyregexp"
 	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
 )
@@ -35,13 +35,13 @@ func (g guess) has(k kind) bool { return slices.Contains(g.kinds, k) }
 
 // The patterns match messages in English and German, folded to lower case without punctuation at the ends.
 var (
-	severalAnswers = regexp.MustCompile(`(?:^| )(?:both|the two|two answers|them|these|those|your answers|` +
+	severalAnswers = lazyregexp.New(`(?:^| )(?:both|the two|two answers|them|these|those|your answers|` +
 		`beide[ns]?|die (?:beiden|zwei)|` +
 		`deine antworten)(?: |$)`)
-	questionWord = regexp.MustCompile(`(?:^| )(?:who|whom|whose|what|when|where|why|how|which|wer|wen|wem|was|` +
+	questionWord = lazyregexp.New(`(?:^| )(?:who|whom|whose|what|when|where|why|how|which|wer|wen|wem|was|` +
 		`wann|wo|warum|wieso|` +
 		`weshalb|wie|welche[rsnm]?)(?: |$)`)
-	firstPerson = regexp.MustCompile(`(?:^| )(?:i|me|my|mine|myself|ich|mich|mir|mein(?:e[rsnm]?)?)(?: |$)`)
+	firstPerson = lazyregexp.New(`(?:^| )(?:i|me|my|mine|myself|ich|mich|mir|mein(?:e[rsnm]?)?)(?: |$)`)
 )
 
 // foldSentence returns a sentence in the form that the patterns match.

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/model"
 )
 
@@ -146,7 +146,7 @@ func readOutline(text string) []plannedSection {
 var (
 	// headingMarks match the marks before the words of a heading or a list item, and markup the marks of links,
 	// emphasis, code and tables.
-	headingMarks = regexp.MustCompile(`^(?:[#>+\-–—•\s]+|\d+(?:\.\d+)*[.):]\s+)+`)
+	headingMarks = lazyregexp.New(`^(?:[#>+\-–—•\s]+|\d+(?:\.\d+)*[.):]\s+)+`)
 	markup       = strings.NewReplacer("[", "", "]", "", "<", "", ">", "", "`", "", "*", "", "|", "", "__", "", "~~", "",
 		"##", "", "\\", "")
 )

@@ -2,22 +2,22 @@ package research
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
 // memoryPatterns match statements of users about themselves. Memories are not inferred from other messages: extractors
 // that do so mostly store junk, and cost a model call per message.
-var memoryPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)^((?:please\s+)?call me\s+.+)$`),
-	regexp.MustCompile(`(?i)^(my name is\s+.+)$`),
-	regexp.MustCompile(`(?i)^(i(?:'d|’d| would)? prefer\s+.+)$`),
+var memoryPatterns = []*lazyregexp.Regexp{
+	lazyregexp.New(`(?i)^((?:please\s+)?call me\s+.+)$`),
+	lazyregexp.New(`(?i)^(my name is\s+.+)$`),
+	lazyregexp.New(`(?i)^(i(?:'d|’d| would)? prefer\s+.+)$`),
 }
 
 const (

@@ -1,12 +1,12 @@
 package research
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"carrel/internal/language"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/research/quote"
 	"carrel/internal/thread"
 )
@@ -127,10 +127,10 @@ func (p *replyWriter) describe(c thread.Citation) string {
 }
 
 // citationMarks match citations inside a quote, which would be confused with citations of the reply.
-var citationMarks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
+var citationMarks = lazyregexp.New(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
 
 // imageMarks match the beginning of an image, which a quote may cut off.
-var imageMarks = regexp.MustCompile(`!+\[`)
+var imageMarks = lazyregexp.New(`!+\[`)
 
 // oneLine returns a text from a source on one line, without links, images and citations. The citation holds the
 // original text.

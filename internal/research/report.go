@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"carrel/internal/agent"
 	"carrel/internal/language"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/model"
 	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
@@ -280,7 +280,7 @@ func (t *turn) checkSection(ctx context.Context, r *report, s *section, draft mo
 }
 
 // headingLine matches the marks of a heading that the model wrote within a section.
-var headingLine = regexp.MustCompile(`(?m)^[ \t]*#{1,6}[ \t]+`)
+var headingLine = lazyregexp.New(`(?m)^[ \t]*#{1,6}[ \t]+`)
 
 // withoutHeadings turns headings within a section into text, so that only the outline has headings.
 func withoutHeadings(text string) string { return headingLine.ReplaceAllString(text, "") }

@@ -2,20 +2,20 @@ package source
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/outbound"
 )
 
 // Names become parts of addresses, so only the documented characters are allowed:
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html.
 var (
-	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	regionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
-	keyName    = regexp.MustCompile(`^[\w.+=@-]{3,128}$`)
+	bucketName = lazyregexp.New(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	regionName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+	keyName    = lazyregexp.New(`^[\w.+=@-]{3,128}$`)
 )
 
 // maxPrefix is the maximum length of a key in bytes.

@@ -2,8 +2,9 @@ package source
 
 import (
 	"path"
-	"regexp"
 	"strconv"
+
+	"carrel/internal/lazyregexp"
 )
 
 // GuessedText is the number of characters at the start of a text in which a year is looked for.
@@ -25,10 +26,10 @@ type YearGuess struct {
 }
 
 var (
-	yearNumber = regexp.MustCompile(`(?:1[5-9]|20)\d\d`)
+	yearNumber = lazyregexp.New(`(?:1[5-9]|20)\d\d`)
 	// arxivName matches file names such as 1706.03762v7.pdf, which begin with the two digits of a year and of a month.
-	arxivName    = regexp.MustCompile(`^(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?:v\d+)?(?:\D|$)`)
-	hasExtension = regexp.MustCompile(`\.[A-Za-z]{2,8}$`)
+	arxivName    = lazyregexp.New(`^(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?:v\d+)?(?:\D|$)`)
+	hasExtension = lazyregexp.New(`\.[A-Za-z]{2,8}$`)
 )
 
 // guessYear returns the only year in the name of the document's file, or else the only year at the start of its text.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/outbound"
 )
 
@@ -16,9 +16,9 @@ const zoteroAddress = "https://api.zotero.org"
 
 var (
 	// zoteroLibrary matches the name of a library, also as part of its address on zotero.org.
-	zoteroLibrary = regexp.MustCompile(`^(?:https://(?:www|api)\.zotero\.org/)?(?:(users|groups)/)?([0-9]{1,12})(?:/.*)?$`)
+	zoteroLibrary = lazyregexp.New(`^(?:https://(?:www|api)\.zotero\.org/)?(?:(users|groups)/)?([0-9]{1,12})(?:/.*)?$`)
 	// zoteroKey matches what can be the value of a header.
-	zoteroKey = regexp.MustCompile(`^[!-~]{8,128}$`)
+	zoteroKey = lazyregexp.New(`^[!-~]{8,128}$`)
 )
 
 var zoteroRules = outbound.AddressRules{PlainHTTP: true, Private: true, MaxLength: maxAddress}

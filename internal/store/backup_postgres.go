@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"carrel/internal/backup"
+	"carrel/internal/lazyregexp"
 )
 
 // backupLock is the key of the advisory lock of backups.
@@ -195,7 +195,7 @@ func openPool(address string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-var toolVersion = regexp.MustCompile(`\) (\d+)`)
+var toolVersion = lazyregexp.New(`\) (\d+)`)
 
 // findTool returns the path of a program of PostgreSQL whose version can read and write the server's data.
 func findTool(ctx context.Context, pool *sql.DB, name string) (string, error) {

@@ -3,12 +3,12 @@ package webapp
 import (
 	"html/template"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/transcript"
 )
 
@@ -166,7 +166,7 @@ func (h *htmlWriter) spans(spans []transcript.Span) {
 	}
 }
 
-var citationMark = regexp.MustCompile(`\[\d{1,4}\]`)
+var citationMark = lazyregexp.New(`\[\d{1,4}\]`)
 
 func (h *htmlWriter) span(s transcript.Span) {
 	var tags []string

@@ -13,12 +13,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"carrel/internal/lazyregexp"
 	"carrel/internal/outbound"
 )
 
@@ -354,7 +354,7 @@ func more(h http.Header, start int) bool {
 	return strings.Contains(strings.Join(h.Values("Link"), ","), `rel="next"`)
 }
 
-var keyForm = regexp.MustCompile(`^[A-Z0-9]{8}$`)
+var keyForm = lazyregexp.New(`^[A-Z0-9]{8}$`)
 
 // IsKey reports whether a text is the key of an object. Keys become parts of addresses.
 func IsKey(s string) bool { return keyForm.MatchString(s) }

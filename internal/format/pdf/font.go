@@ -3,11 +3,11 @@ package pdf
 import (
 	"bytes"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/lazyregexp"
 )
 
 // font maps the codes of a string to text and widths.
@@ -116,7 +116,7 @@ func (f *file) readFont(d dict) *font {
 	return ft
 }
 
-var boldName = regexp.MustCompile(`(?i)bold|black|heavy|[-,](?:bd|demi|semi)|^(?:\w+\+)?CM\w*BX`)
+var boldName = lazyregexp.New(`(?i)bold|black|heavy|[-,](?:bd|demi|semi)|^(?:\w+\+)?CM\w*BX`)
 
 // isBold reports whether a font is bold, by its name or its descriptor (ISO 32000-1, section 9.8).
 func (f *file) isBold(d, descriptor dict) bool {
@@ -212,7 +212,7 @@ func (ft *font) setSimple(codes map[int]int, texts glyphTexts) {
 	}
 }
 
-var builtInEntry = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([!-~]+?)\s+put`)
+var builtInEntry = lazyregexp.New(`dup\s+(\d{1,3})\s*/([!-~]+?)\s+put`)
 
 // maxBuiltIn limits the search for the encoding, which precedes the glyphs of a font program.
 const maxBuiltIn = 64 << 10

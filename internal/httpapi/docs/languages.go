@@ -1,8 +1,9 @@
 package docs
 
 import (
-	"regexp"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // language is a language of the examples. ID is the class of its samples.
@@ -18,7 +19,7 @@ var (
 )
 
 // shellToken matches the tokens of shell commands that are highlighted.
-var shellToken = regexp.MustCompile(
+var shellToken = lazyregexp.New(
 	`(?P<cmd>\bcurl\b|\bexport\b|\bcarrel\b )|(?P<str>'[^']*'|"[^"]*")|(?P<rem>(?:^|\s)#.*)`,
 )
 
@@ -26,7 +27,7 @@ var shellToken = regexp.MustCompile(
 func (c *call) requests(baseURL string) []request {
 	first := newRequest(curl, shellToken, c.curl(baseURL))
 	var others []request
-	add := func(l language, token *regexp.Regexp, sample string) {
+	add := func(l language, token *lazyregexp.Regexp, sample string) {
 		if sample == "" {
 			first.Classes += " " + l.ID
 			return
@@ -40,7 +41,7 @@ func (c *call) requests(baseURL string) []request {
 	return append([]request{first}, others...)
 }
 
-func newRequest(l language, token *regexp.Regexp, sample string) request {
+func newRequest(l language, token *lazyregexp.Regexp, sample string) request {
 	return request{Title: l.Name, Classes: l.ID, Code: highlight(token, sample)}
 }
 

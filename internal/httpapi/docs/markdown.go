@@ -3,15 +3,16 @@ package docs
 import (
 	"bytes"
 	"html/template"
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+
+	"carrel/internal/lazyregexp"
 )
 
 // codeSpan matches the code spans of rendered Markdown, which contain no markup.
-var codeSpan = regexp.MustCompile(`<code>([A-Za-z_]+)</code>`)
+var codeSpan = lazyregexp.New(`<code>([A-Za-z_]+)</code>`)
 
 // markdown renders prose of the document. goldmark omits raw HTML by default. Names of problem codes and schemas become
 // links.
@@ -44,7 +45,7 @@ func (d *document) inline(text string) (template.HTML, error) {
 }
 
 // problemRow matches a row of the table of problem codes in the description of the schema Problem.
-var problemRow = regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| (.+) \\|$")
+var problemRow = lazyregexp.New("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| (.+) \\|$")
 
 // problemCodes reads the table of problem codes, so that each code can get an anchor.
 func (d *document) problemCodes() ([]problemCode, error) {

@@ -2,8 +2,9 @@ package docs
 
 import (
 	"html/template"
-	"regexp"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // sampleTime is the example of times that have none.
@@ -96,14 +97,14 @@ func jsonSample(v any) template.HTML { return highlight(jsonToken, jsonNotation.
 
 // Tokens that are highlighted. The name of the matching group is the CSS class.
 var (
-	jsonToken = regexp.MustCompile(
+	jsonToken = lazyregexp.New(
 		`(?P<key>"(?:[^"\\]|\\.)*")(?:\s*:)|(?P<str>"(?:[^"\\]|\\.)*")|(?P<lit>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)`,
 	)
-	streamToken = regexp.MustCompile(`(?m)^(?P<key>[A-Za-z-]+):|(?P<str>"(?:[^"\\]|\\.)*")`)
+	streamToken = lazyregexp.New(`(?m)^(?P<key>[A-Za-z-]+):|(?P<str>"(?:[^"\\]|\\.)*")`)
 )
 
 // highlight wraps the tokens of a text in spans.
-func highlight(token *regexp.Regexp, text string) template.HTML {
+func highlight(token *lazyregexp.Regexp, text string) template.HTML {
 	var b strings.Builder
 	names := token.SubexpNames()
 	at := 0

@@ -1,12 +1,13 @@
 package docs
 
 import (
-	"regexp"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // sdkToken matches the tokens of TypeScript and Python that are highlighted.
-var sdkToken = regexp.MustCompile(`(?P<cmd>\b(?:import|from|const|await|for|of|in|if|new)\b)|(?P<str>b?"(?:[^"\\]|\\.)*")|` +
+var sdkToken = lazyregexp.New(`(?P<cmd>\b(?:import|from|const|await|for|of|in|if|new)\b)|(?P<str>b?"(?:[^"\\]|\\.)*")|` +
 	`(?P<lit>\b(?:true|false|null|True|False|None|\d+)\b)`)
 
 // sdk is a client library of a language.

@@ -1,17 +1,17 @@
 package quote
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"carrel/internal/language"
+	"carrel/internal/lazyregexp"
 )
 
 // definedTerm matches a term that a text defines.
-var definedTerm = regexp.MustCompile(
+var definedTerm = lazyregexp.New(
 	`\b(?:now called|known as|later called|which he calls|which she calls|he calls|names|known today as|called)` +
 		` ((?:the |an? )?\pL[\pL\pN'’-]*(?: \pL[\pL\pN'’-]*){0,3})[,.;:)]`)
 

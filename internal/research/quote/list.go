@@ -2,10 +2,11 @@ package quote
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"carrel/internal/lazyregexp"
 )
 
 // asksForList reports whether a question asks for documents: "Which papers are about …?"
@@ -71,13 +72,13 @@ func (e *Extractor) makeList(q *Query, words []string) {
 var wordsOfListing = []string{"list", "show", "name", "find", "everything", "all", "any", "got"}
 
 var (
-	yearRange  = regexp.MustCompile(`\b(?:between|from|zwischen|von) (\d{4}) (?:and|to|until|und|bis) (\d{4})\b`)
-	yearBefore = regexp.MustCompile(`\b(?:before|until|vor|bis) (\d{4})\b`)
-	yearAfter  = regexp.MustCompile(`\b(?:after|nach) (\d{4})\b`)
-	yearSince  = regexp.MustCompile(`\b(?:since|seit) (\d{4})\b`)
-	yearDecade = regexp.MustCompile(`\b(\d{3}0)(?:s|er)\b`)
-	yearAlone  = regexp.MustCompile(`\b(?:in|from|of|aus|von) (\d{4})\b`)
-	yearWord   = regexp.MustCompile(`^\d{4}(?:s|er)?$`)
+	yearRange  = lazyregexp.New(`\b(?:between|from|zwischen|von) (\d{4}) (?:and|to|until|und|bis) (\d{4})\b`)
+	yearBefore = lazyregexp.New(`\b(?:before|until|vor|bis) (\d{4})\b`)
+	yearAfter  = lazyregexp.New(`\b(?:after|nach) (\d{4})\b`)
+	yearSince  = lazyregexp.New(`\b(?:since|seit) (\d{4})\b`)
+	yearDecade = lazyregexp.New(`\b(\d{3}0)(?:s|er)\b`)
+	yearAlone  = lazyregexp.New(`\b(?:in|from|of|aus|von) (\d{4})\b`)
+	yearWord   = lazyregexp.New(`^\d{4}(?:s|er)?$`)
 )
 
 func isYearWord(word string) bool {

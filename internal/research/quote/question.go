@@ -1,12 +1,12 @@
 package quote
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"carrel/internal/language"
+	"carrel/internal/lazyregexp"
 	"carrel/internal/search/query"
 )
 
@@ -128,7 +128,7 @@ func (q *Query) subjectWords() int {
 }
 
 // possessive matches the s after a name, which would be a separate and very frequent word.
-var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
+var possessive = lazyregexp.New(`(\pL)['’][sS]\b`)
 
 // termsOf returns the distinct terms of a question and their sequence. Stop words, pronouns and filler words are left
 // out.

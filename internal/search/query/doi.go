@@ -2,10 +2,11 @@ package query
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
+
+	"carrel/internal/lazyregexp"
 )
 
 // DOIKey returns a hash that is the same for all spellings of a DOI, and 0 for a text that is not a DOI.
@@ -19,7 +20,7 @@ func DOIKey(text string) uint64 {
 
 // doiForm is the syntax of DOIs in practice: a registrant of four to nine digits, optionally with subdivisions, and an
 // almost arbitrary suffix (DOI Handbook, 2.2).
-var doiForm = regexp.MustCompile(`^10\.[0-9]{4,9}(\.[0-9]+)*/\S+$`)
+var doiForm = lazyregexp.New(`^10\.[0-9]{4,9}(\.[0-9]+)*/\S+$`)
 
 var doiResolvers = []string{"doi.org/", "dx.doi.org/", "www.doi.org/"}
 
