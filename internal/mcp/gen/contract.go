@@ -55,7 +55,7 @@ func (c *contract) operation(traits core.Traits) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	op.output = jsonSchema(object(reply))
+	op.output = jsonSchema(object(withoutDescriptions(reply)))
 	return op, nil
 }
 
@@ -103,6 +103,30 @@ func (c *contract) addBody(op *operation, from any) error {
 // jsonSchema returns the schema of the JSON form of a request or a reply, or nil.
 func jsonSchema(of map[string]any) map[string]any {
 	return object(object(object(of["content"])["application/json"])["schema"])
+}
+
+// withoutDescriptions returns a reply without its descriptions. Clients validate results with the schemas of replies, and
+// few show them to a model, but every session loads them: with descriptions, which are the same for all tools that return
+// the same thing, the list of tools would be half as long again.
+func withoutDescriptions(node any) any {
+	switch node := node.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(node))
+		for name, child := range node {
+			if _, isText := child.(string); isText && name == "description" {
+				continue // a property of that name has a schema, which is not a text
+			}
+			out[name] = withoutDescriptions(child)
+		}
+		return out
+	case []any:
+		out := make([]any, len(node))
+		for i, child := range node {
+			out[i] = withoutDescriptions(child)
+		}
+		return out
+	}
+	return node
 }
 
 // maxDepth bounds the nesting of references, which a recursive schema would exceed.

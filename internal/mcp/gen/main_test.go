@@ -63,6 +63,29 @@ components:
 	}
 }
 
+func TestOutputSchemasHaveNoDescriptions(t *testing.T) {
+	t.Parallel()
+	c, err := readContract([]byte(`
+paths:
+  /api/agents:
+    get:
+      summary: Read it
+      responses: { "200": { description: It., content: { application/json: { schema: {
+        type: object, description: A reply., properties: {
+          description: { type: string, description: A property of that name. },
+          list: { type: array, description: Some., items: { type: string, description: One. } } } } } } } }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.definition(core.OpListAgents)
+	const want = `{"properties":{"description":{"type":"string"},"list":{"items":{"type":"string"},"type":"array"}},` +
+		`"type":"object"}`
+	if err != nil || d.output != want {
+		t.Errorf("the output schema is %s (%v), want %s", d.output, err, want)
+	}
+}
+
 func TestRecursiveAndUndefinedSchemasAreErrors(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
