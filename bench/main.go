@@ -58,6 +58,8 @@ func run(args []string) error {
 			return compare(args[1:], parseAgent, measureAgent)
 		case "check":
 			return compare(args[1:], parseCheck, measureCheck)
+		case "build":
+			return compare(args[1:], parseBuild, measureBuild)
 		case "growth":
 			return compare(args[1:], parseGrowth, measureGrowth)
 		case "ingest":
