@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	contractdoc "carrel/api"
 	"carrel/internal/testkit"
@@ -32,13 +31,6 @@ func newDemo(t *testing.T) *installation {
 	}
 	w.key = strings.TrimSpace(string(key))
 	w.agent = w.do(t, "GET", "/api/agents", "").text("agents", 0, "id")
-	end := time.Now().Add(testkit.Patience)
-	for len(w.find(t, "memex", "").ids()) == 0 {
-		if time.Now().After(end) {
-			t.Fatal("the library is not indexed")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 	return w
 }
 

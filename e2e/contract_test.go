@@ -304,7 +304,7 @@ func (w *installation) problem(t *testing.T, c call, status int, code string) {
 // like that of a source while its documents are indexed.
 func (w *installation) conditional(t *testing.T, path string) {
 	t.Helper()
-	for range 100 {
+	for end := time.Now().Add(testkit.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		tag := w.do(t, http.MethodGet, path, "").header.Get("ETag")
 		status, r := w.try(t, call{method: http.MethodGet, path: path, key: w.key}.with("If-None-Match", tag))
 		switch {
@@ -313,7 +313,6 @@ func (w *installation) conditional(t *testing.T, path string) {
 		case status != http.StatusOK || r.header.Get("ETag") == tag:
 			t.Fatalf("GET %s with the tag %s: %d with the tag %s", path, tag, status, r.header.Get("ETag"))
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("GET %s gives another reply each time", path)
 }

@@ -39,7 +39,7 @@ func skipWithoutTypeScript(t *testing.T) {
 	t.Helper()
 	testkit.SkipUnless(t, "node", "npm")
 	if _, err := os.Stat(filepath.Join(typescriptFolder, "node_modules", ".bin", "tsc")); err != nil {
-		t.Skip("the packages of the TypeScript SDK are not installed: make setup")
+		testkit.SkipMissing(t, "the packages of the TypeScript SDK are not installed: make setup")
 	}
 }
 
@@ -51,7 +51,7 @@ func pythonTool(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("the packages of the Python SDK are not installed: make setup")
+		testkit.SkipMissing(t, "the packages of the Python SDK are not installed: make setup")
 	}
 	return path
 }

@@ -9,9 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"carrel/client"
 	"carrel/internal/testkit"
 )
 
@@ -36,7 +34,6 @@ func TestTranscriptIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := testkit.StartServer(t, testkit.ServerOptions{Args: []string{"--demo"}})
-	awaitDemoIndex(t, server)
 	home := t.TempDir()
 	ids := map[string]string{}
 	run := func(command string) string {
@@ -83,29 +80,4 @@ func TestTranscriptIsCurrent(t *testing.T) {
 	case current != string(text):
 		t.Errorf("the transcript of %s is not current; run this test with -args -update. It is\n%s", page, current)
 	}
-}
-
-// awaitDemoIndex waits until the library of the demo is searchable.
-func awaitDemoIndex(t *testing.T, server *testkit.Server) {
-	t.Helper()
-	key, err := os.ReadFile(filepath.Join(server.Data, "demo.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := client.New(server.URL, client.APIKey(strings.TrimSpace(string(key))), client.Options{})
-	defer c.Close()
-	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		agents, err := c.ListAgents(t.Context(), client.ListAgentsParams{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources, err := c.ListSources(t.Context(), agents.Agents[0].ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := sources.Sources[0]; s.Status == "ready" && s.Indexed == s.Documents && s.Documents > 0 {
-			return
-		}
-	}
-	t.Fatal("the library of the demo is not indexed")
 }

@@ -111,7 +111,7 @@ func (n *notebook) hold() (release func()) {
 // waiting returns once that many jobs are queued.
 func (n *notebook) waiting(count int) {
 	n.t.Helper()
-	for range 1000 {
+	for range 100_000 {
 		n.w.mu.Lock()
 		queued := len(n.w.queue)
 		n.w.mu.Unlock()

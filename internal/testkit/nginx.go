@@ -76,7 +76,7 @@ func NewNginx(t testing.TB, file string, nodes ...string) *Nginx {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ctx, cancel := context.WithTimeout(t.Context(), nginxStart)
 	defer cancel()
-	for !healthy(ctx, client, n.URL) {
+	for !succeeds(ctx, client, n.URL+"/healthz") {
 		if ctx.Err() != nil {
 			t.Fatalf("nginx does not answer\n%s", log.Excerpt())
 		}

@@ -2,10 +2,11 @@ package testkit
 
 import (
 	"context"
-	"errors"
+
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -73,7 +74,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// start runs the program and waits until it is healthy.
+// start runs the program and waits until it is healthy, and with the demo until its library is indexed: the server waits
+// two seconds for that itself, which are too few on a busy machine.
 func (s *Server) start() error {
 	args := []string{"serve", "--addr", s.addr, "--data", s.Data}
 	if s.opts.Database != "" {
@@ -86,35 +88,40 @@ func (s *Server) start() error {
 		return err
 	}
 	s.proc = p
-	if err := s.awaitHealthy(); err != nil {
+	err = s.await("/healthz")
+	if err == nil && slices.Contains(s.opts.Args, "--demo") {
+		err = s.await("/readyz")
+	}
+	if err != nil {
 		s.Kill()
 		return fmt.Errorf("carrel serve: %w", err)
 	}
 	return nil
 }
 
-// awaitHealthy waits until /healthz returns 200, the program exits, or the timeout passes.
-func (s *Server) awaitHealthy() error {
+// await waits until a path returns 200, the program exits, or the timeout passes.
+func (s *Server) await(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStart)
 	defer cancel()
 	// Without keep-alive, so that a restarted server does not get a connection to its predecessor.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
-		if healthy(ctx, client, s.URL) {
+		if succeeds(ctx, client, s.URL+path) {
 			return nil
 		}
 		select {
 		case <-s.proc.done:
-			return fmt.Errorf("it exited before it answered on /healthz (%v)", s.proc.cmd.ProcessState)
+			return fmt.Errorf("it exited before it answered on %s (%v)", path, s.proc.cmd.ProcessState)
 		case <-ctx.Done():
-			return errors.New("no 200 from /healthz in time")
+			return fmt.Errorf("no 200 from %s in time", path)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-func healthy(ctx context.Context, client *http.Client, base string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", http.NoBody)
+// succeeds reports whether a GET request returns 200.
+func succeeds(ctx context.Context, client *http.Client, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false
 	}
