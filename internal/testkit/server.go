@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"context"
-
 	"fmt"
 	"net/http"
 	"regexp"
@@ -74,8 +73,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// start runs the program and waits until it is healthy, and with the demo until its library is indexed: the server waits
-// two seconds for that itself, which are too few on a busy machine.
+// start runs the program and waits until it is healthy, and with the demo until its library is indexed: the server
+// itself waits two seconds for that, which are too few on a busy machine.
 func (s *Server) start() error {
 	args := []string{"serve", "--addr", s.addr, "--data", s.Data}
 	if s.opts.Database != "" {
