@@ -2,12 +2,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -87,13 +89,7 @@ func Main(args []string, env Env) (code int) {
 			code = int(e)
 		}
 	}()
-	var cli commandLine
-	parser, err := kong.New(&cli,
-		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
-		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Use a server from this terminal:"}}),
-	)
+	parser, err := newParser(grammarFor(args), env)
 	if err != nil {
 		printError(env, err)
 		return exitFailed
@@ -117,6 +113,34 @@ func Main(args []string, env Env) (code int) {
 		return exitCodeOf(err)
 	}
 	return exitOK
+}
+
+// newParser returns the parser of a grammar, which is a pointer to a struct of commands.
+func newParser(grammar any, env Env) (*kong.Kong, error) {
+	return kong.New(grammar,
+		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
+		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Use a server from this terminal:"}}),
+	)
+}
+
+// grammarFor returns the part of the command line that an invocation needs: the command that it names, or else all of
+// them. To build all of them takes a fifth of the start of a server.
+func grammarFor(args []string) any {
+	if len(args) == 0 {
+		return new(commandLine)
+	}
+	whole := reflect.TypeFor[commandLine]()
+	for i := range whole.NumField() {
+		// A completion script and a manual page describe all commands.
+		switch f := whole.Field(i); cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) {
+		case "completion", "man":
+		case args[0]:
+			return reflect.New(reflect.StructOf([]reflect.StructField{f})).Interface()
+		}
+	}
+	return new(commandLine)
 }
 
 // settingHelp fills the placeholders in help texts, most of them from the table of settings. It does not use kong.Vars,

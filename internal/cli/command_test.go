@@ -5,12 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestEveryCommandHasHelp walks the command line: every command prints its help, and no help text has an unset
-// variable.
+// TestEveryCommandHasHelp walks the command line: every command prints its help, the same as if all commands were built
+// (see grammarFor), and no help text has an unset variable.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	commands := 0
@@ -31,6 +32,9 @@ func TestEveryCommandHasHelp(t *testing.T) {
 				!strings.Contains(out, field.Tag.Get("help")[:10]) {
 				t.Errorf("%v --help: exit code %d, %s%s", line, code, out, errs)
 			}
+			if want := wholeHelp(t, line); out != want {
+				t.Errorf("%v --help prints\n%s\nwant, as with all commands\n%s", line, out, want)
+			}
 			walk(line, field.Type)
 		}
 	}
@@ -38,6 +42,23 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	if commands < 40 {
 		t.Errorf("found only %d commands", commands)
 	}
+}
+
+// wholeHelp returns the help of a command, parsed by a grammar of all commands.
+func wholeHelp(t *testing.T, line []string) (help string) {
+	t.Helper()
+	var out strings.Builder
+	parser, err := newParser(new(commandLine), Env{Out: &out, Err: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = recover() // kong exits after --help
+		help = out.String()
+	}()
+	_, err = parser.Parse(slices.Concat(line, []string{"--help"}))
+	t.Errorf("%v --help did not exit: %v", line, err)
+	return ""
 }
 
 // fields yields the fields of a struct.
