@@ -27,6 +27,24 @@ const versionTable = "schema_version"
 // keptCopies is the number of pre-migration copies kept next to the database.
 const keptCopies = 3
 
+// latestMigration returns the highest version among the files of migrations, which is what their names begin with.
+func latestMigration(files fs.FS) (int64, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return 0, err
+	}
+	latest := int64(0)
+	for _, e := range entries {
+		number, _, _ := strings.Cut(e.Name(), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("the migration %s has no version: %w", e.Name(), err)
+		}
+		latest = max(latest, version)
+	}
+	return latest, nil
+}
+
 // migration brings a database from its schema version to the version of this binary.
 type migration struct {
 	db      *sql.DB

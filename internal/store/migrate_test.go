@@ -204,6 +204,62 @@ func TestFailedMigrationLeavesThePreviousVersion(t *testing.T) {
 	}
 }
 
+// TestCurrentFileGetsItsWriteAheadLog opens a file of the current schema that is not in WAL mode, like a restored one.
+func TestCurrentFileGetsItsWriteAheadLog(t *testing.T) {
+	t.Parallel()
+	b := backends(t)[0]
+	journal := func(change string) (mode string) {
+		t.Helper()
+		raw, err := sql.Open("sqlite", b.options.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = raw.Close() }()
+		if err := raw.QueryRowContext(t.Context(), "PRAGMA journal_mode"+change).Scan(&mode); err != nil {
+			t.Fatal(err)
+		}
+		return mode
+	}
+	if err := open(t, b.options).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if mode := journal(" = DELETE"); mode != "delete" {
+		t.Fatalf("the file is in mode %s", mode)
+	}
+	db := open(t, b.options)
+	if mode := journal(""); mode != "wal" {
+		t.Errorf("an opened file is in mode %s", mode)
+	}
+	if err := db.InsertUser(t.Context(), account.User{ID: "usr", Email: "a@example.org"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, b.options) // as at every later start
+	defer func() { _ = db.Close() }()
+	if _, err := db.UserByEmail(t.Context(), "a@example.org"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLatestMigrationIsTheTargetOfGoose(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		db := open(t, b.options)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		latest, err := latestMigration(b.plus(t, nil))
+		if err != nil || latest != b.version(t) {
+			t.Errorf("%s: the latest migration is %d (%v), the schema has version %d", b.name, latest, err, b.version(t))
+		}
+	}
+	if _, err := latestMigration(fstest.MapFS{"readme": {}}); err == nil {
+		t.Error("a file without a version was accepted")
+	}
+}
+
 func TestFileIsCopiedBeforeAMigration(t *testing.T) {
 	t.Parallel()
 	b := backends(t)[0]

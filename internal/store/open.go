@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -135,38 +136,73 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	if !writable(filepath.Dir(path)) || !writable(path) {
 		return openReadOnly(ctx, o, path, info)
 	}
-	migrating, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
-		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)",
-		"_pragma=secure_delete(1)")) // see Scrub
-	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
+	db := &DB{dialect: sqliteDialect, path: path, file: info, bin: o.Bin}
+	openReader := func() *sqliteReader {
+		return newSQLiteReader(sqliteReaders(), func() (*sqlite.Conn, error) {
+			return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements, "query_only = 1")
+		})
 	}
-	migrating.SetMaxOpenConns(1)
+	reader := openReader()
 	files, err := sqliteDialect.migrations()
-	if err == nil {
-		err = migrateSQLite(ctx, migrating, path, files, o.Log)
+	var migrating io.Closer
+	if err == nil && !isCurrent(ctx, reader, files) {
+		if err = reader.close(); err == nil {
+			migrating, err = openMigrated(ctx, path, files, o.Log)
+		}
+		reader = openReader()
 	}
 	if classify(err) == classDiskFull {
 		err = fmt.Errorf("the disk is full; free space on it and try again: %w", err)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), migrating.Close())
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), reader.close())
 	}
-	db := &DB{dialect: sqliteDialect, path: path, file: info, bin: o.Bin}
-	db.read = newSQLiteReader(sqliteReaders(), func() (*sqlite.Conn, error) {
-		return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements, "query_only = 1")
-	})
+	db.read = reader
 	db.write = newBatchWriter(func() (*sqlite.Conn, error) {
 		return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements,
 			"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "secure_delete = 1")
 	})
-	// walIndex needs the -shm file, which exists while a connection that has read stays open. Until then, the migrating
+	// walIndex needs the -shm file, which exists while a connection that has read stays open. Until then, a migrating
 	// connection stays open, because the last connection that is closed checkpoints the log.
-	err = errors.Join(db.Ping(ctx), migrating.Close())
+	err = db.Ping(ctx)
+	if migrating != nil {
+		err = errors.Join(err, migrating.Close())
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), db.Close())
 	}
 	db.wal = openWALIndex(path)
+	return db, nil
+}
+
+// isCurrent reports whether a database needs no migration, as at almost every start. It spares the connection with
+// which goose migrates, and an error is left to that one.
+func isCurrent(ctx context.Context, reader *sqliteReader, files fs.FS) bool {
+	target, err := latestMigration(files)
+	if err != nil {
+		return false
+	}
+	var journal string // a restored file is not in WAL mode yet
+	if err := get(ctx, reader, "PRAGMA journal_mode", nil, &journal); err != nil || journal != "wal" {
+		return false
+	}
+	var version int64
+	err = get(ctx, reader, "SELECT max(version_id) FROM "+versionTable, nil, &version)
+	return err == nil && version == target
+}
+
+// openMigrated brings a file to the schema of this binary and returns the connection that did it.
+func openMigrated(ctx context.Context, path string, files fs.FS, log *slog.Logger) (io.Closer, error) {
+	db, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
+		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)",
+		"_pragma=secure_delete(1)")) // see Scrub
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := migrateSQLite(ctx, db, path, files, log); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
 }
 
