@@ -62,7 +62,8 @@ func (r *growthRun) chart() string {
 		x := func(d time.Duration) float64 {
 			return float64(left) + (costPower(d)-from)/(to-from)*growthColumn
 		}
-		drawText(&b, "title", left, 56, "start", result.database)
+		name, _, _ := strings.Cut(result.database, " (") // without the packager's version
+		drawText(&b, "title", left, 56, "start", name)
 		for power := from; power <= to; power++ {
 			at := time.Duration(math.Pow(10, power) * float64(time.Millisecond))
 			fmt.Fprintf(&b, `<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`+"\n", x(at), growthTop-12, x(at), height-34)
