@@ -21,7 +21,7 @@ func TestUserAuthorizesAClientInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	s := testkit.StartServer(t, testkit.ServerOptions{})
 	const email, password = "ada@example.org", "correct horse battery"
-	admin(t, s, "user", "create", "--email", email, "--name", "Ada", "--password", password)
+	s.MustAdmin("user", "create", "--email", email, "--name", "Ada", "--password", password)
 
 	answers := make(chan url.Values, 1)
 	client := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -42,7 +42,7 @@ func nodeProgram(t *testing.T) string {
 func newOwner(t *testing.T, o testkit.ServerOptions) *flow {
 	t.Helper()
 	server := testkit.StartServer(t, o)
-	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+	server.MustAdmin("user", "create", "--email", "ada@example.org", "--name", "Ada",
 		"--password", "correct horse battery")
 	return newFlow(t, server)
 }
@@ -59,7 +59,7 @@ func (f *flow) allow(address string) *url.URL {
 		f.Fatalf("the consent page: %d %s", page.status, page.body)
 	}
 	f.asked = page.body
-	form := hiddenFields(page.body)
+	form := testkit.HiddenFields(page.body)
 	form.Set("decision", "allow")
 	r := f.do(http.MethodPost, f.server.URL+"/api/auth/mcp/authorize", form.Encode(),
 		"Content-Type", "application/x-www-form-urlencoded", "Origin", f.server.URL, "Sec-Fetch-Site", "same-origin")

@@ -161,7 +161,7 @@ func (c *documentClient) authorizeByDocument(address string, values map[string]s
 		c.Errorf("the parameters %v are not documented", values)
 	}
 	page := c.signIn(c.do(http.MethodGet, c.server.URL+address+"?"+query.Encode(), ""))
-	form := hiddenFields(page.body)
+	form := testkit.HiddenFields(page.body)
 	form.Set("decision", "allow")
 	r := c.do(http.MethodPost, c.server.URL+address, form.Encode(),
 		"Content-Type", formType, "Origin", c.server.URL, "Sec-Fetch-Site", "same-origin")

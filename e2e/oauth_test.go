@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -254,7 +253,7 @@ func (f *flow) authorize(client, resource string) string {
 		!strings.Contains(page.body, "unverified") {
 		f.Fatalf("the consent page: %d %s", page.status, page.body)
 	}
-	form := hiddenFields(page.body)
+	form := testkit.HiddenFields(page.body)
 	form.Set("decision", "allow")
 	r := f.do(http.MethodPost, f.at("authorization_endpoint"), form.Encode(),
 		"Content-Type", "application/x-www-form-urlencoded", "Origin", f.server.URL, "Sec-Fetch-Site", "same-origin")
@@ -274,7 +273,7 @@ func (f *flow) signIn(sent flowReply) flowReply {
 		f.Fatalf("not sent to sign in: %d %s", sent.status, sent.body)
 	}
 	page := f.do(http.MethodGet, f.server.URL+sent.header.Get("Location"), "")
-	form := hiddenFields(page.body)
+	form := testkit.HiddenFields(page.body)
 	form.Set("email", "ada@example.org")
 	form.Set("password", "correct horse battery")
 	r := f.do(http.MethodPost, f.server.URL+"/sign-in", form.Encode(),
@@ -283,16 +282,6 @@ func (f *flow) signIn(sent flowReply) flowReply {
 		f.Fatalf("sign-in: %d %s", r.status, r.body)
 	}
 	return f.do(http.MethodGet, f.server.URL+r.header.Get("Location"), "")
-}
-
-var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
-
-func hiddenFields(page string) url.Values {
-	form := url.Values{}
-	for _, m := range hiddenField.FindAllStringSubmatch(page, -1) {
-		form.Set(m[1], html.UnescapeString(m[2]))
-	}
-	return form
 }
 
 type flowTokens struct {

@@ -10,21 +10,6 @@ import (
 	"carrel/internal/testkit"
 )
 
-// status returns the status of a GET request.
-func status(t *testing.T, url string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close() // not read
-	return res.StatusCode
-}
-
 func TestSIGHUPDoesNotEndTheServer(t *testing.T) {
 	t.Parallel()
 	s := testkit.StartServer(t, testkit.ServerOptions{})
@@ -37,7 +22,7 @@ func TestSIGHUPDoesNotEndTheServer(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if got := status(t, s.URL+"/healthz"); got != http.StatusOK {
+	if got := testkit.Status(t, s.URL+"/healthz"); got != http.StatusOK {
 		t.Errorf("status %d after SIGHUP", got)
 	}
 }

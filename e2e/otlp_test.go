@@ -90,7 +90,7 @@ func TestSpansAreFlushedAtShutdown(t *testing.T) {
 	t.Parallel()
 	c := otlpfake.New(t)
 	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_OTLP_URL=" + c.URL}})
-	_ = status(t, s.URL+"/api/agents")
+	_ = testkit.Status(t, s.URL+"/api/agents")
 	s.Stop()
 	if n := len(c.Spans()); n == 0 || len(c.Metrics()) == 0 {
 		t.Errorf("%d spans and %d metrics", n, len(c.Metrics()))

@@ -105,7 +105,7 @@ func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 				t.Error("signing out at one browser ends the other's session")
 			}
 			const second = "another long password"
-			admin(t, s, "user", "password", "--user", email, "--password", second)
+			s.MustAdmin("user", "password", "--user", email, "--password", second)
 			if _, at := elsewhere.see("/"); at == home {
 				t.Error("a session outlives its password")
 			}
@@ -113,7 +113,7 @@ func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 			if _, at := elsewhere.see("/"); at != home {
 				t.Error("the new password does not work")
 			}
-			admin(t, s, "user", "disable", "--user", email)
+			s.MustAdmin("user", "disable", "--user", email)
 			if _, at := elsewhere.see("/"); at == home {
 				t.Error("a disabled account is still in")
 			}
@@ -127,16 +127,6 @@ func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 	}
 }
 
-// admin runs an admin command that must succeed and returns its output.
-func admin(t *testing.T, s *testkit.Server, args ...string) string {
-	t.Helper()
-	r := s.Admin(args...)
-	if r.Code != 0 {
-		t.Fatalf("carrel admin %v: %d %s", args, r.Code, r.Stderr)
-	}
-	return r.Stdout
-}
-
 // checkAudit reads the audit log and verifies it against an earlier head.
 func checkAudit(t *testing.T, s *testkit.Server) {
 	t.Helper()
@@ -146,7 +136,7 @@ func checkAudit(t *testing.T, s *testkit.Server) {
 			Seq            int64
 		}
 	}
-	if err := json.Unmarshal([]byte(admin(t, s, "audit", "list", "--json")), &log); err != nil {
+	if err := json.Unmarshal([]byte(s.MustAdmin("audit", "list", "--json")), &log); err != nil {
 		t.Fatal(err)
 	}
 	var events []string
@@ -157,8 +147,8 @@ func checkAudit(t *testing.T, s *testkit.Server) {
 	if got := strings.Join(events, " "); got != want || log.Entries[6].Address != "127.0.0.1" {
 		t.Errorf("the audit log holds %s, want %s", got, want)
 	}
-	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(admin(t, s, "audit", "verify"))
-	admin(t, s, "audit", "verify", "--noted", noted)
+	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(s.MustAdmin("audit", "verify"))
+	s.MustAdmin("audit", "verify", "--noted", noted)
 	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 ||
 		!strings.Contains(r.Stderr, "entry 7 does not match the noted hash") {
 		t.Errorf("another end: %d %s", r.Code, r.Stderr)

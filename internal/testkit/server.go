@@ -211,3 +211,13 @@ func (s *Server) Admin(args ...string) Result {
 	}
 	return runCommand(s.t, s.opts.Binary, s.opts.Env, append(where, args...)...)
 }
+
+// MustAdmin runs an admin command that must succeed and returns its output.
+func (s *Server) MustAdmin(args ...string) string {
+	s.t.Helper()
+	r := s.Admin(args...)
+	if r.Code != 0 {
+		s.t.Fatalf("carrel admin %v: %d %s", args, r.Code, r.Stderr)
+	}
+	return r.Stdout
+}

@@ -1,7 +1,9 @@
-package e2e
+package programs
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,34 +23,75 @@ type referenceServer struct {
 	key, code string // a key with all scopes, and a connect code
 }
 
+// referenceDocuments are the documents that the examples find.
+const referenceDocuments = `{"id": "codd-1970", "title": "A Relational Model of Data for Large Shared Data Banks", ` +
+	`"authors": ["Edgar F. Codd"], "text": "Future users of large data banks must be protected from having to know how ` +
+	`the data is organized. A relational model of data is proposed.", "year": 1970, "doi": "10.1145/362384.362685"}
+`
+
 func startReferenceServer(t *testing.T) referenceServer {
 	t.Helper()
 	testkit.SkipUnless(t, "sh", "curl")
 	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
-	w := &installation{server: s}
-	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	s.MustAdmin("user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	// The examples change this agent.
-	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
-	agent := w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
+	s.MustAdmin("user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
+	var created struct{ Agent struct{ ID string } }
+	adminJSON(t, s, &created, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks", "--json")
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
-	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(referenceDocuments), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.admin(t, "source", "add", "--agent", agent, "--name", "Works", "--default", file)
-	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs",
-		"--scope", "agents,manage,account,admin").text("key")
-	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
+	s.MustAdmin("source", "add", "--agent", created.Agent.ID, "--name", "Works", "--default", file)
+	var key struct{ Key string }
+	adminJSON(t, s, &key, "key", "create", "--user", "ada@example.org", "--name", "docs",
+		"--scope", "agents,manage,account,admin", "--json")
+	code := connectCode(t, s)
 
 	// A user with a session, and a connected program.
-	newPerson(t, s.URL).send("/sign-in", "email", "ada@example.org", "password", "correct horse battery")
-	connected := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
+	signIn(t, s.URL, "ada@example.org", "correct horse battery")
 	connect, err := http.Post(s.URL+"/api/connect/exchange", "application/json",
-		strings.NewReader(`{"code": "`+connected+`", "client": "docs"}`))
+		strings.NewReader(`{"code": "`+connectCode(t, s)+`", "client": "docs"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = connect.Body.Close()
-	return referenceServer{page: s.URL + "/docs", key: key, code: code}
+	return referenceServer{page: s.URL + "/docs", key: key.Key, code: code}
+}
+
+// adminJSON runs an admin command with --json and decodes its output.
+func adminJSON(t *testing.T, s *testkit.Server, into any, args ...string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(s.MustAdmin(args...)), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connectCode(t *testing.T, s *testkit.Server) string {
+	t.Helper()
+	var made struct{ Code string }
+	adminJSON(t, s, &made, "connect-code", "create", "--user", "ada@example.org", "--json")
+	return made.Code
+}
+
+// signIn submits the form of the sign-in page like a browser.
+func signIn(t *testing.T, base, email, password string) {
+	t.Helper()
+	form := url.Values{"email": {email}, "password": {password}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/sign-in", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := http.DefaultTransport.RoundTrip(req) // without following the redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) == 0 {
+		t.Fatalf("sign-in: %s", resp.Status)
+	}
 }
 
 // run runs a script of the page in a shell, with carrel on its path, and returns the output.
@@ -124,9 +167,9 @@ func TestFirstStepsOfTheAPIReferenceNeedADefaultKey(t *testing.T) {
 	t.Parallel()
 	testkit.SkipUnless(t, "sh", "curl")
 	demo := testkit.StartServer(t, testkit.ServerOptions{Args: []string{"--demo"}})
-	w := &installation{server: demo}
-	key := w.admin(t, "key", "create", "--user", "demo@example.org", "--name", "default").text("key")
-	s := referenceServer{page: demo.URL + "/docs", key: key}
+	var key struct{ Key string }
+	adminJSON(t, demo, &key, "key", "create", "--user", "demo@example.org", "--name", "default", "--json")
+	s := referenceServer{page: demo.URL + "/docs", key: key.Key}
 	for _, language := range []string{"curl", "cli"} {
 		out := s.run(t, strings.Join(samples(t, s.page, language, "First steps"), "\n")+"\n: ${THREAD_ID:?}")
 		if !strings.Contains(out, "Codd") {

@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"flag"
@@ -25,10 +25,10 @@ var (
 )
 
 // TestTranscriptIsCurrent runs the commands of the transcript in docs/cli.md on the demo and compares the output.
-// Update it with: go test ./e2e -run TestTranscriptIsCurrent -args -update
+// Update it with: go test ./e2e/programs -run TestTranscriptIsCurrent -args -update
 func TestTranscriptIsCurrent(t *testing.T) {
 	t.Parallel()
-	const page = "../docs/cli.md"
+	const page = "../../docs/cli.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

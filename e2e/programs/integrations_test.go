@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"archive/tar"
@@ -23,7 +23,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-const integrationsPage = "../docs/integrations.md"
+const integrationsPage = "../../docs/integrations.md"
 
 // integrationBlock returns the first block in a language below a heading of the page about integrations.
 func integrationBlock(t *testing.T, heading, language string) string {
@@ -123,8 +123,8 @@ func TestEditorsAnswerASelection(t *testing.T) {
 func importInstallation(t *testing.T) (address, key string) {
 	t.Helper()
 	server := testkit.StartServer(t, testkit.ServerOptions{})
-	admin(t, server, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", documentPassword)
-	admin(t, server, "agent", "create", "--user", "ada@example.org", "--name", "Papers")
+	server.MustAdmin("user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", documentPassword)
+	server.MustAdmin("agent", "create", "--user", "ada@example.org", "--name", "Papers")
 	return server.URL, newKey(t, server, "ada@example.org", "agents,manage")
 }
 
@@ -132,7 +132,7 @@ func importInstallation(t *testing.T) (address, key string) {
 func newKey(t *testing.T, server *testkit.Server, user, scopes string) string {
 	t.Helper()
 	var reply struct{ Secret string }
-	text := admin(t, server, "key", "create", "--user", user, "--name", "test", "--scopes", scopes, "--json")
+	text := server.MustAdmin("key", "create", "--user", user, "--name", "test", "--scopes", scopes, "--json")
 	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Secret == "" {
 		t.Fatalf("%v: no secret", err)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"archive/tar"
@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	typescriptFolder = "../sdk/typescript"
-	pythonFolder     = "../sdk/python"
+	typescriptFolder = "../../sdk/typescript"
+	pythonFolder     = "../../sdk/python"
 )
 
 // sdkServer starts a server with the demo library and returns its address and the key of its owner.
@@ -46,7 +46,7 @@ func skipWithoutTypeScript(t *testing.T) {
 // pythonTool returns the path of a program of the environment of the Python SDK.
 func pythonTool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../.cache/sdk-python/bin", name))
+	path, err := filepath.Abs(filepath.Join("../../.cache/sdk-python/bin", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestSDKVersionsFollowTheContract(t *testing.T) {
 		}
 		return string(match[1])
 	}
-	want := find("../api/openapi.yaml")
+	want := find("../../api/openapi.yaml")
 	for _, name := range []string{typescriptFolder + "/package.json", pythonFolder + "/pyproject.toml"} {
 		if got := find(name); got != want {
 			t.Errorf("%s has the version %s, the contract %s", name, got, want)
@@ -260,7 +260,7 @@ func TestSDKVersionsFollowTheContract(t *testing.T) {
 // wantFiles compares the files of a package with the expected ones and its license with ours.
 func wantFiles(t *testing.T, files map[string][]byte, want []string) {
 	t.Helper()
-	license, err := os.ReadFile("../LICENSE")
+	license, err := os.ReadFile("../../LICENSE")
 	if err != nil {
 		t.Fatal(err)
 	}

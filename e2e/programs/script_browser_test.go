@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"io"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"carrel/internal/testkit"
 )
 
 // approve signs in and decides on the consent page, as the browser that carrel login opens.
@@ -32,14 +34,14 @@ func approve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	browser := scriptBrowser{ts: ts, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 	page := browser.get(strings.TrimSpace(string(address)))
-	form := hiddenFields(page)
+	form := testkit.HiddenFields(page)
 	form.Set("email", args[1])
 	form.Set("password", args[2])
 	page = browser.post(ts.Getenv("BASE")+"/sign-in", form)
 	if !strings.Contains(page, "Carrel CLI") || !strings.Contains(page, args[1]) {
 		ts.Fatalf("this is not the consent page:\n%s", page)
 	}
-	form = hiddenFields(page)
+	form = testkit.HiddenFields(page)
 	form.Set("decision", args[3])
 	page = browser.post(ts.Getenv("BASE")+"/api/auth/mcp/authorize", form)
 	if !strings.Contains(page, "return to the terminal") {

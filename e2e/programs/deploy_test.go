@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"io/fs"
@@ -61,11 +61,11 @@ func TestImageAndUnitRunCommandsThatExist(t *testing.T) {
 	}
 	var commands []string
 	for _, m := range regexp.MustCompile(`CMD \["(?:/usr/bin/carrel", ")?([a-z]+)"\]`).
-		FindAllStringSubmatch(read("../deploy/Dockerfile"), -1) {
+		FindAllStringSubmatch(read("../../deploy/Dockerfile"), -1) {
 		commands = append(commands, m[1])
 	}
 	for _, m := range regexp.MustCompile(`(?m)^ExecStart=/usr/bin/carrel (.*)$`).
-		FindAllStringSubmatch(read("../deploy/systemd/carrel.service"), -1) {
+		FindAllStringSubmatch(read("../../deploy/systemd/carrel.service"), -1) {
 		commands = append(commands, m[1])
 	}
 	if got := strings.Join(commands, " "); got != "health serve serve" {
@@ -78,7 +78,7 @@ func TestImageAndUnitRunCommandsThatExist(t *testing.T) {
 
 func forDeployFiles(t *testing.T, f func(path, text string)) {
 	t.Helper()
-	err := filepath.WalkDir("../deploy", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../deploy", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".go") {
 			return err
 		}

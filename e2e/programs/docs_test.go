@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func TestDocumentedShellBlocksRun(t *testing.T) {
 
 func runShellBlocks(t *testing.T, page string, replace *strings.Replacer) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", page))
+	text, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,17 +227,17 @@ func globalFlags(flags []string) []string {
 
 func readPages(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob("../docs/*.md")
+	names, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	pages := map[string]string{}
-	for _, name := range append(names, "../README.md") {
+	for _, name := range append(names, "../../README.md") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages[strings.TrimPrefix(name, "../")] = string(text)
+		pages[strings.TrimPrefix(name, "../../")] = string(text)
 	}
 	return pages
 }

@@ -1,4 +1,4 @@
-package e2e
+package programs
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ type alertRule struct {
 
 func readAlerts(t *testing.T) []alertRule {
 	t.Helper()
-	f, err := os.Open("../deploy/prometheus/alerts.yml")
+	f, err := os.Open("../../deploy/prometheus/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ type dashboardPanel struct {
 
 func readDashboard(t *testing.T) []dashboardPanel {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/grafana/carrel.json")
+	text, err := os.ReadFile("../../deploy/grafana/carrel.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func knownMetrics(t *testing.T) map[string][]string {
 	s := testkit.StartServer(t, testkit.ServerOptions{
 		Args: []string{"--metrics-addr", addr}, Env: []string{"CARREL_BACKUP=" + t.TempDir()},
 	})
-	_ = status(t, s.URL+"/readyz")
+	_ = testkit.Status(t, s.URL+"/readyz")
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/metrics", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
