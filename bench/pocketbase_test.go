@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func TestAWholeShortRunAgainstPocketBase(t *testing.T) {
 	t.Parallel()
 	o := options{
-		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 100 * time.Millisecond},
+		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 300 * time.Millisecond},
 		starts:    2, rows: 60, counted: 100, scenarios: scenarios,
 	}
 	rep, err := measure(t.Context(), runFlags{progress: t.Output()}, o,

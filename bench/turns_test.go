@@ -21,7 +21,7 @@ func TestAWholeShortRunOfTurnsGivesRatiosAndVerdicts(t *testing.T) {
 	}
 	s := turnSettings{
 		runFlags:  runFlags{carrel: self, progress: t.Output()},
-		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 50 * time.Millisecond},
+		loadFlags: loadFlags{connections: 4, rounds: 2, duration: 300 * time.Millisecond},
 		peers:     self, scripted: self, databases: []string{onSQLite}, threads: 2000, sleeping: 20,
 	}
 	rep, err := runTurns(t.Context(), s, t.TempDir())
