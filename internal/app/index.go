@@ -21,8 +21,8 @@ type searchNode interface {
 	Engine() search.Engine
 	// Run follows the change log until the context ends.
 	Run(ctx context.Context) error
-	// WaitReady waits a moment until the engine holds the stored documents.
-	WaitReady(ctx context.Context) error
+	// WaitReady waits until the engine holds the stored documents, for the timeout at most.
+	WaitReady(ctx context.Context, timeout time.Duration) error
 	// CoversStart reports whether the engine has held everything that was stored at WaitReady.
 	CoversStart() bool
 	Progress() search.Progress

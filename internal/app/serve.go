@@ -141,6 +141,14 @@ func (in *App) finish(ctx context.Context, index searchNode, log *slog.Logger) e
 	return errors.Join(err, in.closeIndex(index), in.Scrub(ctx, log))
 }
 
+// A starting server waits for its index: long enough for changes made while it was down, and for a small library. A
+// longer rebuild continues while the server answers requests. The demo prints commands to paste, which should find its
+// library even on a busy machine.
+const (
+	indexTimeout     = 2 * time.Second
+	demoIndexTimeout = time.Minute
+)
+
 // prepare starts everything that the first request needs.
 func (in *App) prepare(ctx context.Context, listening func() error, index searchNode) error {
 	if err := listening(); err != nil {
@@ -149,7 +157,11 @@ func (in *App) prepare(ctx context.Context, listening func() error, index search
 	if err := in.Tasks.Start(ctx); err != nil {
 		return fmt.Errorf("start tasks: %w", err)
 	}
-	return index.WaitReady(ctx)
+	timeout := indexTimeout
+	if in.Config.Demo {
+		timeout = demoIndexTimeout
+	}
+	return index.WaitReady(ctx, timeout)
 }
 
 // Housekeeping intervals.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -73,8 +72,7 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// start runs the program and waits until it is healthy, and with the demo until its library is indexed: the server
-// itself waits two seconds for that, which are too few on a busy machine.
+// start runs the program and waits until it is healthy.
 func (s *Server) start() error {
 	args := []string{"serve", "--addr", s.addr, "--data", s.Data}
 	if s.opts.Database != "" {
@@ -87,11 +85,7 @@ func (s *Server) start() error {
 		return err
 	}
 	s.proc = p
-	err = s.await("/healthz")
-	if err == nil && slices.Contains(s.opts.Args, "--demo") {
-		err = s.await("/readyz")
-	}
-	if err != nil {
+	if err := s.await("/healthz"); err != nil {
 		s.Kill()
 		return fmt.Errorf("carrel serve: %w", err)
 	}

@@ -84,18 +84,14 @@ func (n *Node) Engine() search.Engine { return n.index }
 // Progress returns how far the index is.
 func (n *Node) Progress() Progress { return n.follower.Progress() }
 
-// startupTimeout is how long a starting server waits for its index: enough for changes made while it was down, and for
-// a small library. A longer rebuild continues while the server answers requests.
-const startupTimeout = 2 * time.Second
-
-// WaitReady waits until the index holds every stored change, for startupTimeout at most. It is called once.
-func (n *Node) WaitReady(ctx context.Context) error {
+// WaitReady waits until the index holds every stored change, for the timeout at most. It is called once.
+func (n *Node) WaitReady(ctx context.Context, timeout time.Duration) error {
 	head, err := n.folder.Changes.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the change log's head: %w", err)
 	}
 	n.startHead.Store(head)
-	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	n.follower.Poll()
 	err = n.folder.wait(ctx, func(head uint64) (uint64, error) {

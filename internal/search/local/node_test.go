@@ -69,7 +69,7 @@ func TestNodeCoversWhatTheLogHeldAtItsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- node.Run(ctx) }()
-	if err := node.WaitReady(ctx); err != nil { // gives up, so that the server can start
+	if err := node.WaitReady(ctx, 10*time.Millisecond); err != nil { // gives up, so that the server can start
 		t.Fatal(err)
 	}
 	if node.CoversStart() {
@@ -122,7 +122,7 @@ func TestNodeIndexesReportsItsPositionAndWithdrawsIt(t *testing.T) {
 			if err := folder.WaitForNodes(ctx, noProgress); err != nil {
 				t.Error(err)
 			}
-			if err := node.WaitReady(ctx); err != nil {
+			if err := node.WaitReady(ctx, time.Minute); err != nil {
 				t.Error(err)
 			}
 			if p := node.Progress(); p.Missing != 0 || p.Through != w.head {

@@ -30,8 +30,6 @@ const (
 	// purgeInterval is how often deleted documents are erased.
 	purgeInterval = 10 * time.Minute
 	maxPause      = 5 * time.Second
-	// startupTimeout is how long a starting server waits for the index to hold all changes.
-	startupTimeout = 2 * time.Second
 )
 
 // Batches of this size are applied at once.
@@ -291,14 +289,14 @@ func (n *Node) record(err error) {
 	}
 }
 
-// WaitReady waits until the index holds every stored change, for startupTimeout at most. It is called once.
-func (n *Node) WaitReady(ctx context.Context) error {
+// WaitReady waits until the index holds every stored change, for the timeout at most. It is called once.
+func (n *Node) WaitReady(ctx context.Context, timeout time.Duration) error {
 	head, err := n.o.Changes.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the change log's head: %w", err)
 	}
 	n.started.Store(head)
-	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err = n.wait(ctx, func(uint64, uint64) {})
 	if errors.Is(err, context.DeadlineExceeded) {
