@@ -42,8 +42,8 @@ func parseBuild(args []string) (*buildSettings, error) {
 	return s, nil
 }
 
-// buildAction is an action of the go command, as -debug-actiongraph prints it. Cmd lists the commands that it ran; it is
-// empty if the result came from the cache.
+// buildAction is an action of the go command, as -debug-actiongraph prints it. Cmd lists the commands that it ran; it
+// is empty if the result came from the cache.
 type buildAction struct {
 	Mode    string
 	Package string

@@ -22,8 +22,9 @@ func TestActionsOfABuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := slowest(actions).rows, [][]string{{"b", "3.0 s", "30.0 %"}, {"a", "2.0 s", "20.0 %"}}; !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("slowest packages: %v, want %v", got, want)
+	packages := [][]string{{"b", "3.0 s", "30.0 %"}, {"a", "2.0 s", "20.0 %"}}
+	if got := slowest(actions).rows; !slices.EqualFunc(got, packages, slices.Equal) {
+		t.Errorf("slowest packages: %v, want %v", got, packages)
 	}
 	totals := buildTotals(actions, 3*time.Minute).rows
 	want := [][]string{

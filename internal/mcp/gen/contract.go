@@ -105,9 +105,9 @@ func jsonSchema(of map[string]any) map[string]any {
 	return object(object(object(of["content"])["application/json"])["schema"])
 }
 
-// withoutDescriptions returns a reply without its descriptions. Clients validate results with the schemas of replies, and
-// few show them to a model, but every session loads them: with descriptions, which are the same for all tools that return
-// the same thing, the list of tools would be half as long again.
+// withoutDescriptions returns a reply without its descriptions. Clients validate results with the schemas of replies,
+// and few show them to a model, but every session loads them: with descriptions, which are the same for all tools that
+// return the same thing, the list of tools would be half as long again.
 func withoutDescriptions(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
