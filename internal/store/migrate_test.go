@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -240,6 +241,38 @@ func TestCurrentFileGetsItsWriteAheadLog(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	if _, err := db.UserByEmail(t.Context(), "a@example.org"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOpenMigratesAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			all := b.plus(t, nil)
+			latest, err := latestMigration(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.DeleteFunc(all, func(name string, _ *fstest.MapFile) bool {
+				return strings.HasPrefix(name, fmt.Sprintf("%05d_", latest))
+			})
+			if err := b.migrate(t, all); err != nil {
+				t.Fatal(err)
+			}
+			if b.name == "sqlite" { // as the store has left it
+				if _, err := b.raw(t).ExecContext(t.Context(), "PRAGMA journal_mode = WAL"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if v := b.version(t); v != latest-1 {
+				t.Fatalf("the older schema has version %d, want %d", v, latest-1)
+			}
+			open(t, b.options)
+			if v := b.version(t); v != latest {
+				t.Errorf("the opened database has version %d, want %d", v, latest)
+			}
+		})
 	}
 }
 
