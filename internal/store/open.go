@@ -95,6 +95,11 @@ const DefaultConnections = 20
 const (
 	busyTimeout    = 5 * time.Second
 	connectTimeout = 5 * time.Second
+	// cancelDelay is how long a statement on PostgreSQL goes on after its context has ended. The driver interrupts
+	// reads of the connection then. After a slow write it reads in the background, and if that read is interrupted
+	// although the statement has completed, the next statement on the connection fails. Most statements end within the
+	// delay, which also keeps their connection.
+	cancelDelay = 250 * time.Millisecond
 	// idleInTransaction is the time after which PostgreSQL ends a transaction that waits for its client. Otherwise a
 	// node that is suspended or disconnected would keep its locks, and no other node could take over. It is shorter
 	// than a lease and far longer than any pause between two statements.

@@ -173,6 +173,62 @@ func TestUnresponsiveServerIsUnavailable(t *testing.T) {
 	}
 }
 
+// slowConn takes so long for a write that the driver begins to read in the background. It reports that the driver
+// interrupts reads.
+type slowConn struct {
+	net.Conn
+	interrupted chan<- struct{}
+}
+
+func (c slowConn) SetDeadline(at time.Time) error {
+	err := c.Conn.SetDeadline(at)
+	if !at.IsZero() {
+		c.interrupted <- struct{}{}
+	}
+	return err
+}
+
+func (c slowConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	time.Sleep(50 * time.Millisecond)
+	return n, err
+}
+
+func TestCancelledStatementLeavesItsConnectionUsable(t *testing.T) {
+	t.Parallel()
+	config, err := postgresConfig(testkit.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted := make(chan struct{}, 1)
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return slowConn{c, interrupted}, err
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	rows, err := conn.Query(ctx, "SELECT generate_series(1, 10)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Next()
+	cancel()
+	<-interrupted
+	for rows.Next() {
+	}
+	if err := rows.Err(); err != nil {
+		t.Errorf("the statement that had ended: %v", err)
+	}
+	var n int
+	if err := conn.QueryRow(t.Context(), "SELECT 7").Scan(&n); err != nil || n != 7 {
+		t.Errorf("the next statement returns %d, %v", n, err)
+	}
+}
+
 // limitedBy opens a database with a statement timeout, directly and through pgbouncer.
 func limitedBy(t *testing.T, timeout time.Duration, test func(*testing.T, *DB)) {
 	t.Helper()
