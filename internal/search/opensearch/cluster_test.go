@@ -2,9 +2,11 @@ package opensearch
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +76,38 @@ func TestSearchIsUnavailableWhileTheClusterIsDown(t *testing.T) {
 		t.Errorf("found %d documents after the second change, want 2", n)
 	}
 	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCommandWaitsForAnIndexThatIsStarting(t *testing.T) {
+	t.Parallel()
+	o := Options{URLs: []string{testkit.OpenSearch(t)}, Identity: strings.ToLower(rand.Text())}
+	e, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	// The shard is not started while no node of the cluster has the attribute.
+	const required = "index.routing.allocation.require.started"
+	name := e.alias() + "-1"
+	err = e.client.do(t.Context(), http.MethodPut, "/"+name+"?wait_for_active_shards=0", object{
+		"aliases": object{e.alias(): object{}}, "settings": object{required: "yes"},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Refresh(t.Context()); !hasStatus(err, http.StatusServiceUnavailable) {
+		t.Fatalf("an index that is starting: %v", err)
+	}
+	started := make(chan error, 1)
+	go func() {
+		started <- e.client.do(t.Context(), http.MethodPut, "/"+name+"/_settings", object{required: nil}, nil)
+	}()
+	if _, err := NewNode(NodeOptions{Engine: e}).Inspect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-started; err != nil {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,8 @@ const (
 	// purgeInterval is how often deleted documents are erased.
 	purgeInterval = 10 * time.Minute
 	maxPause      = 5 * time.Second
+	// startTimeout is how long a command waits for an index whose shards are starting.
+	startTimeout = 30 * time.Second
 )
 
 // Batches of this size are applied at once.
@@ -341,10 +344,26 @@ func (n *Node) wait(ctx context.Context, progress func(done, all uint64)) error 
 	return nil
 }
 
+// refresh reads how far the index is, for a command. While the shards of the index are starting, because
+// another node has just created it or because the cluster has just started, the cluster replies with status 503.
+func (n *Node) refresh(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := n.o.Engine.Refresh(ctx)
+		if !hasStatus(err, http.StatusServiceUnavailable) || time.Since(began) > startTimeout {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followInterval):
+		}
+	}
+}
+
 // CatchUp returns when the index holds all changes stored by now. The node with the lease applies them: a server, or
 // this node if there is none. It fails if the cluster does not answer.
 func (n *Node) CatchUp(ctx context.Context, progress func(done, all uint64)) error {
-	if err := n.o.Engine.Refresh(ctx); err != nil {
+	if err := n.refresh(ctx); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
@@ -361,7 +380,7 @@ func (n *Node) CatchUp(ctx context.Context, progress func(done, all uint64)) err
 
 // Inspect reads what the index holds, and fails if the cluster does not answer.
 func (n *Node) Inspect(ctx context.Context) (search.Status, error) {
-	if err := n.o.Engine.Refresh(ctx); err != nil {
+	if err := n.refresh(ctx); err != nil {
 		return search.Status{}, err
 	}
 	return n.o.Engine.Status(), nil //nolint:contextcheck // has its own time limit
@@ -369,7 +388,7 @@ func (n *Node) Inspect(ctx context.Context) (search.Status, error) {
 
 // Rebuild starts a rebuild, which the node with the lease continues. Without an index there is nothing to rebuild.
 func (n *Node) Rebuild(ctx context.Context) error {
-	if err := n.o.Engine.Refresh(ctx); err != nil || n.o.Engine.current() == nil {
+	if err := n.refresh(ctx); err != nil || n.o.Engine.current() == nil {
 		return err
 	}
 	return n.o.Engine.Rebuild() //nolint:contextcheck // has its own time limit
