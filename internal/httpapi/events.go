@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -106,7 +107,9 @@ func (a *API) streamFrom(
 		defer close(pulling)
 		pull(ctx, events, next)
 	}()
-	s.follow(ctx, next, untilDone, a.draining)
+	if err := s.follow(ctx, next, untilDone, a.draining); err != nil && ctx.Err() == nil {
+		a.log.WarnContext(ctx, "a stream ended early; its client can resume it", slog.Any("error", err))
+	}
 	s.cancel()
 	<-pulling
 }
@@ -162,30 +165,32 @@ type stream struct {
 }
 
 // follow sends events until the client disconnects, the stream is ended, the server shuts down or, with untilDone, the
-// turn has ended.
-func (s *stream) follow(ctx context.Context, next <-chan eventResult, untilDone bool, draining <-chan struct{}) {
+// turn has ended. The error is that of the sequence.
+func (s *stream) follow(
+	ctx context.Context, next <-chan eventResult, untilDone bool, draining <-chan struct{},
+) error {
 	heartbeat := time.NewTicker(heartbeatInterval)
 	defer heartbeat.Stop()
 	if s.comment("connected") != nil {
-		return
+		return nil
 	}
 	for {
 		select {
 		case p, open := <-next:
-			if !open || p.err != nil || s.event(p.event) != nil {
-				return
+			if p.err != nil {
+				return p.err
 			}
-			if untilDone && p.event.Kind == task.EventDone {
-				return
+			if !open || s.event(p.event) != nil || untilDone && p.event.Kind == task.EventDone {
+				return nil
 			}
 		case <-heartbeat.C:
 			if s.comment("alive") != nil {
-				return
+				return nil
 			}
 		case <-draining:
-			return
+			return nil
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }

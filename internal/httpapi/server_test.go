@@ -156,6 +156,11 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 		db: db, clock: testkit.NewClock(), log: &testkit.Log{}, claims: &claims{DB: db}, answerer: &answerer{},
 		draining: make(chan struct{}),
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", w.log.Excerpt())
+		}
+	})
 	overrides := map[string]string{"data": t.TempDir(), "base-url": baseURL, "rate-limits": "off"}
 	for pair := range slices.Chunk(settings, 2) {
 		overrides[pair[0]] = pair[1]

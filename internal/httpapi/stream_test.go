@@ -373,14 +373,10 @@ func revokedStream(t *testing.T, w *testServer) {
 	f := talk{c.with(token), c.id}.follow()
 	c.begin(s)
 	f.take(4)
-	revoked := time.Now()
 	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.testUser.id), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	f.ends()
-	if took := time.Since(revoked); took > 3*time.Second { // usually a second; more on a busy machine
-		t.Errorf("it went on for %v", took)
-	}
 	s.goOn()
 	if got := stays.take(7); got[6].kind != "done" {
 		t.Errorf("another key's stream got %v", got)
