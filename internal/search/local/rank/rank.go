@@ -103,7 +103,7 @@ func (p *plan) rank() (found []candidate, weak bool, err error) {
 		return found, err == nil && p.isWeak(found), err
 	}
 	near, err := p.neighboursDuring(func() (err error) {
-		found, err = p.rankByWords(denseDepth)
+		found, err = p.rankByWords(scoring.RerankDepth)
 		return err
 	})
 	if err != nil {

@@ -16,13 +16,18 @@ type candidate struct {
 
 // compare sorts candidates: named ones first, then by descending score, then by position.
 func compare(x, y candidate) int {
-	if x.named != y.named {
+	switch {
+	case x.named != y.named:
 		if x.named {
 			return -1
 		}
 		return 1
+	case x.score != y.score:
+		return cmp.Compare(y.score, x.score)
+	case x.part != y.part:
+		return cmp.Compare(x.part, y.part)
 	}
-	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.part, y.part), cmp.Compare(x.unit, y.unit))
+	return cmp.Compare(x.unit, y.unit)
 }
 
 // top collects the best k candidates, one per document, in a heap with the worst in front.

@@ -12,10 +12,9 @@ import (
 )
 
 // denseRescan is how many of the nearest units by sign bits, a rough measure, are compared in full, and denseDepth how
-// many documents are added to the candidates. Proximity is computed for the same number of documents found by words;
-// twice as many of each do not change the quality of the first ten.
+// many documents are added to the candidates. Twice as many of each do not change the quality of the first ten.
 const (
-	denseRescan = 500
+	denseRescan = 300
 	denseDepth  = 100
 )
 
@@ -24,6 +23,7 @@ type neighbours struct {
 	vectors   []segment.Vectors // of each part
 	query     quantised
 	documents []candidate
+	byWords   []candidate // the documents with their best units by words
 }
 
 // neighboursDuring returns the documents nearest to the query, for which it looks while f runs. It returns nil if no
@@ -58,7 +58,13 @@ func (p *plan) neighbours() (*neighbours, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &neighbours{vectors: vectors, query: q, documents: documents}, nil
+	near := &neighbours{vectors: vectors, query: q, documents: documents, byWords: make([]candidate, len(documents))}
+	from := make([]int, len(p.terms))
+	for i, c := range documents {
+		clear(from)
+		near.byWords[i] = p.bestUnit(c.part, c.doc, from)
+	}
+	return near, nil
 }
 
 // fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
@@ -69,18 +75,18 @@ func (p *plan) fuse(found []candidate, near *neighbours) ([]candidate, error) {
 		return found, nil
 	}
 	all := slices.Clone(found)
-	for _, c := range near.documents {
-		if !slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
-			nearest := c
-			c = p.bestUnit(c.part, c.doc, make([]int, len(p.parts[c.part].lists)))
-			if c.score <= 0 {
-				if nearest.score < cosinePoints(p.request.LeastCosine) {
-					continue
-				}
-				c.unit, c.score, c.wordless = nearest.unit, 0, true
-			}
-			all = append(all, c)
+	for i, nearest := range near.documents {
+		c := near.byWords[i]
+		if slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
+			continue
 		}
+		if c.score <= 0 {
+			if nearest.score < cosinePoints(p.request.LeastCosine) {
+				continue
+			}
+			c.unit, c.score, c.wordless = nearest.unit, 0, true
+		}
+		all = append(all, c)
 	}
 	if len(all) == 0 {
 		return all, nil

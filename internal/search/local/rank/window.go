@@ -128,7 +128,6 @@ type scorer struct {
 	best  *top
 	sums  [windowUnits]points
 	seen  [windowUnits / 64]uint64
-	norms [windowUnits]float64
 	order []share // the lists with postings in the window, by ascending bound
 }
 
@@ -166,24 +165,20 @@ func (s *scorer) visit(w *window) {
 	if optional == len(s.order) {
 		return // the threshold has risen since the window was bounded
 	}
-	lengths := at.s.Lengths()[w.first:min(w.first+windowUnits, at.r.EndUnit)]
-	for i, length := range lengths {
-		s.norms[i] = s.satur.Norm(length)
-	}
 	for i := optional; i < len(s.order); i++ {
-		s.sumUp(&at.lists[s.order[i].term], &s.order[i], w.first)
+		s.sumUp(at, &s.order[i], w.first)
 	}
 	s.collect(at, w, s.order[:optional])
 }
 
 // sumUp adds the scores of a list to the sums of the window.
-func (s *scorer) sumUp(l *list, in *share, first uint32) {
-	gain := s.terms[in.term].gain
+func (s *scorer) sumUp(at *part, in *share, first uint32) {
+	l, gain, lengths := &at.lists[in.term], s.terms[in.term].gain, at.s.Lengths()
 	units := l.units[in.from:in.end]
 	freqs := l.freqs[in.from:in.end][:len(units)]
 	for i, unit := range units {
 		place := (unit - first) % windowUnits
-		s.sums[place] += scoring.Score(gain, freqs[i], s.norms[place])
+		s.sums[place] += scoring.Score(gain, freqs[i], s.satur.Norm(lengths[unit]))
 		s.seen[place/64] |= 1 << (place % 64)
 	}
 }
@@ -209,7 +204,7 @@ func (s *scorer) collect(at *part, w *window, optional []share) {
 			if at.filtered && !s.allowed(at, doc) {
 				continue
 			}
-			if sum = s.complete(at, sum, unit, s.norms[place], optional); sum >= s.best.least {
+			if sum = s.complete(at, sum, unit, optional); sum >= s.best.least {
 				s.best.add(candidate{score: sum, part: w.part, unit: unit, doc: doc}, several(at.s, doc))
 			}
 		}
@@ -219,7 +214,8 @@ func (s *scorer) collect(at *part, w *window, optional []share) {
 
 // complete adds the scores of the optional lists to the score of a unit, highest bound first, until the unit cannot be
 // among the best. Units must be passed in ascending order.
-func (s *scorer) complete(at *part, sum points, unit uint32, norm float64, optional []share) points {
+func (s *scorer) complete(at *part, sum points, unit uint32, optional []share) points {
+	norm := s.satur.Norm(at.s.Lengths()[unit])
 	for i := len(optional) - 1; i >= 0; i-- {
 		in := &optional[i]
 		if sum+in.sum < s.best.least {
