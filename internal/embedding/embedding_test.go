@@ -1,6 +1,7 @@
 package embedding_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,8 @@ type fixture struct {
 	endpoint *testkit.Embeddings
 	sources  [2]string
 	payer    embedding.Payer
+	// grace is how long a node waits for its runs when it stops. By default it is short, because runs may hang.
+	grace time.Duration
 }
 
 // onBoth runs a test on an empty SQLite and an empty PostgreSQL database.
@@ -136,7 +139,7 @@ func (f *fixture) start(alone bool, change ...func(embedding.Store, *model.Embed
 	log := slog.New(slog.NewTextHandler(n.log, nil))
 	n.engine = task.New(
 		task.Deps{Store: f.db, Clock: f.clock, Log: log},
-		task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond},
+		task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: cmp.Or(f.grace, 200*time.Millisecond)},
 	)
 	o := model.EmbeddingOptions{URL: f.endpoint.URL(), Key: f.endpoint.Key, Model: f.endpoint.Model}
 	var db embedding.Store = f.db

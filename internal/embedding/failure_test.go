@@ -231,6 +231,7 @@ func TestCrashAfterTheCommitRepeatsNoRequest(t *testing.T) {
 
 func TestShutdownBeforeTheCommitKeepsPaidVectors(t *testing.T) {
 	onBoth(t, func(f *fixture) {
+		f.grace = testkit.Patience // the commit must not be abandoned
 		texts := f.manyDocuments()
 		stopping := make(chan struct{})
 		var once sync.Once
