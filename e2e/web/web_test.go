@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,11 +69,23 @@ func runWebTests(t *testing.T, group string) {
 			failed = append(failed, r.name+"\n"+firstLines(r.detail.String(), failureLines))
 		}
 	}
+	t.Logf("the slowest tests:\n%s", slowest(results))
 	none := len(results) == 0 && os.Getenv(webTestsEnv) == "" // the selected tests may be in the other group
 	if none || err != nil && len(failed) == 0 {
 		t.Errorf("node: %v", err)
 		failed = append(failed, fmt.Sprintf("node: %v\n%s", err, lastLines(string(out), failureLines)))
 	}
+}
+
+// slowest lists the ten tests that took longest, with their seconds.
+func slowest(results []*tapResult) string {
+	results = slices.Clone(results)
+	slices.SortFunc(results, func(x, y *tapResult) int { return cmp.Compare(y.seconds, x.seconds) })
+	var list strings.Builder
+	for _, r := range results[:min(10, len(results))] {
+		fmt.Fprintf(&list, "%6.1f %s\n", r.seconds, r.name)
+	}
+	return list.String()
 }
 
 // failureLines is the number of lines that the summary shows of a failed browser test.
@@ -194,25 +209,37 @@ var tapLine = regexp.MustCompile(`^(not )?ok \d+ - (.*?)( # SKIP.*)?$`)
 
 // tapResult is the result of one browser test. Its details are the indented lines after the result.
 type tapResult struct {
-	name   string
-	failed bool
-	detail strings.Builder
+	name    string
+	failed  bool
+	seconds float64
+	detail  strings.Builder
 }
+
+// tapDuration matches the line of a test's details with its duration.
+var tapDuration = regexp.MustCompile(`^  duration_ms: ([\d.]+)$`)
 
 // tapResults reads results in TAP format. Skipped tests are left out.
 func tapResults(tap []byte) []*tapResult {
 	var results []*tapResult
+	var current *tapResult
 	lines := bufio.NewScanner(bytes.NewReader(tap))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if m := tapLine.FindStringSubmatch(lines.Text()); m != nil {
+		line := lines.Text()
+		if m := tapLine.FindStringSubmatch(line); m != nil {
+			current = &tapResult{name: m[2], failed: m[1] != ""}
 			if m[3] == "" {
-				results = append(results, &tapResult{name: m[2], failed: m[1] != ""})
+				results = append(results, current)
 			}
 			continue
 		}
-		if len(results) > 0 && strings.HasPrefix(lines.Text(), " ") {
-			results[len(results)-1].detail.WriteString(lines.Text() + "\n")
+		if current == nil || !strings.HasPrefix(line, " ") {
+			continue
+		}
+		current.detail.WriteString(line + "\n")
+		if m := tapDuration.FindStringSubmatch(line); m != nil {
+			milliseconds, _ := strconv.ParseFloat(m[1], 64) // digits
+			current.seconds = milliseconds / 1000
 		}
 	}
 	return results
