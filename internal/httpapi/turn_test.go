@@ -141,8 +141,9 @@ func (a answer) last() object {
 	return o
 }
 
-// timeout limits operations that should be quick.
-const timeout = 15 * time.Second
+// timeout limits operations that should be quick. It is shorter than the minute that requests in these tests offer to
+// wait.
+const timeout = 50 * time.Second
 
 func eventually(t testing.TB, what func() bool) {
 	t.Helper()

@@ -274,7 +274,7 @@ func TestPreferCannotExceedTheServersWait(t *testing.T) {
 			t.Parallel()
 			w := newServer(t, open(t), "turn-wait", "100ms")
 			c, s := w.talk(t), w.scene(t)
-			for _, prefer := range []string{"-", "wait=20", "wait=x", "wait=4294967295"} {
+			for _, prefer := range []string{"-", "wait=60", "wait=x", "wait=4294967295"} {
 				sent := time.Now()
 				c.say(s.text, "Prefer", prefer).working(t)
 				if took := time.Since(sent); took < 100*time.Millisecond || took > timeout {

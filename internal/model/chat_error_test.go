@@ -156,9 +156,9 @@ func TestRetryAfterIsHonouredUpToOneMinute(t *testing.T) {
 			t.Errorf("an hour: %v, delays %v", got.err, p.delays)
 		}
 		// A retry after the caller's deadline is pointless.
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
-		p.fake.Script(modelfake.Refuse(429, "30"))
+		p.fake.Script(modelfake.Refuse(429, "59"))
 		if got := p.collect(ctx, question("?")); !errors.Is(got.err, model.ErrRateLimited) || len(p.delays) != 3 {
 			t.Errorf("after the deadline: %v, delays %v", got.err, p.delays)
 		}

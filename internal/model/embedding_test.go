@@ -291,18 +291,24 @@ func TestEmbedEndsWithItsContext(t *testing.T) {
 	e := testkit.NewEmbeddings(t)
 	e.Break(e.Slow(time.Minute))
 	c := newClient(t, e)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := c.Embed(ctx, []string{"a"}); !errors.Is(err, context.DeadlineExceeded) || e.Calls() != 1 {
+	go func() {
+		for e.Calls() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, err := c.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) || e.Calls() != 1 {
 		t.Errorf("%v after %d calls", err, e.Calls())
 	}
 	// A retry after the caller's deadline is pointless.
-	e.Break(testkit.EmbeddingsStatus(429, "5", ""))
-	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+	e.Break(testkit.EmbeddingsStatus(429, "60", ""))
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Second)
 	defer cancel()
 	_, err := c.Embed(ctx, []string{"a"})
 	var failure *model.EmbeddingError
-	if !errors.As(err, &failure) || failure.RetryAfter != 5*time.Second || len(c.delays) != 0 {
+	if !errors.As(err, &failure) || failure.RetryAfter != time.Minute || len(c.delays) != 0 {
 		t.Errorf("%v after delays of %v", err, c.delays)
 	}
 }

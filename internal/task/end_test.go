@@ -220,6 +220,7 @@ func TestWaitReadsTheTaskOnceMoreAfterItsTimeout(t *testing.T) {
 		c.options.Poll = time.Hour // the waiter must be woken, not find the end by polling
 		e := c.node()
 		id := c.submit(e, task.Spec{}).ID
+		c.until("the run", func() bool { return c.read(id).State == task.StateRunning })
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		got, err := e.Wait(ctx, id)

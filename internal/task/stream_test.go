@@ -12,6 +12,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 // talk is a task that emits many deltas.
@@ -39,7 +40,7 @@ func talk(ctx context.Context, r *task.Run) (task.Outcome, error) {
 
 // streamContext limits the duration of a stream in a test.
 func streamContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
