@@ -39,7 +39,7 @@ func serve(t testing.TB, h http.HandlerFunc) *testAPI {
 // catalogue returns a Searcher that sends the requests of a kind to a local address.
 func catalogue(kind, host string) *Searcher {
 	return New(Options{
-		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
+		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: time.Minute}),
 		Contact: contact, Version: "test", Private: true, Hosts: map[string]string{kind: host},
 	})
 }

@@ -39,7 +39,7 @@ func lookupAPI(t *testing.T) *Searcher {
 		}
 	})
 	return New(Options{
-		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
+		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: time.Minute}),
 		Contact: contact, Version: "test", Private: true,
 		Hosts: map[string]string{"crossref": api.URL, "openalex": api.URL, "arxiv": api.URL},
 	})

@@ -33,7 +33,7 @@ func newFederatedFixture(t *testing.T, change ...func(*source.Deps)) *federatedF
 	w := &federatedFixture{openalex: federatedfake.New(t, "openalex"), brave: federatedfake.New(t, "brave")}
 	w.brave.Key = braveKey
 	catalogue := federated.New(federated.Options{
-		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
+		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: time.Minute}),
 		Version: "test", Private: true, Hosts: map[string]string{"openalex": w.openalex.URL, "brave": w.brave.URL},
 	})
 	box, err := secretbox.New([]byte("secret of the installation, long"), "sources")
@@ -203,7 +203,7 @@ func TestYearBoundsApplyToFederatedResults(t *testing.T) {
 
 func TestFailedFederatedSourceIsAWarning(t *testing.T) {
 	t.Parallel()
-	w := newFederatedFixture(t, func(d *source.Deps) { d.FederatedTimeout = 2 * time.Second })
+	w := newFederatedFixture(t, func(d *source.Deps) { d.FederatedTimeout = 6 * time.Second })
 	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages"})
 	w.openalex.Hang()
 	w.brave.Fail(402)
