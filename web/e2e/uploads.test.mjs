@@ -157,6 +157,7 @@ test('an upload continues after a reload without sending a file twice', async (o
     })),
   );
   await page.getByText('2 added').waitFor();
+  await eventually(async () => assert.equal(await storedUploads(page, 'outcome'), 2));
   hold = false;
   sent.length = 0;
   await page.reload();
@@ -174,10 +175,10 @@ test('an upload continues after a reload without sending a file twice', async (o
   assert.equal(page.url(), url);
 });
 
-/** The number of files that the browser has stored. */
-const storedUploads = (page) =>
+/** The number of files that the browser has stored, or of those with a property. */
+const storedUploads = (page, property) =>
   page.evaluate(
-    () =>
+    (wanted) =>
       new Promise((resolve, reject) => {
         const request = indexedDB.open('carrel-uploads');
         request.onerror = () => reject(request.error);
@@ -188,10 +189,11 @@ const storedUploads = (page) =>
             resolve(n);
           };
           if (!db.objectStoreNames.contains('files')) return end(0);
-          const count = db.transaction('files').objectStore('files').count();
-          count.onsuccess = () => end(count.result);
+          const all = db.transaction('files').objectStore('files').getAll();
+          all.onsuccess = () => end(all.result.filter((file) => !wanted || file[wanted]).length);
         };
       }),
+    property,
   );
 
 test('a file that was sent in part continues after the tab is closed', async (open, t) => {
