@@ -117,7 +117,7 @@ test('follow-ups are back in the field after a reload, and when the answer is st
   await field(page).fill('until never; stream nothing');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
-  await busy(page).waitFor();
+  await page.getByText('Waiting…').waitFor(); // the server has the message
   await field(page).fill('A follow-up');
   await page.getByRole('button', { name: 'Send when the answer is complete' }).click();
   await page.getByRole('button', { name: 'Remove: A follow-up' }).waitFor();
@@ -138,7 +138,7 @@ test('a turn resumes after a reload or a lost connection', async (open) => {
   await field(page).fill('until reloaded; stream after the reload');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
-  await busy(page).waitFor();
+  await page.getByText('Waiting…').waitFor(); // the server has the message
   await page.reload();
   await busy(page).waitFor();
   await release('reloaded');
