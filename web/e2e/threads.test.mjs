@@ -27,8 +27,10 @@ test('chats are pinned, tagged and archived', async (open) => {
   await optionsOf(page, 'Order: joins').click();
   await page.getByRole('button', { name: 'Edit tags' }).click();
   await page.getByRole('textbox', { name: 'Tags' }).fill('Algebra, databases');
+  const saved = page.waitForResponse((r) => r.request().method() === 'PATCH');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('#Algebra #databases').waitFor();
+  await saved; // the page shows the change before
   await page.reload();
   await page.getByRole('heading', { name: 'Pinned' }).waitFor();
 
