@@ -4,6 +4,13 @@ import { agentOf, api, ask, demo, longThread, control, member, release, slow, te
 const field = (page) => page.getByRole('textbox', { name: 'Message' });
 const busy = (page) => page.locator('[aria-busy=true]');
 
+/** A promise that is fulfilled by its method resolve. */
+function signal() {
+  let resolve;
+  const promise = new Promise((done) => (resolve = done));
+  return Object.assign(promise, { resolve });
+}
+
 test('an answer cites its sources and [n] opens the document at the quote', async (open) => {
   const page = await open(demo, '/');
   await page.waitForURL('**/chat');
@@ -110,6 +117,45 @@ test('messages entered during an answer are sent one after another when it is co
   assert.match(await questions.nth(1).textContent(), /stream the second answer/);
   assert.match(await questions.nth(2).textContent(), /stream the third answer/);
   assert.equal(await field(page).inputValue(), 'still being typed');
+});
+
+test('a list of messages from before the last message does not replace it', async (open) => {
+  const page = await open(slow, '/chat');
+  const enter = async (text) => {
+    await field(page).fill(text);
+    await field(page).press('Enter');
+  };
+  const outdated = signal();
+  const newer = signal();
+  const delivered = signal();
+  let lists = 0;
+  await page.route(/\/messages\?limit=50$/, async (route) => {
+    lists++;
+    if (lists === 1) {
+      // The page asks for the list when it begins to follow an answer. The reply of the first time is of the time after
+      // the first answer, and arrives when the page has the list with the second message.
+      const path = new URL(route.request().url()).pathname;
+      await eventually(async () => assert.equal((await api(page, 'GET', `${path}?limit=1`)).status, 'complete'));
+      const response = await route.fetch();
+      outdated.resolve();
+      await newer;
+      await route.fulfill({ response });
+      delivered.resolve();
+    } else {
+      await outdated; // after the second list, which has the first answer, the second message is sent
+      await route.fulfill({ response: await route.fetch() });
+      if (lists > 2) newer.resolve();
+    }
+  });
+  await enter('until old; stream the first answer');
+  await page.waitForURL('**/chat/thr_*');
+  await busy(page).waitFor();
+  await enter('until new; stream the second answer');
+  await page.getByRole('region', { name: 'Sent when the answer is complete' }).getByRole('listitem').waitFor();
+  await release('old');
+  await delivered;
+  await release('new');
+  await page.getByText('the second answer', { exact: true }).waitFor();
 });
 
 test('follow-ups are back in the field after a reload, and when the answer is stopped', async (open) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
-import { agentOf, api, slow, test, eventually } from './harness.mjs';
+import { agentOf, api, endToasts, eventually, slow, test } from './harness.mjs';
 
 const batch = [
   {
@@ -141,6 +141,7 @@ test('selected documents are deleted, unless it is undone', async (open) => {
   const deleted = page.waitForResponse((r) => r.url().endsWith('/documents/delete'));
   await toolbar.getByRole('button', { name: 'Delete' }).click();
   await page.getByText('1 document moved to the bin.').waitFor();
+  await endToasts(page);
   assert.equal((await (await deleted).json()).deleted, 1);
   assert.equal((await api(page, 'GET', `${path}/documents`)).documents.length, 3);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { checkPage, variants } from './check-page.mjs';
-import { api, member, slow, test, eventually } from './harness.mjs';
+import { api, endToasts, eventually, member, slow, test } from './harness.mjs';
 
 /** Members of the slow server, whose agents no other test uses. */
 const grace = { ...slow, email: 'grace@example.org', password: member.password };
@@ -190,6 +190,7 @@ test('selected favourites are tagged, collected, cited, exported and removed', (
     await row(page, 'The Art')
       .getByRole('button', { name: /^Remove: / })
       .click();
+    await endToasts(page);
     await deleted;
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await row(page, 'Computing Machinery').waitFor();

@@ -102,10 +102,14 @@ export async function open(
       console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
     ),
   );
-  // A toast lasts ten seconds, which may pass before a busy machine has looked for it.
+  // A toast lasts ten seconds, which may pass before a busy machine has looked for it. It is ended by endToasts.
   await page.addInitScript(() => {
     const real = window.setTimeout;
-    window.setTimeout = (f, ms, ...rest) => real(f, ms === 10_000 ? 20_000 : ms, ...rest);
+    window.toastTimers = [];
+    window.setTimeout = (f, ms, ...rest) => {
+      if (ms === 10_000) window.toastTimers.push(f);
+      return real(f, ms === 10_000 ? 20_000 : ms, ...rest);
+    };
   });
   page.consoleErrors = consoleErrors;
   if (path) await page.goto(server.url + path);
@@ -159,6 +163,9 @@ export function placeOf(locator) {
     return last;
   });
 }
+
+/** Ends the toasts of a page, as after their time. A deletion that they could undo is sent. */
+export const endToasts = (page) => page.evaluate(() => window.toastTimers.splice(0).forEach((end) => end()));
 
 /** Calls the API with the session of a page. */
 export const api = (page, method, path, body) =>

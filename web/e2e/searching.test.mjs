@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, eventually, test } from './harness.mjs';
+import { agentOf, api, demo, endToasts, eventually, test } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
 
 const settled = (page) => page.locator('[aria-label=Results] .opacity-60').waitFor({ state: 'detached' });
@@ -71,6 +71,7 @@ test('a search is saved, opened, renamed and deleted', async (open) => {
   await page.getByRole('dialog').getByLabel('Name').fill('Turing');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Delete Turing' }).click();
+  await endToasts(page);
   const agent = await agentOf(page);
   await eventually(async () =>
     assert.deepEqual((await api(page, 'GET', `/api/agents/${agent.id}/saved-searches`)).savedSearches, []),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
-import { agentOf, api, demo, eventually, test } from './harness.mjs';
+import { agentOf, api, demo, endToasts, eventually, test } from './harness.mjs';
 
 /** Creates chats with these titles, the last one newest. */
 async function createThreads(page, ...titles) {
@@ -118,6 +118,7 @@ test('several chats are tagged, archived and deleted at once', async (open) => {
   await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('2 chats moved to the bin.').waitFor();
   await page.getByText('No archived chats.').waitFor();
+  await endToasts(page);
   await eventually(async () => assert.deepEqual(await titles('&tag=batch'), []));
 });
 

@@ -48,6 +48,9 @@ export class Conversation {
   #frame = 0;
   #partial = '';
   #posting: Promise<unknown> = Promise.resolve();
+  /** The number of lists that were requested, and the oldest one whose reply is not outdated. */
+  #requested = 0;
+  #oldest = 0;
 
   constructor(
     readonly agentId: string,
@@ -73,13 +76,15 @@ export class Conversation {
 
   /** Loads the newest messages and follows the running turn, if any. Anew, it forgets the older messages. */
   async load(anew = false): Promise<void> {
+    const number = ++this.#requested;
     try {
       const page = await body(
         api.GET('/api/agents/{agentId}/threads/{threadId}/messages', {
           params: { ...this.#path, query: { limit: PAGE } },
         }),
       );
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted || number < this.#oldest) return;
+      this.#oldest = number;
       // Keep older messages that are already loaded. Without further pages, other messages belong to other versions.
       const first = page.messages[0];
       const before =
@@ -92,7 +97,7 @@ export class Conversation {
       this.error = undefined;
       this.#settle(page.status === 'working' ? page.turn : undefined);
     } catch (e) {
-      this.error = asApiError(e);
+      if (number >= this.#oldest) this.error = asApiError(e);
     } finally {
       this.loading = false;
     }
@@ -155,7 +160,8 @@ export class Conversation {
           announce(t('answer_ready'));
           if (document.hidden) void this.#notify();
         }
-        if (!this.error || isPermanent(this.error)) break;
+        if (isPermanent(this.error)) break;
+        if (!this.error && !this.live?.done) continue; // with the next turn, if a message was sent meanwhile
       }
       if (this.#stop.signal.aborted) break;
       this.reconnecting = true;
@@ -236,6 +242,7 @@ export class Conversation {
         if (at >= 0) this.messages = this.messages.slice(0, at);
         this.sending = text;
       }
+      this.#oldest = ++this.#requested; // a list from before the reply does not have the message
       this.turnId = reply.turnId;
       this.startedAt = new Date().toISOString();
       this.live = newTurn(); // the stream starts at the beginning of the latest turn
