@@ -1,17 +1,17 @@
 package accountdata_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"carrel/internal/accountdata"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestConstructorsPanicWithoutADependency(t *testing.T) {
 	t.Parallel()
-	w := newInstallation(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	w := newInstallation(t, store.Options{Path: fixture.SQLite(t)})
 	deletions := accountdata.DeletionDeps{Store: w.db, Tasks: w.tasks, Clock: w.clock, Log: w.log}
 	for name, remove := range map[string]func(*accountdata.DeletionDeps){
 		"store": func(d *accountdata.DeletionDeps) { d.Store = nil },

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 	"carrel/internal/thread"
 	"carrel/internal/transcript"
 	"carrel/internal/webhook"
@@ -82,7 +82,7 @@ func onBoth(t *testing.T, test func(t *testing.T, w *installation)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, newInstallation(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}))
+		test(t, newInstallation(t, store.Options{Path: fixture.SQLite(t)}))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

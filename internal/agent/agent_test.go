@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 // fixture is the service on a database with two users.
@@ -37,7 +37,7 @@ func (f fixture) withModels(names ...string) fixture {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	db, err := store.Open(t.Context(), store.Options{Path: kit.SQLite(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -48,7 +48,7 @@ func TestEveryPaidKindHasAPrice(t *testing.T) {
 func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() store.Options{
-		"sqlite":   func() store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
+		"sqlite":   func() store.Options { return store.Options{Path: fixture.SQLite(t)} },
 		"postgres": func() store.Options { return store.Options{URL: testkit.Postgres(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 // A model call outside of a turn belongs to its credential and agent, and is held at its maximum cost.
 func TestModelCallsOfTextsArePaidFromTheSpendCap(t *testing.T) {
 	t.Parallel()
-	s := newLedger(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, 10_000)
+	s := newLedger(t, store.Options{Path: fixture.SQLite(t)}, 10_000)
 	s.payer.priceVersion = func(model string) string { return "price of " + model }
 	actor := core.Actor{UserID: s.buyer.UserID, CredentialID: s.buyer.CredentialID}
 	settle, err := s.payer.HoldModel(t.Context(), actor, s.buyer.AgentID, "large", 9000)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -34,7 +34,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	db, err := store.Open(t.Context(), store.Options{Path: kit.SQLite(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

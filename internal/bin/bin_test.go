@@ -1,7 +1,6 @@
 package bin_test
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ type installation struct {
 
 func newInstallation(t *testing.T, days int) *installation {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Bin: days > 0})
+	db, err := store.Open(t.Context(), store.Options{Path: fixture.SQLite(t), Bin: days > 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package credential_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/store"
+	kit "carrel/internal/testkit/fixture"
 )
 
 // countedStore counts the lookups of keys.
@@ -27,7 +27,7 @@ func (c *countedStore) KeyByHash(ctx context.Context, hash []byte, month string)
 // `carrel admin` runs beside the server.
 func TestCachedLookupEndsWithAnyWriteOfAnotherProcess(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "carrel.db")
+	path := kit.SQLite(t)
 	f := openFixture(t, path)
 	counted := &countedStore{DB: f.db}
 	deps := f.deps("secret")

@@ -3,7 +3,6 @@ package credential_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 // fixture is the service on a database with one user.
@@ -29,7 +29,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	return openFixture(t, filepath.Join(t.TempDir(), "carrel.db"))
+	return openFixture(t, kit.SQLite(t))
 }
 
 // openFixture returns the service on the SQLite database of a file.

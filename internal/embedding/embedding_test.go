@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -53,7 +53,7 @@ func onBoth(t *testing.T, test func(f *fixture)) {
 
 func onSQLite(t *testing.T) store.Options {
 	t.Helper()
-	return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}
+	return store.Options{Path: kit.SQLite(t)}
 }
 
 func onPostgres(t *testing.T) store.Options {

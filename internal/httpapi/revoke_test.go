@@ -2,12 +2,12 @@ package httpapi_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 // Two nodes share a database. When one of them revokes a credential, its stream on the other ends and its next
@@ -15,7 +15,7 @@ import (
 func TestRevocationReachesOtherNodes(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]func(testing.TB) store.Options{
-		"sqlite": func(t testing.TB) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
+		"sqlite": func(t testing.TB) store.Options { return store.Options{Path: fixture.SQLite(t)} },
 		"postgres": func(t testing.TB) store.Options {
 			return store.Options{URL: testkit.PostgresTemplate(t, "httpapi", func(url string) error {
 				db, err := store.Open(context.Background(), store.Options{URL: url})

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,6 +36,7 @@ import (
 	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/testkit/echo"
+	"carrel/internal/testkit/fixture"
 	"carrel/internal/testkit/indexed"
 	"carrel/internal/thread"
 	"carrel/internal/transcript"
@@ -92,7 +92,7 @@ func inTurn(t *testing.T, tests []test) {
 // engines open a new database of each kind.
 var engines = map[string]func(testing.TB) *store.DB{
 	"sqlite": func(t testing.TB) *store.DB {
-		return openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+		return openStore(t, store.Options{Path: fixture.SQLite(t)})
 	},
 	"postgres": func(t testing.TB) *store.DB {
 		url := testkit.PostgresTemplate(t, "httpapi", func(url string) error {

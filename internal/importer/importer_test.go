@@ -29,6 +29,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -59,7 +60,7 @@ func newFixtureWith(t *testing.T, client *http.Client, change ...func(*importer.
 	t.Helper()
 	w := &fixture{t: t, clock: testkit.NewClock()}
 	log := slog.New(slog.DiscardHandler)
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Log: log})
+	db, err := store.Open(t.Context(), store.Options{Path: kit.SQLite(t), Log: log})
 	w.must(err)
 	w.db = db
 	user := account.User{

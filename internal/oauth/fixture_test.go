@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +26,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -106,7 +106,7 @@ type server struct {
 var secret = []byte("the secret of a test installation")
 
 func newServer(t *testing.T) *server {
-	return newServerOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")})
+	return newServerOn(t, store.Options{Path: fixture.SQLite(t)})
 }
 
 func newPostgresServer(t *testing.T) *server {

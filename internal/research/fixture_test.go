@@ -124,7 +124,7 @@ func database(t testing.TB) *store.DB {
 
 func newFixture(t testing.TB) *fixture {
 	return &fixture{
-		t: t, clock: testkit.NewClock(), options: research.Options{NoJudge: true}, ranker: quotepkg.Builtin,
+		t: t, clock: testkit.NewClock(), options: research.Options{NoJudge: true}, ranker: newRememberingRanker,
 		agent: agent.Agent{ID: core.NewID(core.PrefixAgent), UserID: userID, Name: "Librarian", Sources: []agent.Source{
 			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
 		}},

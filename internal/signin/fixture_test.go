@@ -2,7 +2,6 @@ package signin_test
 
 import (
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"carrel/internal/signin"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -37,7 +37,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := openFixture(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, testkit.NewClock())
+	f := openFixture(t, store.Options{Path: kit.SQLite(t)}, testkit.NewClock())
 	f.user = f.newUser(email)
 	return f
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"carrel/internal/signin"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 // nodes are two servers of one installation: each has its own connection to the database, and they share a clock.
@@ -32,7 +32,7 @@ type nodes struct {
 func onTwoNodes(t *testing.T, test func(t *testing.T, n nodes)) {
 	t.Helper()
 	for name, options := range map[string]func(t *testing.T) store.Options{
-		"sqlite": func(t *testing.T) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
+		"sqlite": func(t *testing.T) store.Options { return store.Options{Path: kit.SQLite(t)} },
 		"postgres": func(t *testing.T) store.Options {
 			return store.Options{URL: testkit.PostgresTemplate(t, "signin", func(url string) error {
 				db, err := store.Open(context.Background(), store.Options{URL: url})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 	"carrel/internal/testkit/indexed"
 )
 
@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 // newFixtureWith sets the required dependencies of d and the language detector.
 func newFixtureWith(t *testing.T, d source.Deps) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	db, err := store.Open(t.Context(), store.Options{Path: kit.SQLite(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,12 @@ package store_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -25,7 +25,7 @@ var engines = []engine{
 
 func openSQLite(t testing.TB) *store.DB {
 	t.Helper()
-	return openWith(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Bin: true})
+	return openWith(t, store.Options{Path: kit.SQLite(t), Bin: true})
 }
 
 func openPostgres(t testing.TB) *store.DB {

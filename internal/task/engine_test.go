@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -26,7 +26,7 @@ var backends = []struct {
 	open func(testing.TB) store.Options
 }{
 	{"sqlite", func(t testing.TB) store.Options {
-		return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}
+		return store.Options{Path: fixture.SQLite(t)}
 	}},
 	{"postgres", func(t testing.TB) store.Options {
 		return store.Options{URL: testkit.PostgresTemplate(t, "task", func(url string) error {

@@ -3,7 +3,6 @@ package thread_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,7 +33,7 @@ func newService(t *testing.T) *testService {
 
 func newServiceWith(t *testing.T, answerer thread.Answerer) *testService {
 	t.Helper()
-	return newServiceAt(t, filepath.Join(t.TempDir(), "carrel.db"), answerer)
+	return newServiceAt(t, fixture.SQLite(t), answerer)
 }
 
 // newServiceAt uses a database file that may exist.

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"carrel/internal/signin/passkey"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/fixture"
 	"carrel/internal/webapp"
 )
 
@@ -61,7 +61,7 @@ func (s *site) setClientAddress(address string) { s.from.Store(&address) }
 // newEmptySite returns a site without accounts.
 func newEmptySite(t testing.TB, change ...func(*webapp.Options)) *site {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	db, err := store.Open(t.Context(), store.Options{Path: fixture.SQLite(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"carrel/internal/obs"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	kit "carrel/internal/testkit/fixture"
 	"carrel/internal/testkit/stripefake"
 )
 
@@ -31,7 +31,7 @@ const (
 // engines return the options of a new, empty database of each kind.
 var engines = map[string]func(testing.TB) store.Options{
 	"sqlite": func(t testing.TB) store.Options {
-		return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}
+		return store.Options{Path: kit.SQLite(t)}
 	},
 	"postgres": func(t testing.TB) store.Options {
 		return store.Options{URL: testkit.PostgresTemplate(t, "billing", func(url string) error {
