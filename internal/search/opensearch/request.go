@@ -5,7 +5,6 @@ import (
 
 	"carrel/internal/search"
 	"carrel/internal/search/query"
-	"carrel/internal/search/scoring"
 )
 
 // maxTerms is how many terms of a query are searched. Clusters refuse queries with more than 1,024 clauses.
@@ -98,10 +97,15 @@ func (r *request) byKey(field, key string) object {
 	return r.listing(match)
 }
 
+// candidates is how many of the best documents by words are compared with the query's embedding. It is more than
+// scoring.RerankDepth, because the documents nearest to the embedding are not found without words here: with 50
+// instead of 200 the nDCG@10 of CISI is .4170.
+const candidates = 200
+
 // listing returns a request for documents with the fields that candidates are made of.
 func (r *request) listing(match object) object {
 	return object{
-		"size": max(scoring.RerankDepth, r.Limit), "track_total_hits": false, "_source": false,
+		"size": max(candidates, r.Limit), "track_total_hits": false, "_source": false,
 		"stored_fields": []string{"title", "author", "vec"}, "docvalue_fields": []string{"src", "seq", "year"},
 		"query": object{"bool": match},
 	}

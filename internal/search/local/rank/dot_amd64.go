@@ -13,6 +13,7 @@ const (
 var (
 	hasDotFour   = cpu.X86.HasAVX2
 	hasNearCodes = cpu.X86.HasPOPCNT
+	hasNearEight = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
 
 // dotFourFast returns the product of n bytes with two values of four bits, each increased by 8, and 2n values. N is a
@@ -32,3 +33,9 @@ func dotsFourFast(x *byte, rows *int8, n int, products *int32)
 //
 //go:noescape
 func nearCodesFast(codes *uint64, n int, code *uint64, limit int, near *uint16) int
+
+// nearCodesAVX512 writes to near the numbers of those of 8n codes of four words, at most 1<<16, that are set in within
+// and differ from code in at most limit bits, and returns how many there are. N is not 0.
+//
+//go:noescape
+func nearCodesAVX512(codes *uint64, n int, code *uint64, limit int, within *uint64, near *uint16) int

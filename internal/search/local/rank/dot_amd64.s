@@ -142,3 +142,79 @@ far:
 	JLT unit
 	MOVQ BX, ret+40(FP)
 	RET
+
+// The number of bits of each value of four bits.
+DATA nibbleBits<>+0(SB)/8, $0x0302020102010100
+DATA nibbleBits<>+8(SB)/8, $0x0403030203020201
+GLOBL nibbleBits<>(SB), RODATA|NOPTR, $16
+
+// The order in which nearCodesAVX512 adds the halves of eight units.
+DATA halves<>+0(SB)/8, $0x0d090c0805010400
+DATA halves<>+8(SB)/8, $0x0f0b0e0a07030602
+GLOBL halves<>(SB), RODATA|NOPTR, $16
+
+// COUNT sets c to the numbers of bits in the bytes of two codes that differ from Z0.
+#define COUNT(offset, c) \
+	VPXORQ offset(SI), Z0, Z16 \
+	VPANDQ Z1, Z16, Z17        \
+	VPSRLQ $4, Z16, Z16        \
+	VPANDQ Z1, Z16, Z16        \
+	VPSHUFB Z17, Z2, Z17       \
+	VPSHUFB Z16, Z2, Z16       \
+	VPADDB Z16, Z17, c
+
+// func nearCodesAVX512(codes *uint64, n int, code *uint64, limit int, within *uint64, near *uint16) int
+TEXT ·nearCodesAVX512(SB), NOSPLIT, $0-56
+	MOVQ codes+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ code+16(FP), DI
+	MOVQ within+32(FP), R8
+	MOVQ near+40(FP), R9
+	VBROADCASTI64X4 (DI), Z0
+	MOVL $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z1
+	VBROADCASTI32X4 nibbleBits<>(SB), Z2
+	VPBROADCASTQ limit+24(FP), Z3
+	VPMOVZXBQ halves<>+0(SB), Z4
+	VPMOVZXBQ halves<>+8(SB), Z5
+	VPXORQ Z6, Z6, Z6
+	XORQ BX, BX                  // number of units within the limit
+	XORQ R12, R12                // first unit of eight
+eight:
+	COUNT(0, Z8)
+	COUNT(64, Z9)
+	COUNT(128, Z10)
+	COUNT(192, Z11)
+	VPUNPCKLQDQ Z9, Z8, Z12
+	VPUNPCKHQDQ Z9, Z8, Z13
+	VPADDB Z13, Z12, Z12         // halves of units 0, 2, 0, 2, 1, 3, 1, 3
+	VPUNPCKLQDQ Z11, Z10, Z14
+	VPUNPCKHQDQ Z11, Z10, Z15
+	VPADDB Z15, Z14, Z14         // halves of units 4, 6, 4, 6, 5, 7, 5, 7
+	VMOVDQA64 Z12, Z13
+	VPERMT2Q Z14, Z4, Z12
+	VPERMT2Q Z14, Z5, Z13
+	VPADDB Z13, Z12, Z12
+	VPSADBW Z6, Z12, Z12         // distances of the eight units
+	VPCMPQ $2, Z3, Z12, K1
+	KMOVW K1, AX
+	MOVBLZX (R8), DX
+	ANDL DX, AX
+	JZ next
+found:
+	BSFL AX, DX
+	ADDL R12, DX
+	MOVW DX, (R9)(BX*2)
+	INCQ BX
+	LEAL -1(AX), DX
+	ANDL DX, AX
+	JNZ found
+next:
+	ADDQ $256, SI
+	INCQ R8
+	ADDQ $8, R12
+	DECQ CX
+	JNZ eight
+	VZEROUPPER
+	MOVQ BX, ret+48(FP)
+	RET

@@ -7,6 +7,7 @@ const (
 	dotFourMost  = 128
 	hasDotFour   = false
 	hasNearCodes = false
+	hasNearEight = false
 )
 
 func dotFourFast(*byte, *int8, int) int32 { panic("rank: no vector instructions") }
@@ -15,4 +16,8 @@ func dotsFourFast(*byte, *int8, int, *int32) { panic("rank: no vector instructio
 
 func nearCodesFast(*uint64, int, *uint64, int, *uint16) int {
 	panic("rank: no instruction to count bits")
+}
+
+func nearCodesAVX512(*uint64, int, *uint64, int, *uint64, *uint16) int {
+	panic("rank: no vector instructions")
 }

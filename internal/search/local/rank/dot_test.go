@@ -52,37 +52,3 @@ func BenchmarkDotFour(b *testing.B) {
 		}
 	})
 }
-
-func TestNearCodesAgree(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(3, 4))
-	for _, n := range []int{1, 2, 7, 1000, 1024} {
-		codes, code := make([]uint64, 4*n), []uint64{random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64()}
-		for i := range codes {
-			codes[i] = random.Uint64()
-		}
-		copy(codes, code) // distance 0
-		for _, limit := range []int{0, 100, 128, 256} {
-			var fast, plain [1024]uint16
-			if x, y := nearCodes(codes, code, limit, &fast), nearCodesPlain(codes, code, limit, &plain); x != y ||
-				fast != plain || x == 0 || limit == 256 && x != n {
-				t.Fatalf("%d codes within %d bits of %d, and %d without the instruction", x, limit, n, y)
-			}
-		}
-	}
-}
-
-func BenchmarkNearCodes(b *testing.B) {
-	codes, code := make([]uint64, 4*1024), []uint64{1 << 62, 1 << 61, ^uint64(0), 5}
-	var near [1024]uint16
-	b.Run("fast", func(b *testing.B) {
-		for b.Loop() {
-			nearCodes(codes, code, 60, &near)
-		}
-	})
-	b.Run("plain", func(b *testing.B) {
-		for b.Loop() {
-			nearCodesPlain(codes, code, 60, &near)
-		}
-	})
-}

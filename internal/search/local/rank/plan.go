@@ -1,7 +1,9 @@
 package rank
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"carrel/internal/search/local/segment"
@@ -20,7 +22,7 @@ type plan struct {
 	satur   scoring.Saturation
 	mass    uint32 // of all terms that some document holds
 	narrow  bool   // the query has required clauses; see part.chosen
-	bounded bool   // the query limits the years
+	bounded bool   // the query limits the years; see part.inYears
 }
 
 // term is a term of the query over all parts.
@@ -41,8 +43,11 @@ type part struct {
 	// chosen are the documents that hold every required clause, if the plan is narrow; excluded are those that hold an
 	// excluded clause, or nil.
 	chosen, excluded *segment.Bits
-	filtered         bool   // some documents are not allowed
-	stops            uint32 // number of stop words, which come first in the dictionary
+	// inYears are the units of documents within the bounds of years, as bits counted from the first unit of the part; nil
+	// if the query does not limit the years.
+	inYears  []uint64
+	filtered bool   // some documents within the bounds of years are not allowed
+	stops    uint32 // number of stop words, which come first in the dictionary
 }
 
 // list holds the postings of a term in a part. Blocks are counted over the whole term; skew is the offset of the list
@@ -177,6 +182,30 @@ func (p *plan) unknown() []int {
 		}
 	}
 	return out
+}
+
+// filter prepares the checks of candidates.
+func (p *plan) filter() {
+	from, to := max(0, p.request.FromYear), cmp.Or(p.request.ToYear, math.MaxUint16)
+	if from > math.MaxUint16 || to < 0 {
+		from, to = 1, 0 // no year
+	}
+	for i := range p.parts {
+		at := &p.parts[i]
+		at.filtered = p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
+		if p.bounded {
+			at.inYears = at.s.UnitsOfYears(at.r, uint16(from), uint16(min(to, math.MaxUint16)))
+		}
+	}
+}
+
+// within reports whether a unit of the part is within the bounds of years.
+func (at *part) within(unit uint32) bool {
+	if at.inYears == nil {
+		return true
+	}
+	place := unit - at.r.FirstUnit
+	return at.inYears[place/64]&(1<<(place%64)) != 0
 }
 
 // allowed reports whether a document of a part may be listed: it is not deleted, it passes the clauses of the query,

@@ -98,6 +98,7 @@ func Search(ctx context.Context, views []View, r Request) (Answer, error) {
 
 // rank returns the best documents, and whether none holds at least half of the query's weight.
 func (p *plan) rank() (found []candidate, weak bool, err error) {
+	p.filter()
 	if !p.request.semantic() {
 		found, err = p.rankByWords(0)
 		return found, err == nil && p.isWeak(found), err

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -26,6 +27,7 @@ type library struct {
 	units   int  // maximum of a document
 	text    int  // maximum words of a text
 	uneven  bool // segments alternate between short and long texts
+	dims    int  // of the embeddings of most units, 0 for none
 }
 
 func newLibrary(seed uint64, words, sources int) *library {
@@ -71,9 +73,21 @@ func (l *library) document(seq uint64) segment.Document {
 	title, authors := l.field(6, true), l.field(8, false)
 	d.TitleKey = titleKey(title)
 	for range 1 + max(0, l.IntN(2*l.units)-l.units) {
-		d.Units = append(d.Units, segment.Unit{Title: title, Authors: authors, Text: l.field(l.text, false)})
+		u := segment.Unit{Title: title, Authors: authors, Text: l.field(l.text, false)}
+		if l.dims > 0 && l.IntN(10) > 0 {
+			u.Vector = l.vector()
+		}
+		d.Units = append(d.Units, u)
 	}
 	return d
+}
+
+func (l *library) vector() []float32 {
+	v := make([]float32, l.dims)
+	for i := range v {
+		v[i] = float32(l.NormFloat64() / math.Sqrt(float64(l.dims)))
+	}
+	return v
 }
 
 func titleKey(title []string) uint64 {
@@ -90,6 +104,13 @@ type shelf struct {
 	read  map[*segment.Unit]reading
 }
 
+func (l *library) options() segment.Options {
+	if l.dims == 0 {
+		return segment.Options{}
+	}
+	return segment.Options{Model: "m", Dims: l.dims, Bits: segment.FourBits}
+}
+
 // shelve writes documents into segments and deletes a share of them.
 func (l *library) shelve(t testing.TB, documents, segments, deletedOf10 int) *shelf {
 	t.Helper()
@@ -97,7 +118,7 @@ func (l *library) shelve(t testing.TB, documents, segments, deletedOf10 int) *sh
 	dir := t.TempDir()
 	seq := uint64(0)
 	for n := range segments {
-		b := segment.NewBuilder(segment.Options{})
+		b := segment.NewBuilder(l.options())
 		var own []segment.Document
 		if l.uneven {
 			l.text = []int{3, 60}[n%2]

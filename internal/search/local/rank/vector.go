@@ -58,13 +58,31 @@ func (p *plan) neighbours() (*neighbours, error) {
 	if err != nil {
 		return nil, err
 	}
-	near := &neighbours{vectors: vectors, query: q, documents: documents, byWords: make([]candidate, len(documents))}
-	from := make([]int, len(p.terms))
-	for i, c := range documents {
-		clear(from)
-		near.byWords[i] = p.bestUnit(c.part, c.doc, from)
+	return &neighbours{vectors: vectors, query: q, documents: documents, byWords: p.bestUnits(documents)}, nil
+}
+
+// bestUnits returns the documents with their best units by words. It reads them in the order of the postings, so that
+// the next posting is near the last.
+func (p *plan) bestUnits(documents []candidate) []candidate {
+	order := make([]int, len(documents))
+	for i := range order {
+		order[i] = i
 	}
-	return near, nil
+	slices.SortFunc(order, func(x, y int) int {
+		a, b := &documents[x], &documents[y]
+		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.doc, b.doc))
+	})
+	out := make([]candidate, len(documents))
+	from, part := make([]int, len(p.terms)), -1
+	for _, i := range order {
+		c := &documents[i]
+		if c.part != part {
+			clear(from)
+			part = c.part
+		}
+		out[i] = p.bestUnit(c.part, c.doc, from)
+	}
+	return out
 }
 
 // fuse combines the candidates found by words with the documents nearest in embedding space. Both scores are scaled to
@@ -233,47 +251,10 @@ func (s *scan) read(part int, v segment.Vectors) {
 	}
 }
 
-// readFour is read for vectors of 193 to 256 values.
-func (s *scan) readFour(part int, v segment.Vectors, codes []uint64) {
-	const words = 4
-	var near [1024]uint16
-	first := s.plan.parts[part].r.FirstUnit
-	for len(codes) > 0 {
-		n := min(len(codes)/words, len(near))
-		for _, i := range near[:nearCodes(codes[:n*words], s.code, s.limit, &near)] {
-			// The limit may have decreased since.
-			if d := distance(codes[int(i)*words:][:words], s.code); d <= s.limit {
-				s.add(part, v, first+uint32(i), d)
-			}
-		}
-		codes, first = codes[n*words:], first+uint32(n)
-	}
-}
-
-// nearCodes sets near to the numbers of the codes of four words that differ from code in at most limit bits, and
-// returns how many there are.
-func nearCodes(codes, code []uint64, limit int, near *[1024]uint16) int {
-	if hasNearCodes {
-		return nearCodesFast(&codes[0], len(codes)/4, &code[0], limit, &near[0])
-	}
-	return nearCodesPlain(codes, code, limit, near)
-}
-
-func nearCodesPlain(codes, code []uint64, limit int, near *[1024]uint16) int {
-	n := 0
-	for i := 0; 4*i < len(codes); i++ {
-		if distance(codes[4*i:][:4], code) <= limit {
-			near[n] = uint16(i)
-			n++
-		}
-	}
-	return n
-}
-
 // add collects a unit within the limit, if it has an embedding and is allowed, and lowers the limit if it can.
 func (s *scan) add(part int, v segment.Vectors, unit uint32, distance int) {
 	at := &s.plan.parts[part]
-	if v.Scales[unit] == 0 || !s.plan.allowed(at, at.s.DocOf()[unit]) {
+	if v.Scales[unit] == 0 || !at.within(unit) || at.filtered && !s.plan.holds(at, at.s.DocOf()[unit]) {
 		return
 	}
 	s.counts[distance]++

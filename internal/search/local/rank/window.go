@@ -2,7 +2,6 @@ package rank
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"carrel/internal/search/local/segment"
@@ -36,10 +35,6 @@ func (p *plan) best(k int) ([]candidate, error) {
 		}
 		return best.sorted(), p.ctx.Err()
 	}
-	for i := range p.parts {
-		at := &p.parts[i]
-		at.filtered = p.request.Bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
-	}
 	windows := p.windows()
 	// Break ties, so that the work is deterministic (the result is anyway).
 	slices.SortFunc(windows, func(x, y window) int {
@@ -55,15 +50,20 @@ func (p *plan) best(k int) ([]candidate, error) {
 		}
 		s.visit(&windows[i])
 	}
+	s.close()
 	return best.sorted(), nil
 }
 
 // windows divides the parts into windows with their bounds, and leaves out windows without postings.
 func (p *plan) windows() []window {
-	var out []window
+	most := 0
+	for i := range p.parts {
+		most += p.parts[i].numWindows()
+	}
+	out := make([]window, 0, most)
 	for i := range p.parts {
 		at := &p.parts[i]
-		n := int(at.r.EndUnit-at.r.FirstUnit+windowUnits-1) / windowUnits
+		n := at.numWindows()
 		lists := len(at.lists)
 		starts := make([]int32, (n+1)*lists)
 		bounds := make([]points, n)
@@ -71,7 +71,7 @@ func (p *plan) windows() []window {
 			p.cut(at, t, starts[t:], bounds)
 		}
 		for w, b := range bounds {
-			if b > 0 {
+			if b > 0 && at.anyWithin(w*windowUnits, (w+1)*windowUnits) {
 				out = append(out, window{
 					bound: b, part: i, first: at.r.FirstUnit + uint32(w*windowUnits),
 					starts: starts[w*lists : (w+1)*lists], ends: starts[(w+1)*lists : (w+2)*lists],
@@ -80,6 +80,20 @@ func (p *plan) windows() []window {
 		}
 	}
 	return out
+}
+
+// numWindows returns the number of windows that the units of the part are divided into.
+func (at *part) numWindows() int { return int(at.r.EndUnit-at.r.FirstUnit+windowUnits-1) / windowUnits }
+
+// anyWithin reports whether a unit is within the bounds of years. Units are counted from the first of the part, and
+// first is a multiple of 64.
+func (at *part) anyWithin(first, end int) bool {
+	if at.inYears == nil {
+		return true
+	}
+	return slices.ContainsFunc(at.inYears[first/64:min((end+63)/64, len(at.inYears))], func(word uint64) bool {
+		return word != 0
+	})
 }
 
 // cut computes where each window of a part begins in one list, and adds the list's upper bounds to the bounds of
@@ -120,114 +134,6 @@ func seek(units []uint32, from int, unit uint32) int {
 		}
 	}
 	return low
-}
-
-// scorer scores the documents of windows. It reuses its arrays.
-type scorer struct {
-	*plan
-	best  *top
-	sums  [windowUnits]points
-	seen  [windowUnits / 64]uint64
-	order []share // the lists with postings in the window, by ascending bound
-}
-
-// share is the postings of a list in a window.
-type share struct {
-	term       int
-	from, end  int
-	bound, sum points // sum includes the bounds of all shares before
-}
-
-func newScorer(p *plan, best *top) *scorer {
-	return &scorer{plan: p, best: best, order: make([]share, 0, len(p.terms))}
-}
-
-// visit scores the documents of a window that may be among the best.
-func (s *scorer) visit(w *window) {
-	at := &s.parts[w.part]
-	s.order = s.order[:0]
-	for t := range at.lists {
-		if from, end := int(w.starts[t]), int(w.ends[t]); from < end {
-			s.order = append(s.order, share{
-				term: t, from: from, end: end, bound: bound(s.terms[t].gain, at.lists[t].least(from, end), at.shrink),
-			})
-		}
-	}
-	slices.SortFunc(s.order, func(x, y share) int { return cmp.Compare(x.bound, y.bound) })
-	sum, optional := points(0), 0
-	for i := range s.order {
-		sum += s.order[i].bound
-		s.order[i].sum = sum
-		if sum < s.best.least {
-			optional = i + 1
-		}
-	}
-	if optional == len(s.order) {
-		return // the threshold has risen since the window was bounded
-	}
-	for i := optional; i < len(s.order); i++ {
-		s.sumUp(at, &s.order[i], w.first)
-	}
-	s.collect(at, w, s.order[:optional])
-}
-
-// sumUp adds the scores of a list to the sums of the window.
-func (s *scorer) sumUp(at *part, in *share, first uint32) {
-	l, gain, lengths := &at.lists[in.term], s.terms[in.term].gain, at.s.Lengths()
-	units := l.units[in.from:in.end]
-	freqs := l.freqs[in.from:in.end][:len(units)]
-	for i, unit := range units {
-		place := (unit - first) % windowUnits
-		s.sums[place] += scoring.Score(gain, freqs[i], s.satur.Norm(lengths[unit]))
-		s.seen[place/64] |= 1 << (place % 64)
-	}
-}
-
-// collect completes the scores of the found units that may be among the best, by probing the optional lists, and clears
-// the window.
-func (s *scorer) collect(at *part, w *window, optional []share) {
-	most := points(0)
-	if len(optional) > 0 {
-		most = optional[len(optional)-1].sum
-	}
-	docOf := at.s.DocOf()
-	for i := range s.seen {
-		for word := s.seen[i]; word != 0; word &= word - 1 {
-			place := i*64 + bits.TrailingZeros64(word)
-			sum := s.sums[place]
-			s.sums[place] = 0
-			if sum+most < s.best.least {
-				continue
-			}
-			unit := w.first + uint32(place)
-			doc := docOf[unit]
-			if at.filtered && !s.allowed(at, doc) {
-				continue
-			}
-			if sum = s.complete(at, sum, unit, optional); sum >= s.best.least {
-				s.best.add(candidate{score: sum, part: w.part, unit: unit, doc: doc}, several(at.s, doc))
-			}
-		}
-		s.seen[i] = 0
-	}
-}
-
-// complete adds the scores of the optional lists to the score of a unit, highest bound first, until the unit cannot be
-// among the best. Units must be passed in ascending order.
-func (s *scorer) complete(at *part, sum points, unit uint32, optional []share) points {
-	norm := s.satur.Norm(at.s.Lengths()[unit])
-	for i := len(optional) - 1; i >= 0; i-- {
-		in := &optional[i]
-		if sum+in.sum < s.best.least {
-			return -1
-		}
-		l := &at.lists[in.term]
-		in.from = seek(l.units[:in.end], in.from, unit)
-		if in.from < in.end && l.units[in.from] == unit {
-			sum += scoring.Score(s.terms[in.term].gain, l.freqs[in.from], norm)
-		}
-	}
-	return sum
 }
 
 // several reports whether a document has more than one unit.

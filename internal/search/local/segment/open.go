@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // Open maps a file and verifies its header, its footer and the sections that are read all the time: the sources and the
@@ -174,6 +175,10 @@ func (s *Segment) attach(sections [numSections]section) {
 	s.bytes = newColumn[uint8](at(secVectorBytes))
 	s.scales = newColumn[float32](at(secVectorScales))
 	s.sections[secPostingUnits].valid = below(s.meta.units)
+	s.heads = nil
+	if s.meta.terms >= 2*numHeads {
+		s.heads = make([]atomic.Uint64, numHeads)
+	}
 }
 
 // below returns a page check that all values are less than n, for values used as indexes.

@@ -1,18 +1,28 @@
 package segment
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
-// Lookup finds a term in the dictionary.
+// numHeads is the number of terms whose first bytes Lookup keeps, which are those of its first ten steps.
+const numHeads = 1 << 10
+
+// Lookup finds a term in the dictionary. The terms that are compared first are far apart in the file, so their first
+// bytes are kept.
 func (s *Segment) Lookup(term string) (Term, bool, error) {
+	wanted := head(term)
 	low, high := uint64(0), s.meta.terms
-	for low < high {
+	for node := 1; low < high; {
 		mid := (low + high) / 2
-		b, err := s.terms.at(mid)
+		less, err := s.termLess(mid, node, term, wanted)
 		if err != nil {
 			return Term{}, false, err
 		}
-		if string(b) < term {
+		node *= 2
+		if less {
 			low = mid + 1
+			node++
 		} else {
 			high = mid
 		}
@@ -26,6 +36,31 @@ func (s *Segment) Lookup(term string) (Term, bool, error) {
 	}
 	t, err := s.places(low)
 	return t, err == nil, err
+}
+
+// termLess reports whether the term with an ordinal, which is a node of the heap, is less than the wanted one.
+func (s *Segment) termLess(ord uint64, node int, term string, wanted uint64) (bool, error) {
+	if node < len(s.heads) {
+		if first := s.heads[node].Load(); first != 0 && first != wanted {
+			return first < wanted, nil
+		}
+	}
+	b, err := s.terms.at(ord)
+	if err != nil {
+		return false, err
+	}
+	if node < len(s.heads) {
+		s.heads[node].Store(head(b))
+	}
+	return string(b) < term, nil
+}
+
+// head returns the first eight bytes of a term as a number, which is in the order of terms. A shorter term is padded
+// with zeros.
+func head[T string | []byte](term T) uint64 {
+	var first [8]byte
+	copy(first[:], term)
+	return binary.BigEndian.Uint64(first[:])
 }
 
 // places returns the range of a term's postings.
@@ -115,14 +150,23 @@ func (s *Segment) Forward(unit uint32, into *Forward) error {
 	return nil
 }
 
-// appendTerms decodes n varints, none of them above limit.
+// appendTerms decodes n varints, none of them above limit. Most terms take two or three bytes.
 func appendTerms(to []uint32, b []byte, n, limit uint64) ([]uint32, []byte, bool) {
+	if n > uint64(len(b)) {
+		return to, b, false
+	}
+	to = slices.Grow(to, int(n))
 	for range n {
-		if len(b) == 0 {
-			return to, b, false
-		}
-		v, used := uint64(b[0]), 1
-		if v >= 0x80 {
+		var v uint64
+		var used int
+		switch {
+		case len(b) > 0 && b[0] < 0x80:
+			v, used = uint64(b[0]), 1
+		case len(b) > 1 && b[1] < 0x80:
+			v, used = uint64(b[0]&0x7f)|uint64(b[1])<<7, 2
+		case len(b) > 2 && b[2] < 0x80:
+			v, used = uint64(b[0]&0x7f)|uint64(b[1]&0x7f)<<7|uint64(b[2])<<14, 3
+		default:
 			if v, used = binary.Uvarint(b); used <= 0 {
 				return to, b, false
 			}

@@ -52,9 +52,15 @@ type Segment struct {
 	scales         column[float32]
 	vectorsChecked atomic.Bool
 
+	// heads holds the first bytes of the terms that Lookup compares first, in the order of a heap, 0 for those that it has
+	// not read yet. It is empty in small segments.
+	heads []atomic.Uint64
+
 	// undated holds the sources with undated documents; it is computed on first use.
 	undated          map[string]bool
 	lookedForUndated sync.Once
+
+	ofYears yearCache
 }
 
 // Range is the part of a segment that belongs to one source.
