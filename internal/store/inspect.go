@@ -35,12 +35,12 @@ func Inspect(ctx context.Context, o Options) (_ Inspection, err error) {
 	if err != nil {
 		return i, err
 	}
-	m, err := newMigration(db, d, files, slog.New(slog.DiscardHandler))
+	m, err := newMigration(d, files, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return i, err
 	}
 	i.Target = m.target
-	if i.Schema, err = m.version(ctx); err != nil {
+	if i.Schema, err = m.version(ctx, db); err != nil {
 		return i, fmt.Errorf("read the schema's version: %w", err)
 	}
 	if d.name == sqliteDialect.name {

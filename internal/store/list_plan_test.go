@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +15,14 @@ import (
 	"carrel/internal/thread"
 )
 
-// indexedLists are lists whose pages are read in the order of an index, with the indexes that a page uses.
-var indexedLists = map[string]struct {
+// indexedList is a list whose pages are read in the order of an index, with the indexes that a page uses.
+type indexedList struct {
 	call    func(ctx context.Context, db *DB) error
 	indexes []string
-}{
+}
+
+// indexedLists are the lists of both databases.
+var indexedLists = map[string]indexedList{
 	"threads by title": {func(ctx context.Context, db *DB) error {
 		f := thread.Filter{Order: thread.OrderTitle}
 		return errorOf(db.Threads(ctx, "u", "a", f, &thread.Key{Title: "t", ID: "t"}, 50))
@@ -47,6 +51,17 @@ var indexedLists = map[string]struct {
 	}, []string{"agent_grant_user"}},
 }
 
+// mergedLists are lists that SQLite merges from ranges of an index. PostgreSQL has an index in their order.
+var mergedLists = map[string]indexedList{
+	"threads by activity": {func(ctx context.Context, db *DB) error {
+		return errorOf(db.Threads(ctx, "u", "a", thread.Filter{}, &thread.Key{Activity: time.Now(), ID: "t"}, 50))
+	}, []string{"thread_pinned"}},
+	"first threads by activity": {func(ctx context.Context, db *DB) error {
+		f := thread.Filter{Order: thread.OrderActivity, Tags: []string{"x"}}
+		return errorOf(db.Threads(ctx, "u", "a", f, nil, 50))
+	}, []string{"thread_pinned"}},
+}
+
 // recordList returns the statements of a list.
 func recordList(t *testing.T, db *DB, call func(context.Context, *DB) error) []string {
 	t.Helper()
@@ -63,7 +78,9 @@ func recordList(t *testing.T, db *DB, call func(context.Context, *DB) error) []s
 func TestPagesOfListsAreReadInTheOrderOfAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
-	for name, list := range indexedLists {
+	lists := maps.Clone(indexedLists)
+	maps.Copy(lists, mergedLists)
+	for name, list := range lists {
 		statements := recordList(t, db, list.call)
 		checkPlans(t, db, statements, func(step, _ string) bool {
 			// The values of a parameter, and two pages of connections, which are merged.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -13,15 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations
 var migrationFiles embed.FS
 
-// versionTable is the table in which goose records applied migrations.
+// versionTable is the table of applied migrations. It has the columns of goose, which earlier versions used.
 const versionTable = "schema_version"
 
 // keptCopies is the number of pre-migration copies kept next to the database.
@@ -47,41 +45,83 @@ func latestMigration(files fs.FS) (int64, error) {
 
 // migration brings a database from its schema version to the version of this binary.
 type migration struct {
-	db      *sql.DB
 	dialect dialect
-	goose   *goose.Provider
 	log     *slog.Logger
+	steps   []step
 	target  int64
 }
 
-func newMigration(
-	db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption,
-) (*migration, error) {
-	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log),
-		goose.WithDisableGlobalRegistry(true))
-	provider, err := goose.NewProvider(d.goose, db, files, options...)
+// step is one file of migrations.
+type step struct {
+	version   int64
+	name, sql string
+}
+
+func newMigration(d dialect, files fs.FS, log *slog.Logger) (*migration, error) {
+	steps, err := readSteps(files)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
-	sources := provider.ListSources()
-	return &migration{db: db, dialect: d, goose: provider, log: log, target: sources[len(sources)-1].Version}, nil
+	return &migration{dialect: d, log: log, steps: steps, target: steps[len(steps)-1].version}, nil
+}
+
+// readSteps returns the migrations in the order of their versions, which are unique.
+func readSteps(files fs.FS) ([]step, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var steps []step
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the migration %s has no version: %w", name, err)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		// All of the file runs, in one transaction. What goose would have treated otherwise must not run unnoticed.
+		for _, unsupported := range []string{"+goose Down", "+goose NO TRANSACTION"} {
+			if strings.Contains(string(text), unsupported) {
+				return nil, fmt.Errorf("the migration %s contains %q, which is not supported", name, unsupported)
+			}
+		}
+		steps = append(steps, step{version, name, string(text)})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.version, b.version) })
+	for i, s := range steps {
+		if s.version <= 0 || i > 0 && s.version == steps[i-1].version {
+			return nil, fmt.Errorf("the migration %s has no version of its own", s.name)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, errors.New("there are none")
+	}
+	return steps, nil
+}
+
+// rowQueryer is a database or one of its connections.
+type rowQueryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // version returns the schema version of the database, 0 for an empty one.
-func (m *migration) version(ctx context.Context) (int64, error) {
+func (m *migration) version(ctx context.Context, db rowQueryer) (int64, error) {
 	var tables int
-	if err := m.db.QueryRowContext(ctx, m.dialect.hasTable, versionTable).Scan(&tables); err != nil || tables == 0 {
+	if err := db.QueryRowContext(ctx, m.dialect.hasTable, versionTable).Scan(&tables); err != nil || tables == 0 {
 		return 0, err
 	}
 	var version sql.NullInt64
-	err := m.db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&version)
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&version)
 	return version.Int64, err
 }
 
 // pending reports the schema version and whether migrations are pending. It refuses a newer version: this binary would
 // misread its data and could corrupt it.
-func (m *migration) pending(ctx context.Context) (from int64, pending bool, err error) {
-	from, err = m.version(ctx)
+func (m *migration) pending(ctx context.Context, db rowQueryer) (from int64, pending bool, err error) {
+	from, err = m.version(ctx, db)
 	if err != nil {
 		return 0, false, fmt.Errorf("read the schema's version: %w", err)
 	}
@@ -94,8 +134,14 @@ func (m *migration) pending(ctx context.Context) (from int64, pending bool, err 
 }
 
 // up applies the pending migrations. Each one is a transaction, so that a failed one leaves the previous version.
-func (m *migration) up(ctx context.Context, from int64) error {
-	if _, err := m.goose.Up(ctx); err != nil {
+func (m *migration) up(ctx context.Context, conn *sql.Conn, from int64) error {
+	applied, err := m.applied(ctx, conn)
+	for _, s := range m.steps {
+		if err == nil && !applied[s.version] {
+			err = m.apply(ctx, conn, s)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf(
 			"migrate the schema from version %d to %d; the database is unchanged by the failed step: %w",
 			from, m.target, err)
@@ -104,31 +150,109 @@ func (m *migration) up(ctx context.Context, from int64) error {
 	return nil
 }
 
-// migratePostgres migrates a PostgreSQL schema. goose takes an advisory lock, so that only one of
-// several starting nodes migrates.
-func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+// applied returns the versions in the version table, which it creates in an empty database. Its first row is version 0.
+func (m *migration) applied(ctx context.Context, conn *sql.Conn) (map[int64]bool, error) {
+	var tables int
+	if err := conn.QueryRowContext(ctx, m.dialect.hasTable, versionTable).Scan(&tables); err != nil {
+		return nil, err
+	}
+	if tables == 0 {
+		err := inTransaction(ctx, conn, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, m.dialect.createVersions); err != nil {
+				return err
+			}
+			return recordVersion(ctx, tx, 0)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	rows, err := conn.QueryContext(ctx, "SELECT version_id FROM "+versionTable)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	versions := map[int64]bool{}
+	for rows.Next() {
+		var v int64
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		versions[v] = true
+	}
+	return versions, rows.Err()
+}
+
+// apply runs the statements of a migration and records its version.
+func (m *migration) apply(ctx context.Context, conn *sql.Conn, s step) error {
+	err := inTransaction(ctx, conn, func(tx *sql.Tx) error {
+		// Without arguments both drivers run all statements of a text.
+		if _, err := tx.ExecContext(ctx, s.sql); err != nil {
+			return err
+		}
+		return recordVersion(ctx, tx, s.version)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+func recordVersion(ctx context.Context, tx *sql.Tx, version int64) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO "+versionTable+" (version_id, is_applied) VALUES ($1, $2)", version, true)
+	return err
+}
+
+func inTransaction(ctx context.Context, conn *sql.Conn, do func(*sql.Tx) error) error {
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	m, err := newMigration(db, postgresDialect, files, log, goose.WithSessionLocker(locker))
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// migrationLock is the advisory lock of migrations. Versions of Carrel with goose use the same number.
+const migrationLock = 4097083626
+
+// migratePostgres migrates a PostgreSQL schema. An advisory lock of the session lets only one of several starting nodes
+// migrate. The others wait until it is done.
+func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) (err error) {
+	m, err := newMigration(postgresDialect, files, log)
 	if err != nil {
 		return err
 	}
-	from, pending, err := m.pending(ctx)
+	if _, pending, err := m.pending(ctx, db); err != nil || !pending {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+		return fmt.Errorf("wait for the migration of another node: %w", err)
+	}
+	defer func() {
+		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrationLock))
+		err = errors.Join(err, unlockErr)
+	}()
+	from, pending, err := m.pending(ctx, conn) // another node may have migrated meanwhile
 	if err != nil || !pending {
 		return err
 	}
-	return m.up(ctx, from)
+	return m.up(ctx, conn, from)
 }
 
 // migrateSQLite migrates a SQLite file, after copying it unless it is empty.
 func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, log *slog.Logger) (err error) {
-	m, err := newMigration(db, sqliteDialect, files, log)
+	m, err := newMigration(sqliteDialect, files, log)
 	if err != nil {
 		return err
 	}
-	if _, pending, err := m.pending(ctx); err != nil || !pending {
+	if _, pending, err := m.pending(ctx, db); err != nil || !pending {
 		return err
 	}
 	unlock, err := lockBeside(ctx, path+".migrate-lock", true)
@@ -136,7 +260,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	from, pending, err := m.pending(ctx) // another process may have migrated meanwhile
+	from, pending, err := m.pending(ctx, db) // another process may have migrated meanwhile
 	if err != nil || !pending {
 		return err
 	}
@@ -145,12 +269,17 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 			return fmt.Errorf("copy the database aside before a migration: %w", err)
 		}
 	}
-	return m.up(ctx, from)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return m.up(ctx, conn, from)
 }
 
-// lockBeside holds a lock that is named by a path, until unlock is called or the process ends. goose cannot hold a
-// transaction on the database itself around its own, so the lock is a transaction on an empty database next to it,
-// which works on every system. Without wait it returns errBackupRunning if another process holds the lock.
+// lockBeside holds a lock that is named by a path, until unlock is called or the process ends. A transaction on the
+// database itself could not contain those of the migrations, so the lock is a transaction on an empty database next to
+// it, which works on every system. Without wait it returns errBackupRunning if another process holds the lock.
 func lockBeside(ctx context.Context, path string, wait bool) (unlock func() error, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err

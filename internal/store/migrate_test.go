@@ -276,7 +276,7 @@ func TestOpenMigratesAnOlderSchema(t *testing.T) {
 	}
 }
 
-func TestLatestMigrationIsTheTargetOfGoose(t *testing.T) {
+func TestLatestMigrationIsTheTarget(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		db := open(t, b.options)

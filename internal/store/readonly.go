@@ -47,11 +47,11 @@ func openReadOnly(ctx context.Context, o Options, path string, info fs.FileInfo)
 	files, err := sqliteDialect.migrations()
 	var m *migration
 	if err == nil {
-		m, err = newMigration(checked, sqliteDialect, files, o.Log)
+		m, err = newMigration(sqliteDialect, files, o.Log)
 	}
 	pending := false
 	if err == nil {
-		_, pending, err = m.pending(ctx)
+		_, pending, err = m.pending(ctx, checked)
 	}
 	switch {
 	case err != nil && pendingLog:

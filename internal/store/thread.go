@@ -76,7 +76,11 @@ type threadKey struct{ userID, agentID, threadID string }
 
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
-	return cached(ctx, db, threadKey{userID, agentID, threadID}, func(ctx context.Context) (thread.Thread, error) {
+	key := threadKey{userID, agentID, threadID}
+	if t, ok := db.cachedThreads.get(db, key); ok {
+		return t, nil
+	}
+	return cached(ctx, db, &db.cachedThreads, key, func(ctx context.Context) (thread.Thread, error) {
 		var r threadRow
 		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE `+threadOfAgent,
 			args{threadID, userID, agentID}, r.dest()...)
@@ -92,7 +96,12 @@ func (db *DB) Threads(
 	ctx context.Context, userID, agentID string, f thread.Filter, after *thread.Key, n int,
 ) ([]thread.Thread, error) {
 	c := conditions{args: args{userID, agentID}}
-	return db.threads(ctx, `user_id = $1 AND agent_id = $2 AND deleted_at IS NULL`, c, f, after, n)
+	where := `user_id = $1 AND agent_id = $2 AND deleted_at IS NULL`
+	if !db.onPostgres() && isByActivity(f.Order) {
+		// Two ranges of thread_pinned, which SQLite merges, spare every write to a thread an index by activity.
+		return db.threads(ctx, []string{where + ` AND pinned = 1`, where + ` AND pinned = 0`}, c, f, after, n)
+	}
+	return db.threads(ctx, []string{where}, c, f, after, n)
 }
 
 // AllThreads returns up to n threads of a user with the given agents, or all agents that the user can access.
@@ -100,7 +109,7 @@ func (db *DB) AllThreads(
 	ctx context.Context, userID string, agents []string, f thread.Filter, after *thread.Key, n int,
 ) ([]thread.Thread, error) {
 	where, c := db.threadsOf(userID, agents)
-	return db.threads(ctx, where, c, f, after, n)
+	return db.threads(ctx, []string{where}, c, f, after, n)
 }
 
 // threadsOf returns the condition for the threads of a user with agents that the user can access; no agents mean all.
@@ -114,8 +123,10 @@ func (db *DB) threadsOf(userID string, agents []string) (where string, c conditi
 	return where, c
 }
 
+// threads returns threads of one or more ranges, each given by a condition. The order of several must be that by
+// activity.
 func (db *DB) threads(
-	ctx context.Context, where string, c conditions, f thread.Filter, after *thread.Key, n int,
+	ctx context.Context, ranges []string, c conditions, f thread.Filter, after *thread.Key, n int,
 ) ([]thread.Thread, error) {
 	order := threadOrder(&c, f.Order, after)
 	if f.Status != "" {
@@ -135,11 +146,20 @@ func (db *DB) threads(
 			SELECT 1 FROM message m WHERE m.thread_id = thread.id AND ` + c.contains(word, `m.text`) + `
 			ORDER BY m.seq LIMIT 1 OFFSET 0))`)
 	}
+	columns := threadColumns
 	var r threadRow
+	dest := r.dest()
+	if len(ranges) > 1 {
+		var active int64
+		columns, dest = columns+`, activity_at`, append(dest, &active) // UNION orders by columns of its result
+	}
+	selects := make([]string, len(ranges))
+	for i, where := range ranges {
+		selects[i] = `SELECT ` + columns + ` FROM thread WHERE ` + where + c.and()
+	}
 	threads := make([]thread.Thread, 0, capacityFor(n))
-	err := db.read.each(ctx, `
-		SELECT `+threadColumns+` FROM thread WHERE `+where+c.and()+`
-		ORDER BY `+order+` LIMIT `+c.param(n)+` + 0`, c.args, r.dest(), func() error {
+	err := db.read.each(ctx, strings.Join(selects, ` UNION ALL `)+`
+		ORDER BY `+order+` LIMIT `+c.param(n)+` + 0`, c.args, dest, func() error {
 		t, err := r.value()
 		threads = append(threads, t)
 		return err
@@ -178,6 +198,11 @@ func (db *DB) ThreadTags(ctx context.Context, userID string, agents []string) ([
 	tags, err := db.countTags(ctx, `
 		SELECT tags FROM thread WHERE `+where+` AND tags <> '[]' ORDER BY activity_at DESC, id DESC`, c.args)
 	return tags, fail("list tags", "agent", err)
+}
+
+// isByActivity reports whether an order is that by activity, which is also the default.
+func isByActivity(o thread.Order) bool {
+	return o != thread.OrderTitle && o != thread.OrderPinned && o != thread.OrderCreated
 }
 
 // threadOrder returns the order of a list of threads, and adds the condition of a page after a key.

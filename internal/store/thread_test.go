@@ -137,6 +137,21 @@ var threadTests = []test{
 		w.same("by activity", w.threadIDs(w.ada, 50, nil), want)
 		w.same("pages", w.threadIDs(w.ada, 2, func() { w.thread(w.ada, "", w.after(100)) }), want)
 	}},
+	{"PinnedThreadsKeepTheirPlaceInTheOrderByActivity", func(w *fixture) {
+		var want []string
+		for i := range 9 {
+			th := w.thread(w.ada, "", w.after(i/3)) // groups with the same time
+			if i%2 == 0 {
+				_, err := w.db.ChangeThread(w.ctx, w.ada.id, w.ada.agent, th.ID, thread.Change{Pinned: new(true)}, w.after(9))
+				w.must(err)
+			}
+			want = append(want, th.ID)
+		}
+		slices.Reverse(want)
+		for size := 1; size <= 10; size++ {
+			w.same("pages", w.threadIDs(w.ada, size, nil), want)
+		}
+	}},
 	{"RenamingKeepsTheOrder", func(w *fixture) {
 		first, second := w.thread(w.ada, "1", w.now), w.thread(w.ada, "2", w.after(1))
 		got, err := w.db.ChangeThread(w.ctx, w.ada.id, w.ada.agent, first.ID, thread.Change{Title: new("new")}, w.after(9))

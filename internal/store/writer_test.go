@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -402,43 +403,33 @@ func TestFileLockedByAnotherProcessIsUnavailable(t *testing.T) {
 func TestAllWritesWaitingForABusyFileFailTogether(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
-	n.must(n.put("PRAGMA busy_timeout = 2000"))
-	release := n.hold()
-	const callers = 5
-	errs := make(chan error, callers)
-	for i := range callers {
-		go func() {
-			_, err := n.exec(context.Background(), insertNote, strconv.Itoa(i))
-			errs <- err
-		}()
-	}
-	n.waiting(callers)
+	n.must(n.put("PRAGMA busy_timeout = 20"))
 	other, err := sql.Open("sqlite", sqliteDSN(n.path, "_txlock=immediate"))
 	n.must(err)
 	defer func() { n.must(other.Close()) }()
-	locked := make(chan *sql.Tx)
-	go func() {
-		tx, err := other.Begin() // waits for the writer
-		if err != nil {
-			t.Error(err)
+	tx, err := other.Begin()
+	n.must(err)
+	jobs := make([]*job, 5)
+	for i := range jobs {
+		jobs[i] = &job{ctx: t.Context(), query: insertNote, args: args{strconv.Itoa(i)}, done: make(chan struct{})}
+	}
+	before := n.Stats().Statements
+	n.w.mu.Lock() // the writer finds all of them when it starts
+	n.w.queue = append(n.w.queue, jobs...)
+	n.w.mu.Unlock()
+	n.w.arrived.Signal()
+	for i, j := range jobs {
+		<-j.done
+		if classify(j.err) != classUnavailable {
+			t.Errorf("write %d returned %v, want unavailable", i, j.err)
 		}
-		locked <- tx
-	}()
-	release()
-	tx := <-locked
-	begun := time.Now()
-	failed := 0
-	for range callers {
-		if err := <-errs; classify(err) == classUnavailable {
-			failed++
-		} else if err != nil {
-			t.Error(err)
-		}
+	}
+	if attempts := n.Stats().Statements - before; attempts != 1 {
+		t.Errorf("%d attempts to lock the file, want one for all writes", attempts)
 	}
 	n.must(tx.Rollback())
-	if waited := time.Since(begun); failed > 0 && waited > 8*time.Second {
-		t.Errorf("%d callers were refused one after the other, in %v", failed, waited)
-	}
+	n.must(n.put(insertNote, "after"))
+	n.wantIDs("after")
 }
 
 func TestCloseCompletesQueuedWrites(t *testing.T) {
@@ -462,5 +453,31 @@ func TestCloseCompletesQueuedWrites(t *testing.T) {
 	}
 	if err := n.SetPlan(t.Context(), "usr_none", core.PlanNone); !core.IsKind(err, core.KindUnavailable) {
 		t.Errorf("after closing: %v, want unavailable", err)
+	}
+}
+
+func TestWriterSyncsEachCommitAndBoundsTheLog(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	for setting, want := range map[string]string{
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1",
+		"wal_autocheckpoint": "4000", "cache_size": "-8000",
+	} {
+		var got string
+		n.must(n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
+			return get(ctx, tx, "PRAGMA "+setting, nil, &got)
+		}))
+		if got != want {
+			t.Errorf("%s is %s, want %s", setting, got, want)
+		}
+	}
+	n.must(n.put("CREATE TABLE big (b BLOB) STRICT"))
+	for range 40 {
+		n.must(n.put("INSERT INTO big VALUES (zeroblob(1000000))"))
+	}
+	log, err := os.Stat(n.path + "-wal")
+	n.must(err)
+	if log.Size() > 20<<20 {
+		t.Errorf("the log has %d bytes after writing 40 MB", log.Size())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -45,6 +46,7 @@ const pointerSize = int(unsafe.Sizeof(uintptr(0)))
 // the body of a PRAGMA, such as "foreign_keys = 1". Statements wait up to busy for the locks of other connections, and
 // are counted in started.
 func Open(uri string, busy time.Duration, started *atomic.Int64, settings ...string) (*Conn, error) {
+	keepAllocatorPages()
 	c := &Conn{tls: libc.NewTLS(), statements: map[string]*statement{}, started: started}
 	c.out = libc.Xmalloc(c.tls, types.Size_t(2*pointerSize))
 	name, err := libc.CString(uri)
@@ -68,6 +70,18 @@ func Open(uri string, busy time.Duration, started *atomic.Int64, settings ...str
 	}
 	return c, nil
 }
+
+// keepAllocatorPages allocates one block of each small size for the life of the process. The allocator unmaps a page as
+// soon as its last block is freed, so a temporary block without neighbours, such as the one with which SQLite splits a
+// B-tree page, would cost two system calls and a page fault each time.
+var keepAllocatorPages = sync.OnceFunc(func() {
+	const smallest, largest = 16, 16 << 10 // larger blocks have pages of their own
+	tls := libc.NewTLS()
+	defer tls.Close()
+	for size := smallest; size <= largest; size *= 2 {
+		libc.Xmalloc(tls, types.Size_t(size)) // without memory, Open fails by itself
+	}
+})
 
 // Close closes the connection.
 func (c *Conn) Close() error {

@@ -1,0 +1,3 @@
+-- +goose Up
+
+-- thread_activity is dropped on SQLite only.
