@@ -69,6 +69,7 @@ func (in *App) Serve(ctx context.Context, o ServeOptions) error {
 			app.Routes(mux)
 			in.OAuth.Routes(mux, pages)
 		},
+		Agents:  api.Handler(),
 		Problem: pages.NotFound(problems.Write),
 		// Long polls and streams end at once; other requests end by themselves.
 		Draining:      sync.OnceFunc(func() { close(draining) }),

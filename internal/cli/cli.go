@@ -10,12 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"carrel/internal/cli/cmdline"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
@@ -42,7 +43,7 @@ func System() Env {
 	}
 }
 
-// commandLine is the command line in the form that kong parses.
+// commandLine is the command line in the form that cmdline parses.
 type commandLine struct {
 	Serve   serveCommand         `cmd:"" help:"Run the server."`
 	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
@@ -79,33 +80,24 @@ Run "carrel login --server URL" to use a server from this terminal, and then "ca
 Exit codes: 0 success, 1 failure, 2 usage error; client commands also 3 not signed in, 4 not allowed, 5 not found,
 6 conflict or limit, 7 server not reachable, 130 interrupted.`
 
-// exit carries the exit code from kong, which exits by itself after --help, back to Main.
-type exit int
-
 // Main runs a command line and returns the exit code.
 func Main(args []string, env Env) (code int) {
-	defer func() {
-		if e, ok := recover().(exit); ok {
-			code = int(e)
-		}
-	}()
-	parser, err := newParser(grammarFor(args), env)
-	if err != nil {
-		printError(env, err)
-		return exitFailed
-	}
+	parser := newParser(grammarFor(args), env)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
-	if err != nil {
+	switch {
+	case errors.Is(err, cmdline.ErrHelp):
+		_, _ = io.WriteString(env.Out, parser.Help(command, helpWidth(env)))
+		return exitOK
+	case err != nil:
 		_, _ = fmt.Fprintf(env.Err, "carrel: %v\nTry \"carrel --help\", or --help after a command.\n", err)
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(&env); err != nil {
+	if err := runCommand(ctx, &env, parser, command); err != nil {
 		printError(env, err)
 		if hint := hintOf(err); hint != "" {
 			_, _ = fmt.Fprintln(env.Err, hint)
@@ -115,14 +107,66 @@ func Main(args []string, env Env) (code int) {
 	return exitOK
 }
 
+// runCommand calls the Run method of a command with what it takes. A command without a known one is an error: a test
+// looks for them.
+func runCommand(ctx context.Context, env *Env, parser *cmdline.Parser, command *cmdline.Node) error {
+	switch c := command.Target().(type) {
+	case interface{ Run(env *Env) error }:
+		return c.Run(env)
+	case interface {
+		Run(ctx context.Context, env *Env) error
+	}:
+		return c.Run(ctx, env)
+	case interface {
+		Run(ctx context.Context, env *Env, parent *adminCommand) error
+	}:
+		return c.Run(ctx, env, parentOf[adminCommand](command))
+	case interface {
+		Run(ctx context.Context, env *Env, parent *backupCommand) error
+	}:
+		return c.Run(ctx, env, parentOf[backupCommand](command))
+	case interface {
+		Run(env *Env, root *cmdline.Node) error
+	}:
+		return c.Run(env, parser.Root)
+	}
+	return fmt.Errorf("the command %q can not be run", command.Path())
+}
+
+// parentOf returns the parent of a command with the type P.
+func parentOf[P any](command *cmdline.Node) *P {
+	for n := command.Parent; n != nil; n = n.Parent {
+		if parent, ok := n.Target().(*P); ok {
+			return parent
+		}
+	}
+	return nil
+}
+
 // newParser returns the parser of a grammar, which is a pointer to a struct of commands.
-func newParser(grammar any, env Env) (*kong.Kong, error) {
-	return kong.New(grammar,
-		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
-		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Use a server from this terminal:"}}),
-	)
+func newParser(grammar any, env Env) *cmdline.Parser {
+	vars := helpVariables()
+	return cmdline.New(grammar, cmdline.Options{
+		Name: "carrel", Description: description, Getenv: env.Getenv,
+		Groups: map[string]string{"client": "Use a server from this terminal:"},
+		Vars: func(name string) (string, bool) {
+			text, ok := vars[name]
+			return text, ok
+		},
+	})
+}
+
+// helpWidth returns the width of help: that of the terminal, at most 100.
+func helpWidth(env Env) int {
+	const most, usual = 100, 80
+	width, err := strconv.Atoi(env.Getenv("COLUMNS"))
+	if f, ok := env.Out.(*os.File); ok && err != nil {
+		width, _, err = term.GetSize(int(f.Fd()))
+	}
+	if err != nil || width <= 0 {
+		width = usual
+	}
+	return min(width, most)
 }
 
 // grammarFor returns the part of the command line that an invocation needs: the command that it names, or else all of
@@ -143,30 +187,21 @@ func grammarFor(args []string) any {
 	return new(commandLine)
 }
 
-// settingHelp fills the placeholders in help texts, most of them from the table of settings. It does not use kong.Vars,
-// which kong interpolates once more for every flag of every command: 15 MB of garbage at each start.
-func settingHelp() kong.Option {
-	texts := []string{
-		"${file_extensions}", format.ExtensionList(),
-		"${live_kinds}", strings.Join(federated.Names(), ", "),
-		"${synced_kinds}", strings.Join(syncedKinds(), ", "),
+// helpVariables returns the texts of the variables in help, most of them from the table of settings.
+func helpVariables() map[string]string {
+	texts := map[string]string{
+		"file_extensions": format.ExtensionList(),
+		"live_kinds":      strings.Join(federated.Names(), ", "),
+		"synced_kinds":    strings.Join(syncedKinds(), ", "),
 	}
 	for _, s := range config.Defaults() {
 		help := s.Help
 		if s.Value != "" && s.Value != "false" {
 			help += " Default: " + s.Value + "."
 		}
-		texts = append(texts, "${help_"+strings.ReplaceAll(s.Name, "-", "_")+"}", help+" ("+s.Env+")")
+		texts["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
 	}
-	fill := strings.NewReplacer(texts...)
-	return kong.PostBuild(func(k *kong.Kong) error {
-		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
-			if value, ok := node.(*kong.Value); ok {
-				value.Help = fill.Replace(value.Help)
-			}
-			return next(nil)
-		})
-	})
+	return texts
 }
 
 // printError prints an error, one line for each invalid field.

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"archive/zip"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"carrel/internal/cli/cmdline"
 )
 
 // TestEveryCommandHasHelp walks the command line: every command prints its help, the same as if all commands were built
@@ -45,20 +49,46 @@ func TestEveryCommandHasHelp(t *testing.T) {
 }
 
 // wholeHelp returns the help of a command, parsed by a grammar of all commands.
-func wholeHelp(t *testing.T, line []string) (help string) {
+func wholeHelp(t *testing.T, line []string) string {
 	t.Helper()
-	var out strings.Builder
-	parser, err := newParser(new(commandLine), Env{Out: &out, Err: &out})
-	if err != nil {
-		t.Fatal(err)
+	env := Env{Getenv: func(string) string { return "" }}
+	parser := newParser(new(commandLine), env)
+	command, err := parser.Parse(slices.Concat(line, []string{"--help"}))
+	if !errors.Is(err, cmdline.ErrHelp) {
+		t.Fatalf("%v --help: %v", line, err)
 	}
-	defer func() {
-		_ = recover() // kong exits after --help
-		help = out.String()
-	}()
-	_, err = parser.Parse(slices.Concat(line, []string{"--help"}))
-	t.Errorf("%v --help did not exit: %v", line, err)
-	return ""
+	return parser.Help(command, helpWidth(env))
+}
+
+// runCommand knows the parameters of the Run methods; others would fail when a user runs the command.
+func TestEveryCommandHasARunMethodThatIsCalled(t *testing.T) {
+	t.Parallel()
+	known := []reflect.Type{
+		reflect.TypeFor[func(*Env) error](),
+		reflect.TypeFor[func(context.Context, *Env) error](),
+		reflect.TypeFor[func(context.Context, *Env, *adminCommand) error](),
+		reflect.TypeFor[func(context.Context, *Env, *backupCommand) error](),
+		reflect.TypeFor[func(*Env, *cmdline.Node) error](),
+	}
+	var walk func(n *cmdline.Node)
+	walk = func(n *cmdline.Node) {
+		for _, child := range n.Children {
+			walk(child)
+		}
+		if len(n.Children) > 0 {
+			return
+		}
+		run := reflect.ValueOf(n.Target()).MethodByName("Run")
+		if !run.IsValid() || !slices.Contains(known, run.Type()) {
+			t.Errorf("%s has no Run method that runCommand knows", n.Path())
+			return
+		}
+		inAdmin, inBackup := parentOf[adminCommand](n) != nil, parentOf[backupCommand](n) != nil
+		if run.Type() == known[2] && !inAdmin || run.Type() == known[3] && !inBackup {
+			t.Errorf("%s takes a parent that it does not have", n.Path())
+		}
+	}
+	walk(newParser(new(commandLine), Env{Getenv: func(string) string { return "" }}).Root)
 }
 
 // fields yields the fields of a struct.

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"carrel/internal/cli/cmdline"
 )
 
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
-// Run prints a completion script, generated from the command line that kong parses.
-func (c completionCommand) Run(env *Env, k *kong.Context) error {
-	nodes := completionNodes(k.Model.Node)
+// Run prints a completion script, generated from the commands.
+func (c completionCommand) Run(env *Env, root *cmdline.Node) error {
+	nodes := completionNodes(root)
 	var script string
 	switch c.Shell {
 	case "bash":
@@ -26,7 +26,7 @@ func (c completionCommand) Run(env *Env, k *kong.Context) error {
 	case "fish":
 		script = fishCompletion(nodes)
 	default:
-		return errors.New("the shell must be bash, zsh or fish") // kong has checked the enum
+		return errors.New("the shell must be bash, zsh or fish") // cmdline has checked the enum
 	}
 	_, err := io.WriteString(env.Out, script)
 	return err
@@ -53,52 +53,42 @@ type completionFlag struct {
 }
 
 // completionNodes returns a command and all visible commands below it.
-func completionNodes(n *kong.Node) []completionNode {
+func completionNodes(n *cmdline.Node) []completionNode {
 	node := completionNode{path: commandPath(n)}
 	for _, child := range n.Children {
-		if child.Type == kong.CommandNode && !child.Hidden {
-			node.commands = append(node.commands, completionWord{child.Name, firstSentence(child.Help)})
-		}
+		node.commands = append(node.commands, completionWord{child.Name, firstSentence(child.Help)})
 	}
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			node.flags = append(node.flags, completionFlag{
-				completionWord: completionWord{"--" + f.Name, firstSentence(f.Help)},
-				takesValue:     !f.IsBool() && !f.IsCounter(), file: takesFile(f.PlaceHolder, f.Value), values: enumOf(f.Value),
-			})
+	for _, f := range n.AllFlags() {
+		if f.Hidden {
+			continue
 		}
+		node.flags = append(node.flags, completionFlag{
+			completionWord: completionWord{"--" + f.Name, firstSentence(f.Help)},
+			takesValue:     !f.IsBool(), file: takesFile(f.Placeholder(), &f.Value), values: f.Enum,
+		})
 	}
-	for _, p := range n.Positional {
-		node.values = append(node.values, enumOf(p)...)
+	for _, p := range n.Args {
+		node.values = append(node.values, p.Enum...)
 		node.files = node.files || takesFile(strings.ToUpper(p.Name), p)
 	}
 	nodes := []completionNode{node}
 	for _, child := range n.Children {
-		if child.Type == kong.CommandNode && !child.Hidden {
-			nodes = append(nodes, completionNodes(child)...)
-		}
+		nodes = append(nodes, completionNodes(child)...)
 	}
 	return nodes
 }
 
 // commandPath returns the names of a command and its parents.
-func commandPath(n *kong.Node) string {
+func commandPath(n *cmdline.Node) string {
 	if n.Parent == nil {
 		return n.Name
 	}
 	return commandPath(n.Parent) + " " + n.Name
 }
 
-func takesFile(placeholder string, v *kong.Value) bool {
+func takesFile(placeholder string, v *cmdline.Value) bool {
 	return slices.Contains([]string{"FILE", "FILES", "DIR", "PATH", "PATHS", "FOLDER"}, strings.Trim(placeholder, "… ")) ||
-		slices.Contains([]string{"path", "existingfile", "existingdir"}, v.Tag.Type)
-}
-
-func enumOf(v *kong.Value) []string {
-	if v.Enum == "" {
-		return nil
-	}
-	return v.EnumSlice()
+		slices.Contains([]string{"path", "existingfile", "existingdir"}, v.Type)
 }
 
 // firstSentence shortens a help text for a list of completions.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"carrel/internal/cli/cmdline"
 
 	"carrel/internal/app"
 	"carrel/internal/config"
@@ -16,8 +16,8 @@ type manCommand struct {
 }
 
 // Run prints a manual page in the man macros of roff.
-func (c manCommand) Run(env *Env, k *kong.Context) error {
-	page := commandPage(k.Model.Node)
+func (c manCommand) Run(env *Env, root *cmdline.Node) error {
+	page := commandPage(root)
 	if c.Page == "carrel.conf" {
 		page = settingsPage()
 	}
@@ -37,7 +37,7 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func commandPage(root *kong.Node) string {
+func commandPage(root *cmdline.Node) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH CARREL 1 \"\" \"carrel %s\" \"Carrel\"\n", roff(app.Version()))
 	b.WriteString(".SH NAME\ncarrel \\- agents that know their sources\n.SH SYNOPSIS\n.B carrel\n.I command\n[flags]\n")
@@ -55,13 +55,10 @@ func commandPage(root *kong.Node) string {
 }
 
 // writeCommands writes the commands below a node, with their own flags.
-func writeCommands(b *strings.Builder, n *kong.Node) {
+func writeCommands(b *strings.Builder, n *cmdline.Node) {
 	for _, child := range n.Children {
-		if child.Type != kong.CommandNode || child.Hidden {
-			continue
-		}
 		fmt.Fprintf(b, ".SS %s\n%s\n", roff(strings.ReplaceAll(child.Summary(), " [flags]", "")), roff(child.Help))
-		for _, p := range child.Positional {
+		for _, p := range child.Args {
 			fmt.Fprintf(b, ".TP\n.I %s\n%s\n", roff(p.Name), roff(p.Help))
 		}
 		for _, f := range child.Flags {
@@ -69,8 +66,8 @@ func writeCommands(b *strings.Builder, n *kong.Node) {
 				continue
 			}
 			value := ""
-			if !f.IsBool() && !f.IsCounter() {
-				value = " \\fI" + roff(f.FormatPlaceHolder()) + "\\fR"
+			if !f.IsBool() {
+				value = " \\fI" + roff(f.Placeholder()) + "\\fR"
 			}
 			fmt.Fprintf(b, ".TP\n\\fB%s\\fR%s\n%s\n", roff("--"+f.Name), value, roff(f.Help))
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"carrel/internal/core"
 )
 
 // unknownVariables returns warnings about CARREL_ variables that are not settings, which are usually typos. They are
@@ -29,7 +31,7 @@ func unknownVariables(environ []string) []string {
 func suggestion(wrong string, known []string, before string) string {
 	best, distance := "", 1+len(wrong)/3
 	for _, k := range known {
-		if d := editDistance(wrong, k); d < distance {
+		if d := core.EditDistance(wrong, k); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -37,24 +39,4 @@ func suggestion(wrong string, known []string, before string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s%s?", before, best)
-}
-
-// editDistance returns the Levenshtein distance.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

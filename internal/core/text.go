@@ -70,3 +70,23 @@ func OneLine(s string) string {
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// EditDistance returns the Levenshtein distance of two texts, in bytes.
+func EditDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

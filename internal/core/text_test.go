@@ -41,3 +41,14 @@ func TestFoldMakesSpellingsComparable(t *testing.T) {
 		t.Error("Fold must keep accents")
 	}
 }
+
+func TestEditDistanceCountsInsertionsDeletionsAndReplacements(t *testing.T) {
+	t.Parallel()
+	for pair, want := range map[[2]string]int{
+		{"", ""}: 0, {"", "abc"}: 3, {"show", "shwo"}: 2, {"kitten", "sitting"}: 3, {"flag", "flags"}: 1, {"abc", "abc"}: 0,
+	} {
+		if a, b := EditDistance(pair[0], pair[1]), EditDistance(pair[1], pair[0]); a != want || b != want {
+			t.Errorf("%q: %d and %d, want %d", pair, a, b, want)
+		}
+	}
+}

@@ -8,8 +8,13 @@
 package demo
 
 import (
-	_ "embed" // for landmarks.jsonl
+	"compress/gzip"
+	_ "embed" // for landmarks.jsonl.gz
+	"io"
+	"strings"
 )
+
+//go:generate sh -c "gzip -9nc landmarks.jsonl >landmarks.jsonl.gz"
 
 // Texts of the demo agent. They describe the library and must be changed together with it.
 const (
@@ -30,10 +35,19 @@ const (
 
 // A string cannot be changed by callers.
 //
-//go:embed landmarks.jsonl
+//go:embed landmarks.jsonl.gz
 var landmarks string
 
-// Library returns the demo's works as JSON Lines. The caller owns the slice.
+// Library returns the demo's works as JSON Lines. The caller owns the slice. Most servers never need it, so it is
+// compressed. It panics if the file is damaged, which is part of the program.
 func Library() []byte {
-	return []byte(landmarks)
+	z, err := gzip.NewReader(strings.NewReader(landmarks))
+	if err != nil {
+		panic(err)
+	}
+	library, err := io.ReadAll(z)
+	if err != nil {
+		panic(err)
+	}
+	return library
 }

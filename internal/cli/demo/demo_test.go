@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,6 +32,14 @@ var (
 	slug      = regexp.MustCompile(`^[a-z]+(-[a-z]+)*-\d{4}$`)
 	doiSyntax = regexp.MustCompile(`^10\.\d{4,9}/\S+$`)
 )
+
+func TestLibraryIsTheFileOfLandmarks(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile("landmarks.jsonl")
+	if err != nil || !bytes.Equal(Library(), want) {
+		t.Errorf("landmarks.jsonl.gz has other works than landmarks.jsonl: run go generate (%v)", err)
+	}
+}
 
 // works decodes the library and fails the test at the first line that is not exactly one JSON object of this form.
 func works(t *testing.T) []work {
