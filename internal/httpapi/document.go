@@ -3,8 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // for the contract
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -17,20 +15,6 @@ import (
 const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; " +
 	"base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
 
-// packedContract is api/openapi.yaml, compressed by the generator.
-//
-//go:embed openapi.yaml.gz
-var packedContract []byte
-
-// contract decompresses the contract. The result is not kept, because few clients need it.
-func contract() ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packedContract))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
-}
-
 // DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
 // baseURL.
 func DocumentRoutes(mux *http.ServeMux, baseURL string) {
@@ -41,20 +25,10 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	}
 	page := func(h http.Header) { h.Set("Content-Security-Policy", pageCSP) }
 
-	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, contract))
-	mux.Handle("GET /openapi.json", newFile("application/json", open, func() ([]byte, error) {
-		document, err := contract()
-		if err != nil {
-			return nil, err
-		}
-		return docs.JSON(document)
-	}))
+	mux.Handle("GET /openapi.yaml", newFile("application/yaml", open, docs.YAML))
+	mux.Handle("GET /openapi.json", newFile("application/json", open, docs.JSON))
 	mux.Handle("GET /docs", newFile("text/html; charset=utf-8", page, func() ([]byte, error) {
-		document, err := contract()
-		if err != nil {
-			return nil, err
-		}
-		return docs.Page(document, baseURL)
+		return docs.Page(baseURL)
 	}))
 	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) {
 		return docs.Style, nil
@@ -64,8 +38,8 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	}))
 }
 
-// staticFile is a file that does not change while the program runs. It is built on the first request, because rendering
-// the page takes longer than the rest of the start.
+// staticFile is a file that does not change while the program runs. It is built on the first request, because it is
+// stored compressed and few servers are asked for it.
 type staticFile struct {
 	contentType string
 	headers     func(http.Header)

@@ -1,13 +1,11 @@
 // Command gen writes the REST server's types and router, the table by which other protocols invoke operations, and the
-// compressed contract.
+// table of the fields of requests.
 //
 // The contract documents every status and header. ogen gets a reduced copy of it: problem replies become one default
 // reply, and the parts that our own middleware answers (304, ETag, request ids) are dropped.
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"os"
@@ -64,26 +62,7 @@ func run() error {
 	if err := tighten("oas"); err != nil {
 		return err
 	}
-	if err := writeFields(); err != nil {
-		return err
-	}
-	return writeContract()
-}
-
-// writeContract writes the contract in the compressed form that the server contains.
-func writeContract() error {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if _, err := z.Write(api.Document); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile("openapi.yaml.gz", b.Bytes(), 0o600)
+	return writeFields()
 }
 
 // The document is edited as YAML nodes, not as maps, to keep the order of fields, which is also their order in replies.
