@@ -1,17 +1,16 @@
 package webapp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"html/template"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 )
 
-//go:embed pages
+//go:embed pages/*.css pages/*.js pages/*.svg
 var pageFiles embed.FS
 
 // file is a static file of the pages. Its path contains a hash of its content, so browsers cache it forever.
@@ -49,65 +48,6 @@ var (
 	files      = []file{styleFile, iconFile, scriptFile, codeFile}
 )
 
-// parsePages parses the templates for one language, each inside the layout. prefix is the path of the base URL, which a
-// proxy removes before it forwards a request; links need it.
-func parsePages(lang language, prefix string) map[string]*template.Template {
-	t := tables[lang]
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"t":          t.html,
-		"lang":       func() string { return string(lang) },
-		"date":       t.date,
-		"path":       func(p string) string { return prefix + p },
-		"style":      func() string { return prefix + styleFile.path },
-		"icon":       func() string { return prefix + iconFile.path },
-		"script":     func() string { return prefix + scriptFile.path },
-		"codeScript": func() string { return prefix + codeFile.path },
-		"add":        func(a, b int) int { return a + b },
-		"field":      newField,
-		"label":      func(text template.HTML, f field) field { f.Label = text; return f },
-		"hint":       func(text template.HTML, f field) field { f.Hint = text; return f },
-		"value":      func(value string, f field) field { f.Value = value; return f },
-		"focus":      func(on any, f field) field { f.Focus, _ = template.IsTrue(on); return f },
-		"alert":      func(formError string, f field) field { f.FormError = formError != ""; return f },
-	}).ParseFS(pageFiles, "pages/layout.html"))
-	out := map[string]*template.Template{}
-	for _, name := range []string{
-		"welcome", "home", "setup", "signin", "code", "connect", "leaving", "passkey", "reset", "join", "forgot", "stepup",
-		"security", "totp", "codes", "consent", "shared", "fail",
-	} {
-		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
-	}
-	return out
-}
-
-// field is a labelled input of a form. Templates build it in a pipeline: field … | label … | hint … .
-type field struct {
-	Name, Type, Autocomplete, Value, Error string
-	Label, Hint                            template.HTML
-	Focus                                  bool
-	// FormError is whether the form's error message also describes this field.
-	FormError bool
-}
-
-func newField(name, kind, autocomplete, problem string) field {
-	return field{Name: name, Type: kind, Autocomplete: autocomplete, Error: problem}
-}
-
-// DescribedBy returns the value of aria-describedby: the ids of the error messages and the hint.
-func (f field) DescribedBy() string {
-	var ids []string
-	if f.Error != "" {
-		ids = append(ids, f.Name+"-error")
-	}
-	if f.FormError {
-		ids = append(ids, "error")
-	}
-	if f.Hint != "" {
-		ids = append(ids, f.Name+"-hint")
-	}
-	return strings.Join(ids, " ")
-}
-
 // pagePolicy returns a Content-Security-Policy that allows the style sheet, images of this origin, and forms to this
 // origin and to formTargets. It forbids scripts.
 func pagePolicy(formTargets string) string {
@@ -135,23 +75,23 @@ func (a *App) showWithScript(w http.ResponseWriter, r *http.Request, status int,
 // render sends a page in the language of the request. A page that fails halfway is not sent at all.
 func (a *App) render(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	lang := languageOf(r)
-	var b bytes.Buffer
-	if err := a.pages[lang]()[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
-		a.Log.ErrorContext(r.Context(), "page template failed", "page", page, "error", err)
+	p := writer{language: lang, texts: tables[lang], prefix: a.prefix}
+	if p.page(page, data); p.err != nil {
+		a.Log.ErrorContext(r.Context(), "writing a page failed", "page", page, "error", p.err)
 		http.Error(w, textsFor(r).text("fail.internal"), http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", string(lang))
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(p.Len()))
 	h.Set("Cache-Control", "no-store")
 	h.Add("Vary", "Accept-Language, Cookie")
 	h.Set("Referrer-Policy", a.referrer)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may have disconnected
+	_, _ = io.WriteString(w, p.String()) // the client may have disconnected
 }
 
 // failPage is the content of the error page.

@@ -9,6 +9,9 @@ import (
 	"carrel/internal/signin"
 )
 
+// forgotPage is the content of the page for users who forgot their password.
+type forgotPage struct{}
+
 // resetPage is the content of the form for a new password.
 type resetPage struct {
 	Error, CodeError, PasswordError string
@@ -22,7 +25,7 @@ func (a *App) showReset(w http.ResponseWriter, r *http.Request) {
 
 // showForgot tells what to do about a forgotten password.
 func (a *App) showForgot(w http.ResponseWriter, r *http.Request) {
-	a.show(w, r, http.StatusOK, "forgot", nil)
+	a.show(w, r, http.StatusOK, "forgot", forgotPage{})
 }
 
 // reset sets a new password with a reset code. The code is a form field: a link has it behind the #, which is in no log,

@@ -1,7 +1,6 @@
 package webapp
 
 import (
-	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,14 +17,14 @@ type sharedPage struct {
 	CreatedAt time.Time
 	Messages  []sharedMessage
 	// Works are the entries of the bibliography.
-	Works []template.HTML
+	Works []markup
 }
 
 // sharedMessage is a message with its text as HTML. ID begins the ids of its quotes on the page.
 type sharedMessage struct {
 	transcript.Message
 	ID   string
-	HTML template.HTML
+	HTML markup
 }
 
 // showShared shows the thread of a link. The address is a secret, so the page is neither indexed nor cached, and its
@@ -71,8 +70,8 @@ type htmlWriter struct {
 	quotes map[string]string
 }
 
-func (h *htmlWriter) html() template.HTML {
-	return template.HTML(h.String()) //nolint:gosec // every text is escaped
+func (h *htmlWriter) html() markup {
+	return markup(h.String()) //nolint:gosec // every text is escaped
 }
 
 func (h *htmlWriter) write(parts ...string) {
@@ -93,7 +92,7 @@ func (h *htmlWriter) block(b transcript.Block) {
 		tag := "h" + strconv.Itoa(min(6, b.Level+2)) // below those of the page
 		h.element(tag, func() { h.spans(b.Spans) })
 	case transcript.Code:
-		h.write("<pre><code>", template.HTMLEscapeString(b.Text), "</code></pre>")
+		h.write("<pre><code>", escapeText(b.Text), "</code></pre>")
 	case transcript.Rule:
 		h.write("<hr>")
 	case transcript.Quotation:
@@ -150,8 +149,8 @@ func (h *htmlWriter) spans(spans []transcript.Span) {
 		verdict := ""
 		if s.State != "" {
 			verdict = h.texts.text("verdict." + string(s.State))
-			h.write(`<span class="s-`, template.HTMLEscapeString(string(s.State)), `" title="`,
-				template.HTMLEscapeString(verdict), `">`)
+			h.write(`<span class="s-`, escapeText(string(s.State)), `" title="`,
+				escapeText(verdict), `">`)
 		}
 		h.span(s)
 		if verdict != "" {
@@ -159,9 +158,9 @@ func (h *htmlWriter) spans(spans []transcript.Span) {
 		}
 		switch {
 		case s.Mark() != "":
-			h.write(` <span class="mark">[`, template.HTMLEscapeString(verdict), `]</span>`)
+			h.write(` <span class="mark">[`, escapeText(verdict), `]</span>`)
 		case s.Ends:
-			h.write(`<span class="hidden"> (`, template.HTMLEscapeString(verdict), `)</span>`)
+			h.write(`<span class="hidden"> (`, escapeText(verdict), `)</span>`)
 		}
 	}
 }
@@ -181,10 +180,10 @@ func (h *htmlWriter) span(s transcript.Span) {
 	}
 	switch {
 	case strings.HasPrefix(s.Link, "https://"), strings.HasPrefix(s.Link, "http://"):
-		h.write(`<a href="`, template.HTMLEscapeString(s.Link), `" rel="noopener noreferrer nofollow">`,
-			template.HTMLEscapeString(s.Text), "</a>")
+		h.write(`<a href="`, escapeText(s.Link), `" rel="noopener noreferrer nofollow">`,
+			escapeText(s.Text), "</a>")
 	case s.Code:
-		h.write(template.HTMLEscapeString(s.Text))
+		h.write(escapeText(s.Text))
 	default:
 		h.text(s.Text)
 	}
@@ -209,5 +208,5 @@ func (h *htmlWriter) text(text string) {
 }
 
 func (h *htmlWriter) plain(text string) {
-	h.write(strings.ReplaceAll(template.HTMLEscapeString(text), "\n", "<br>"))
+	h.write(strings.ReplaceAll(escapeText(text), "\n", "<br>"))
 }

@@ -2,7 +2,6 @@ package webapp
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"net/http"
 	"strconv"
@@ -33,20 +32,20 @@ func (t texts) text(key string, values ...string) string {
 }
 
 // html is text for templates: the text may contain markup, and the values are escaped.
-func (t texts) html(key string, values ...any) (template.HTML, error) {
+func (t texts) html(key string, values ...any) (markup, error) {
 	if _, ok := t[key]; !ok {
 		return "", fmt.Errorf("no text for the key %q", key)
 	}
 	escaped := make([]string, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
-		case template.HTML:
+		case markup:
 			escaped[i] = string(v)
 		default:
-			escaped[i] = template.HTMLEscapeString(fmt.Sprint(v))
+			escaped[i] = escapeText(fmt.Sprint(v))
 		}
 	}
-	return template.HTML(t.text(key, escaped...)), nil //nolint:gosec // texts are constants and values are escaped
+	return markup(t.text(key, escaped...)), nil //nolint:gosec // texts are constants and values are escaped
 }
 
 func (t texts) date(at time.Time) string {

@@ -3,7 +3,6 @@ package webapp
 import (
 	"bytes"
 	"fmt"
-	"html/template"
 	"net/http"
 
 	"rsc.io/qr"
@@ -19,7 +18,7 @@ const totpPath = SecurityPath + "/totp"
 // totpPage is the content of the set-up page and, with Codes, of the page with the recovery codes.
 type totpPage struct {
 	Secret    string
-	QR        template.HTML
+	QR        markup
 	CodeError string
 	Codes     []string
 }
@@ -102,7 +101,7 @@ func (a *App) removeTOTP(w http.ResponseWriter, r *http.Request, found credentia
 const quietZone = 4
 
 // drawQR returns a QR code as an inline SVG. It is black on white in every theme, as scanners expect.
-func drawQR(text, label string) (template.HTML, error) {
+func drawQR(text, label string) (markup, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		return "", fmt.Errorf("encode a QR code: %w", err)
@@ -111,7 +110,7 @@ func drawQR(text, label string) (template.HTML, error) {
 	size := code.Size + 2*quietZone
 	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %[1]d %[1]d" role="img" aria-label="%[2]s" `+
 		`shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="`,
-		size, template.HTMLEscapeString(label))
+		size, escapeText(label))
 	for y := range code.Size {
 		for x := range code.Size {
 			if code.Black(x, y) {
@@ -120,5 +119,5 @@ func drawQR(text, label string) (template.HTML, error) {
 		}
 	}
 	b.WriteString(`"/></svg>`)
-	return template.HTML(b.String()), nil //nolint:gosec // numbers and an escaped label
+	return markup(b.String()), nil //nolint:gosec // numbers and an escaped label
 }

@@ -7,13 +7,11 @@ package webapp
 import (
 	"context"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"carrel/internal/account"
@@ -101,8 +99,6 @@ type App struct {
 	pending, browser cookie
 	// prefix is the path of the base URL. Browsers see it in front of every path; handlers don't.
 	prefix string
-	// pages return the templates of a language by name. They are parsed on the first request, which saves time at start.
-	pages map[language]func() map[string]*template.Template
 	// referrer is the Referrer-Policy of all pages.
 	referrer string
 	// accountsExist caches that there is an account, which stays true once it is.
@@ -122,11 +118,7 @@ func New(s Services, o Options) (*App, error) {
 	}
 	a := &App{
 		Services: s, opts: o, prefix: base.EscapedPath(), referrer: referrerPolicy(base),
-		pages:  map[language]func() map[string]*template.Template{},
 		cookie: newSessionCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base),
-	}
-	for lang := range tables {
-		a.pages[lang] = sync.OnceValue(func() map[string]*template.Template { return parsePages(lang, a.prefix) })
 	}
 	a.sameOrigin = http.NewCrossOriginProtection()
 	// A proxy may forward another Host than the one in the browser's address bar.
@@ -224,6 +216,12 @@ func (a *App) hasAccounts(ctx context.Context) (bool, error) {
 	return len(users) > 0, nil
 }
 
+// welcomePage is the content of the page for visitors.
+type welcomePage struct {
+	// NoAccounts is set until the first account is created.
+	NoAccounts bool
+}
+
 // home serves "/": the welcome page, or the app for signed-in users.
 func (a *App) home(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.signedIn(r)
@@ -233,7 +231,7 @@ func (a *App) home(w http.ResponseWriter, r *http.Request) {
 			a.serverError(w, r, err)
 			return
 		}
-		a.show(w, r, http.StatusOK, "welcome", map[string]any{"NoAccounts": !some})
+		a.show(w, r, http.StatusOK, "welcome", welcomePage{NoAccounts: !some})
 		return
 	}
 	if a.opts.Home != "" {
