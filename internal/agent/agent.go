@@ -390,7 +390,7 @@ func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (
 	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
 		return core.GrantNone, nil
 	}
-	if c, ok := ctx.Value(grantKey{}).(contextGrant); ok && c.userID == actor.UserID && c.agentID == agentID {
+	if c, ok := ctx.Value(grantKey{}).(*contextGrant); ok && c.userID == actor.UserID && c.agentID == agentID {
 		return c.grant, nil
 	}
 	g, err := s.store.AgentGrant(ctx, actor.UserID, agentID)
@@ -400,19 +400,28 @@ func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (
 	return g, err
 }
 
-// contextGrant is a grant that was read earlier in the same request.
+// contextGrant is a context that carries a grant, which was read earlier in the same request.
 type contextGrant struct {
+	context.Context
 	userID, agentID string
 	grant           core.Grant
 }
 
 type grantKey struct{}
 
+// Value implements context.Context.
+func (c *contextGrant) Value(key any) any {
+	if _, ok := key.(grantKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
 // WithGrant returns a context in which Allow uses this grant instead of reading it from the store. It is for work that
 // is authorized already: the rest of a request, and the export of a user's content with an agent that is no longer
 // shared with them.
 func WithGrant(ctx context.Context, userID, agentID string, g core.Grant) context.Context {
-	return context.WithValue(ctx, grantKey{}, contextGrant{userID, agentID, g})
+	return &contextGrant{ctx, userID, agentID, g}
 }
 
 // AllowOnce is Allow for the start of a short request. The returned context carries the grant, so that services do not

@@ -102,9 +102,23 @@ func (a Actor) Touches(agentID string) bool {
 
 type actorKey struct{}
 
+// actorContext carries an actor. Unlike a context of context.WithValue, it is a single allocation.
+type actorContext struct {
+	context.Context
+	actor Actor
+}
+
+// Value implements context.Context.
+func (c *actorContext) Value(key any) any {
+	if _, ok := key.(actorKey); ok {
+		return &c.actor
+	}
+	return c.Context.Value(key)
+}
+
 // WithActor returns a context that carries the actor.
 func WithActor(ctx context.Context, a Actor) context.Context {
-	return context.WithValue(ctx, actorKey{}, &a)
+	return &actorContext{ctx, a}
 }
 
 // ActorFrom returns the actor of the context, if any.

@@ -34,6 +34,14 @@ const (
 // idAlphabet is Crockford's base32 in lower case. It is in ASCII order, so ids sort like their bytes.
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
+// isIDDigit tells the bytes of idAlphabet from others.
+var isIDDigit = func() (is [256]bool) {
+	for _, c := range []byte(idAlphabet) {
+		is[c] = true
+	}
+	return is
+}()
+
 // idLength is the number of base32 digits that hold 128 bits.
 const idLength = 26
 
@@ -81,12 +89,12 @@ func encodeID(b [16]byte) string {
 // IsID reports whether s has the form of an id with this prefix. Checking it keeps invalid input out of queries. It
 // does not mean that the object exists.
 func IsID(prefix, s string) bool {
-	body, ok := strings.CutPrefix(s, prefix+"_")
-	if !ok || len(body) != idLength {
+	body, ok := strings.CutPrefix(s, prefix)
+	if !ok || len(body) != 1+idLength || body[0] != '_' {
 		return false
 	}
-	for i := range len(body) {
-		if strings.IndexByte(idAlphabet, body[i]) < 0 {
+	for i := 1; i < len(body); i++ {
+		if !isIDDigit[body[i]] {
 			return false
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"hash/crc32"
-	"math/big"
+	"math/bits"
 	"strings"
 )
 
@@ -14,6 +15,14 @@ const (
 	secretLength = 32 // 190 bits
 	sumLength    = 6  // a CRC32 in base62
 )
+
+// isBase62 tells the bytes of base62 from others.
+var isBase62 = func() (is [256]bool) {
+	for _, c := range []byte(base62) {
+		is[c] = true
+	}
+	return is
+}()
 
 // NewSecret returns a random secret: prefix, underscore, 32 base62 digits and their checksum. The checksum lets secret
 // scanners recognize leaked keys and rejects malformed tokens without a database lookup.
@@ -34,7 +43,11 @@ func NewSecret(prefix string) string {
 }
 
 func checksum(secret string) (out [sumLength]byte) {
-	sum := crc32.ChecksumIEEE([]byte(secret))
+	sum := ^uint32(0) // the loop of crc32.ChecksumIEEE, which would need a copy of the string on the heap
+	for i := range len(secret) {
+		sum = crc32.IEEETable[byte(sum)^secret[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := sumLength - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62
@@ -45,12 +58,13 @@ func checksum(secret string) (out [sumLength]byte) {
 // IsSecret reports whether a token has this prefix, the right length and a valid checksum. Other tokens are rejected
 // without a database lookup.
 func IsSecret(prefix, token string) bool {
-	body, ok := strings.CutPrefix(token, prefix+"_")
-	if !ok || len(body) != secretLength+sumLength {
+	body, ok := strings.CutPrefix(token, prefix)
+	if !ok || len(body) != 1+secretLength+sumLength || body[0] != '_' {
 		return false
 	}
+	body = body[1:]
 	for i := range len(body) {
-		if strings.IndexByte(base62, body[i]) < 0 {
+		if !isBase62[body[i]] {
 			return false
 		}
 	}
@@ -71,14 +85,30 @@ func Hash(key []byte, token string) []byte {
 func DeriveSecret(key []byte, prefix, from string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(prefix + "\x00" + from))
-	n := new(big.Int).SetBytes(mac.Sum(nil))
-	base, digit := big.NewInt(int64(len(base62))), new(big.Int)
-	secret := make([]byte, secretLength)
 	// Reducing 256 bits to 190 has a bias of 2^-66.
-	for i := range secret {
-		n.DivMod(n, base, digit)
-		secret[i] = base62[digit.Int64()]
+	secret := base62Digits(mac.Sum(nil))
+	sum := checksum(string(secret[:]))
+	return prefix + "_" + string(secret[:]) + string(sum[:])
+}
+
+// base62Digits returns the lowest digits of a big-endian number of 256 bits in base 62, the lowest first. It divides by
+// the largest power of 62 that fits into 64 bits: a division of the whole number per digit took most of the time of a
+// derivation.
+func base62Digits(number []byte) (digits [secretLength]byte) {
+	const power, perDivision = 839299365868340224, 10 // 62^10
+	var words [4]uint64
+	for i := range words {
+		words[i] = binary.BigEndian.Uint64(number[8*i:])
 	}
-	sum := checksum(string(secret))
-	return prefix + "_" + string(secret) + string(sum[:])
+	for i := 0; i < secretLength; i += perDivision {
+		var rest uint64
+		for j := range words {
+			words[j], rest = bits.Div64(rest, words[j], power)
+		}
+		for j := i; j < min(i+perDivision, secretLength); j++ {
+			digits[j] = base62[rest%62]
+			rest /= 62
+		}
+	}
+	return digits
 }

@@ -2,6 +2,8 @@ package credential
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"math/big"
 	"regexp"
 	"strings"
 	"testing"
@@ -131,4 +133,45 @@ func FuzzClientName(f *testing.F) {
 			t.Errorf("%q is accepted as a client name", name)
 		}
 	})
+}
+
+func TestBase62DigitsAreTheRemaindersOfDivisions(t *testing.T) {
+	t.Parallel()
+	numbers := [][]byte{make([]byte, 32), bytes.Repeat([]byte{0xff}, 32)}
+	for i := range 1000 {
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		numbers = append(numbers, sum[:])
+	}
+	for _, number := range numbers {
+		n, base, digit := new(big.Int).SetBytes(number), big.NewInt(62), new(big.Int)
+		var want [secretLength]byte
+		for i := range want {
+			n.DivMod(n, base, digit)
+			want[i] = base62[digit.Int64()]
+		}
+		if got := base62Digits(number); got != want {
+			t.Fatalf("%x: got %s, want %s", number, got[:], want[:])
+		}
+	}
+}
+
+func BenchmarkDeriveSecret(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		DeriveSecret([]byte("key"), "crlr", "from")
+	}
+}
+
+func TestOnlyBase62IsASecret(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		strings.Repeat("a", secretLength):         true,
+		strings.Repeat("a", secretLength-1) + "-": false,
+		"é" + strings.Repeat("a", secretLength-2): false,
+	} {
+		sum := checksum(body)
+		if got := IsSecret("key", "key_"+body+string(sum[:])); got != want {
+			t.Errorf("%q with its checksum: %v, want %v", body, got, want)
+		}
+	}
 }

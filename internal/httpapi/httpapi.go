@@ -188,6 +188,9 @@ func (a *API) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }
 
+// Handler serves the paths of the API in the contract.
+func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
+
 // handlers implements the generated interface. It is a separate type to keep the operations apart from the API's other
 // methods.
 type handlers struct{ *API }

@@ -28,11 +28,13 @@ func (a *API) waitContext(ctx context.Context, wait time.Duration) (context.Cont
 
 // pollFor returns how long a request for messages wants to wait until the messages differ from its ETag.
 func pollFor(ctx context.Context, r *http.Request, op core.Operation) time.Duration {
-	p := preferenceOf(ctx)
-	if op != core.OpListMessages || !p.given || len(r.Header.Values("If-None-Match")) == 0 {
+	if op != core.OpListMessages || len(r.Header.Values("If-None-Match")) == 0 {
 		return 0
 	}
-	return min(p.wait, maxPoll)
+	if p := preferenceOf(ctx); p.given {
+		return min(p.wait, maxPoll)
+	}
+	return 0
 }
 
 // poll answers a request for messages as soon as the messages differ from the client's ETag, or when the wait is over.

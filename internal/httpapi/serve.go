@@ -30,6 +30,25 @@ type outcome struct {
 
 type outcomeKey struct{}
 
+// outcomeContext carries the outcome of a request in the same allocation.
+type outcomeContext struct {
+	context.Context
+	outcome
+}
+
+// Value implements context.Context.
+func (c *outcomeContext) Value(key any) any {
+	if _, ok := key.(outcomeKey); ok {
+		return &c.outcome
+	}
+	return c.Context.Value(key)
+}
+
+func withOutcome(ctx context.Context) (context.Context, *outcome) {
+	c := &outcomeContext{Context: ctx}
+	return c, &c.outcome
+}
+
 func outcomeOf(ctx context.Context) *outcome {
 	o, _ := ctx.Value(outcomeKey{}).(*outcome)
 	if o == nil {
@@ -119,8 +138,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.problems.Write(w, r, err)
 		return
 	}
-	var out outcome
-	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
+	ctx, out := withOutcome(ctx)
+	r = r.WithContext(ctx)
 	r.Method = method
 	streams := op == core.OpSendMessage && wantsEvents(r)
 	if err := acceptsJSON(r); err != nil && !streams && (known || plain == nil) {
@@ -139,18 +158,20 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	if streams {
-		a.serveTurn(w, r, route, traits, body, &out)
+		a.serveTurn(w, r, route, traits, body, out)
 		return
 	}
-	if p := preferenceOf(ctx); p.given && (op == core.OpSendMessage || wait > 0) {
-		w.Header().Set("Preference-Applied", p.applied)
+	if op == core.OpSendMessage || wait > 0 {
+		if p := preferenceOf(ctx); p.given {
+			w.Header().Set("Preference-Applied", p.applied)
+		}
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
 	if wait > 0 {
-		a.poll(rep, r, route.Args()[1], wait, &out)
+		a.poll(rep, r, route.Args()[1], wait, out)
 	} else {
-		a.carryOut(rep, r, traits, body, &out)
+		a.carryOut(rep, r, traits, body, out)
 	}
 	if out.err != nil {
 		a.problems.Write(w, r, out.err)
@@ -234,7 +255,11 @@ func matches(header, tag string) bool {
 // acceptsJSON refuses a request whose Accept header excludes JSON. The most specific range that covers JSON decides
 // (RFC 9110, 12.5.1): "application/json;q=0, */*" means everything but JSON.
 func acceptsJSON(r *http.Request) error {
-	header := strings.Join(r.Header.Values("Accept"), ",")
+	lines := r.Header["Accept"]
+	if len(lines) == 1 && (lines[0] == "application/json" || lines[0] == "*/*") {
+		return nil // what nearly all clients send
+	}
+	header := strings.Join(lines, ",")
 	if strings.Trim(header, ", \t") == "" {
 		return nil
 	}

@@ -2,14 +2,26 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"carrel/internal/core"
 )
 
+// The paths of Options.Agents, and the pattern of the handler that serves them, which the mux would set.
+const (
+	agentsPrefix  = "/api/agents/"
+	agentsPattern = "/api/"
+)
+
 // route serves the request with the mux, and replaces its 404 and 405 replies with problems. It does not call
-// mux.Handler first, which would match every request twice.
+// mux.Handler first, which would match every request twice. The guard has refused the paths that the mux would clean.
 func (s *Server) route(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.opts.Agents != nil && strings.HasPrefix(r.URL.Path, agentsPrefix) {
+			r.Pattern = agentsPattern
+			compress(w, r, s.opts.Agents)
+			return
+		}
 		out := &exchangeOf(r.Context()).out
 		out.routing = r
 		compress(w, r, mux)

@@ -25,6 +25,9 @@ type Options struct {
 	// Routes registers the handlers. The pattern is the route in logs and metrics; a handler that serves many routes
 	// under one pattern calls SetRoute.
 	Routes func(mux *http.ServeMux)
+	// Agents serves all paths below /api/agents/. They are nearly all requests, and each is spared the mux, so Routes
+	// must not register a more specific pattern there. Nil means that the mux serves them.
+	Agents http.Handler
 	// Problem writes an error as problem+json with the status of its kind. Required.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// Ready returns an error if the service can't serve requests, such as a lost database. The detail of an unavailable
