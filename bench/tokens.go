@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func parseTokens(args []string) (*tokenSettings, error) {
 	f := s.newFlags("bench tokens", "; a refresh measures its disk")
 	s.register(f, loadFlags{32, 10, time.Second}, "concurrent clients, each with its own grant")
 	f.StringVar(&s.oidc, "oidc", "oidc", "the `folder` with oidc-provider, after npm ci")
-	f.StringVar(&s.node, "node", "node", "the Node `program`; oidc-provider needs 22 or later")
+	f.StringVar(&s.node, "node", "", "the Node `program`; by default the one of the folder")
 	f.BoolVar(&s.alone, "alone", false, "measure Carrel only")
 	if err := parseFlags(f, args); err != nil {
 		return s, err
@@ -102,7 +103,8 @@ func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer,
 	}
 	_, port, _ := strings.Cut(addr, ":")
 	file := filepath.Join(dir, "refresh-tokens")
-	cmd := exec.Command(s.node, filepath.Join(s.oidc, "server.mjs"), port, fmt.Sprint(s.connections), file)
+	node := cmp.Or(s.node, filepath.Join(s.oidc, "node_modules", ".bin", "node"))
+	cmd := exec.Command(node, filepath.Join(s.oidc, "server.mjs"), port, fmt.Sprint(s.connections), file)
 	cmd.Env = cleanEnv("NODE_ENV=production")
 	base := "http://" + addr
 	proc, err := startProcess(ctx, "oidc-provider", filepath.Join(dir, "oidc.log"),
