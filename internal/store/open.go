@@ -170,7 +170,7 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	}
 	db.read = reader
 	db.write = newBatchWriter(func() (*sqlite.Conn, error) {
-		return sqlite.Open(sqliteURI(path), busyTimeout, &db.statements, writerSettings...)
+		return sqlite.Open(sqliteURI(path, sqlite.GatherLog), busyTimeout, &db.statements, writerSettings...)
 	})
 	// walIndex needs the -shm file, which exists while a connection that has read stays open. Until then, a migrating
 	// connection stays open, because the last connection that is closed checkpoints the log.

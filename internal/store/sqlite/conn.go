@@ -47,6 +47,11 @@ const pointerSize = int(unsafe.Sizeof(uintptr(0)))
 // are counted in started.
 func Open(uri string, busy time.Duration, started *atomic.Int64, settings ...string) (*Conn, error) {
 	keepAllocatorPages()
+	if strings.Contains(uri, GatherLog) {
+		if err := registerLogVFS(); err != nil {
+			return nil, err
+		}
+	}
 	c := &Conn{tls: libc.NewTLS(), statements: map[string]*statement{}, started: started}
 	c.out = libc.Xmalloc(c.tls, types.Size_t(2*pointerSize))
 	name, err := libc.CString(uri)
