@@ -56,11 +56,11 @@ func invalidCredential() error {
 		"This credential is unknown, revoked or expired. Create a new key or connect again.")
 }
 
-// lookup resolves a token to its key and user. It uses the cache only while the store's version is unchanged.
+// lookup resolves a token to its key and user. It uses the cache only while the store's access version is unchanged.
 func (s *Service) lookup(ctx context.Context, token string, isOAuth bool, now time.Time) (Found, error) {
 	at := cacheState{month: int(now.Month()) + 12*now.Year()}
 	var known bool
-	at.version, known = s.store.Version() // before the lookup, so a concurrent write invalidates the result
+	at.version, known = s.store.AccessVersion() // before the lookup, so a concurrent write invalidates the result
 	digest := sha256.Sum256([]byte(token))
 	if known {
 		if found, ok := s.cache.get(at, digest); ok {

@@ -55,9 +55,9 @@ type Store interface {
 	KeyStore
 	CodeStore
 	ConnectionStore
-	// Version returns a number that changes with every write to the database by any process. known is false if the
-	// database does not support this.
-	Version() (version uint64, known bool)
+	// AccessVersion returns a number that changes, at the latest before a write returns, with every write by any process
+	// that changes what KeyByHash or OAuthTokens.TokenByHash return. known is false if the number is not known.
+	AccessVersion() (version uint64, known bool)
 }
 
 // KeyStore persists keys.

@@ -8,9 +8,9 @@ import (
 // maxCachedRows limits a cache. It is meant for rows that are read repeatedly between writes.
 const maxCachedRows = 4096
 
-// rowCache holds rows of one kind read since the last write to the database by any process; see DB.Version. On
-// PostgreSQL, where the version is not known without a query, it stays empty and concurrent readers share queries
-// instead.
+// rowCache holds rows of one kind of one version: that of DB.Version, which changes with every write, or that of
+// DB.AccessVersion. On PostgreSQL, where versions are not known without a query, it stays empty and concurrent readers
+// share queries instead.
 type rowCache[K comparable, T any] struct {
 	mu      sync.RWMutex
 	version uint64
@@ -19,8 +19,7 @@ type rowCache[K comparable, T any] struct {
 
 // get returns the row of a key if it is cached. Callers ask for it before they prepare the arguments of cached, which
 // take longer than this. The result is shared: callers must not modify what it points to.
-func (m *rowCache[K, T]) get(db *DB, key K) (row T, ok bool) {
-	version, known := db.Version()
+func (m *rowCache[K, T]) get(version uint64, known bool, key K) (row T, ok bool) {
 	if !known {
 		return row, false
 	}
@@ -33,11 +32,12 @@ func (m *rowCache[K, T]) get(db *DB, key K) (row T, ok bool) {
 	return row, ok
 }
 
-// cached calls load for a row that is not in the cache, and caches its result. The key types of all caches differ.
+// cached calls load for a row that is not in the cache, and caches its result. The version is that of get, from before
+// the read, so that a concurrent write invalidates the row. The key types of all caches differ.
 func cached[K comparable, T any](
-	ctx context.Context, db *DB, m *rowCache[K, T], key K, load func(context.Context) (T, error),
+	ctx context.Context, db *DB, m *rowCache[K, T], version uint64, known bool, key K,
+	load func(context.Context) (T, error),
 ) (T, error) {
-	version, known := db.Version() // taken before the read, so that a concurrent write invalidates the row
 	if !known {
 		return share(ctx, db, key, load)
 	}

@@ -23,10 +23,11 @@ func agentAccessible(agentID, userID string) string {
 // AgentGrant returns a user's grant for an agent.
 func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error) {
 	key := agentKey{userID, agentID}
-	if g, ok := db.cachedGrants.get(db, key); ok {
+	version, known := db.AccessVersion()
+	if g, ok := db.cachedGrants.get(version, known, key); ok {
 		return g, nil
 	}
-	return cached(ctx, db, &db.cachedGrants, key, func(ctx context.Context) (core.Grant, error) {
+	return cached(ctx, db, &db.cachedGrants, version, known, key, func(ctx context.Context) (core.Grant, error) {
 		g, err := agentGrant(ctx, db.read, userID, agentID)
 		return g, fail("find agent", "agent", err)
 	})

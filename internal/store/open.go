@@ -169,9 +169,6 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), reader.close())
 	}
 	db.read = reader
-	db.write = newBatchWriter(func() (*sqlite.Conn, error) {
-		return sqlite.Open(sqliteURI(path, sqlite.GatherLog), busyTimeout, &db.statements, writerSettings...)
-	})
 	// walIndex needs the -shm file, which exists while a connection that has read stays open. Until then, a migrating
 	// connection stays open, because the last connection that is closed checkpoints the log.
 	err = db.Ping(ctx)
@@ -179,9 +176,12 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		err = errors.Join(err, migrating.Close())
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), reader.close())
 	}
 	db.wal = openWALIndex(path)
+	db.write = newBatchWriter(db.wal, func() (*sqlite.Conn, error) {
+		return sqlite.Open(sqliteURI(path, sqlite.GatherLog), busyTimeout, &db.statements, writerSettings...)
+	})
 	return db, nil
 }
 

@@ -83,10 +83,11 @@ type sourcesKey struct{ userID, agentID string }
 // Sources returns the sources of an agent that the user can access, oldest first.
 func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Source, error) {
 	key := sourcesKey{userID, agentID}
-	if sources, ok := db.cachedSources.get(db, key); ok {
+	version, known := db.Version()
+	if sources, ok := db.cachedSources.get(version, known, key); ok {
 		return slices.Clone(sources), nil
 	}
-	sources, err := cached(ctx, db, &db.cachedSources, key, func(ctx context.Context) ([]source.Source, error) {
+	sources, err := cached(ctx, db, &db.cachedSources, version, known, key, func(ctx context.Context) ([]source.Source, error) {
 		return db.sources(ctx, userID, agentID)
 	})
 	return slices.Clone(sources), err

@@ -77,10 +77,11 @@ type threadKey struct{ userID, agentID, threadID string }
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
 	key := threadKey{userID, agentID, threadID}
-	if t, ok := db.cachedThreads.get(db, key); ok {
+	version, known := db.Version()
+	if t, ok := db.cachedThreads.get(version, known, key); ok {
 		return t, nil
 	}
-	return cached(ctx, db, &db.cachedThreads, key, func(ctx context.Context) (thread.Thread, error) {
+	return cached(ctx, db, &db.cachedThreads, version, known, key, func(ctx context.Context) (thread.Thread, error) {
 		var r threadRow
 		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE `+threadOfAgent,
 			args{threadID, userID, agentID}, r.dest()...)

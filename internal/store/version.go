@@ -20,6 +20,10 @@ type walIndex struct {
 	file *os.File
 	// mapped is never unmapped, because Version may be called while the database is being closed.
 	mapped []byte
+	// latest is the state after the latest commit of this process; see AccessVersion.
+	latest atomic.Pointer[accessState]
+	// committing is set while latest may be older than the database because of a commit of this process.
+	committing atomic.Bool
 }
 
 // close must be called after SQLite has closed the database; see openWALIndex.
@@ -39,12 +43,31 @@ func (db *DB) Version() (version uint64, known bool) {
 	if db.wal == nil || db.wal.mapped == nil {
 		return 0, false
 	}
-	header := (*walHeader)(unsafe.Pointer(unsafe.SliceData(db.wal.mapped))) //nolint:gosec // mapped with this size
-	var b [unsafe.Sizeof(walHeader{})]byte
-	for i := range header {
-		// Other processes write here concurrently. A mixture of two headers is harmless: a process that has been
-		// notified of a commit sees the header of that commit, so an old version cannot outlive it.
-		binary.LittleEndian.PutUint64(b[8*i:], atomic.LoadUint64(&header[i]))
+	// Other processes write here concurrently. A mixture of two headers is harmless: a process that has been notified of
+	// a commit sees the header of that commit, so an old version cannot outlive it.
+	header := db.wal.read()
+	return header.hash(), true
+}
+
+func (c *walIndex) read() (h walHeader) {
+	mapped := (*walHeader)(unsafe.Pointer(unsafe.SliceData(c.mapped))) //nolint:gosec // mapped with this size
+	for i := range mapped {
+		h[i] = atomic.LoadUint64(&mapped[i])
 	}
-	return xxhash.Sum64(b[:]), true
+	return h
+}
+
+func (h *walHeader) hash() uint64 {
+	var b [unsafe.Sizeof(walHeader{})]byte
+	for i, word := range h {
+		binary.LittleEndian.PutUint64(b[8*i:], word)
+	}
+	return xxhash.Sum64(b[:])
+}
+
+// commits returns the number of commits to the database modulo 2³², from SQLite's iChange.
+func (h *walHeader) commits() uint32 {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], h[1])
+	return binary.NativeEndian.Uint32(b[:])
 }

@@ -70,6 +70,7 @@ const (
 // disk costs the same for one write as for a hundred. Callers return only after the commit.
 type batchWriter struct {
 	open func() (*sqlite.Conn, error)
+	wal  *walIndex
 
 	mu      sync.Mutex
 	arrived sync.Cond
@@ -81,15 +82,16 @@ type batchWriter struct {
 	conn    *sqlite.Conn
 	ctx     context.Context // of every transaction: a started write is not cancelled
 	batch   []*job
-	changed bool // the running job has changed rows
+	begun   walHeader // the state of the database when the transaction began
+	changed bool      // the running job has changed rows
 	hold    time.Duration
 
 	writes, commits atomic.Int64
 }
 
-func newBatchWriter(open func() (*sqlite.Conn, error)) *batchWriter {
+func newBatchWriter(wal *walIndex, open func() (*sqlite.Conn, error)) *batchWriter {
 	w := &batchWriter{
-		open: open, ended: make(chan struct{}), hold: maxHold,
+		open: open, wal: wal, ended: make(chan struct{}), hold: maxHold,
 		ctx: context.WithValue(context.Background(), inWrite{}, true),
 	}
 	w.arrived.L = &w.mu
@@ -281,7 +283,7 @@ func (w *batchWriter) rerunBatch() outcome {
 func (w *batchWriter) end(lost bool) {
 	err := w.lostBy()
 	if !lost {
-		err = w.control("COMMIT")
+		err = w.wal.commit(w.begun, w.conn.Watched(), func() error { return w.control("COMMIT") })
 	}
 	if err != nil {
 		// The state of the connection is unknown; the next batch opens a new one.
@@ -334,13 +336,19 @@ func (w *batchWriter) begin() error {
 	if err != nil && classify(err) != classUnavailable {
 		w.disconnect()
 	}
+	if err == nil {
+		w.begun = w.wal.begun()
+		_ = w.conn.Watched()
+	}
 	return err
 }
 
 // connect opens the connection if there is none.
 func (w *batchWriter) connect() (err error) {
 	if w.conn == nil {
-		w.conn, err = w.open()
+		if w.conn, err = w.open(); err == nil {
+			w.conn.Watch(writesAccess)
+		}
 	}
 	return err
 }

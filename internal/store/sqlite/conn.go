@@ -26,6 +26,10 @@ type Conn struct {
 	out        uintptr
 	statements map[string]*statement
 	started    *atomic.Int64
+	// tablesOf is the function that was passed to Watch; compiled are the tables of the statement that is being compiled,
+	// watched those of the statements that have started.
+	tablesOf          func(table string, written bool) Tables
+	compiled, watched Tables
 }
 
 // Error is an error of SQLite.
@@ -96,6 +100,7 @@ func (c *Conn) Close() error {
 	c.statements = nil
 	var err error
 	if c.db != 0 {
+		watched.Delete(c.db)
 		if code := lib.Xsqlite3_close_v2(c.tls, c.db); code != lib.SQLITE_OK {
 			err = c.failure(code)
 		}
@@ -182,6 +187,7 @@ func (c *Conn) start(query string, args []any) (*statement, error) {
 		return nil, err
 	}
 	c.started.Add(1)
+	c.watched |= s.tables
 	return s, nil
 }
 
@@ -192,12 +198,13 @@ func (c *Conn) prepare(query string) (*statement, error) {
 		return nil, errMemory
 	}
 	defer libc.Xfree(c.tls, text)
+	c.compiled = 0
 	code := lib.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(query)+1), lib.SQLITE_PREPARE_PERSISTENT, c.out,
 		c.out+uintptr(pointerSize))
 	if code != lib.SQLITE_OK {
 		return nil, c.failure(code)
 	}
-	s := &statement{ptr: pointers(c.out)[0]}
+	s := &statement{ptr: pointers(c.out)[0], tables: c.compiled}
 	rest := query[int(pointers(c.out)[1]-text):]
 	if s.ptr == 0 || strings.Trim(rest, "; \t\n") != "" {
 		c.finalize(s)

@@ -24,6 +24,7 @@ type statement struct {
 	params          []int
 	readOnly        bool
 	cached, running bool
+	tables          Tables // see Watch
 	// memory holds the texts and blobs of the parameters, so that SQLite need not copy them.
 	memory uintptr
 	size   int
