@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/pocketbase/pocketbase v0.39.4
+	golang.org/x/sys v0.45.0
 	modernc.org/sqlite v1.52.0
 )
 
@@ -35,7 +36,6 @@ require (
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.21.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
 	golang.org/x/text v0.38.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	modernc.org/libc v1.72.3 // indirect

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,19 +14,8 @@ import (
 // net/http's client costs more than a fast server's handler. This client writes prebuilt bytes and reads replies in
 // place.
 
-const (
-	// maxBody limits the memory that a broken server can make the client use.
-	maxBody = 16 << 20
-	// readBuffer fits a list reply in one or two reads.
-	readBuffer = 64 << 10
-	// grace is how long a reply may take after the end of a round.
-	grace = 15 * time.Second
-)
-
-var (
-	errClosing   = errors.New("the server does not keep the connection alive")
-	errMalformed = errors.New("malformed HTTP response")
-)
+// grace is how long a reply may take after the end of a round.
+const grace = 15 * time.Second
 
 // request is sent repeatedly by every connection. Replies are checked, so that fast wrong replies do not count.
 type request struct {
@@ -51,6 +34,8 @@ type load struct {
 	duration    time.Duration
 	maxRequests uint64
 	request     request
+	// requestOf returns the request of a connection if it is not the same for all.
+	requestOf func(connection int) request
 	// counter provides n. The caller owns it, so that n is unique across rounds.
 	counter *atomic.Uint64
 }
@@ -71,251 +56,85 @@ func (s sample) perSecond() float64 {
 // run opens the connections and starts them together. The first wrong reply ends the run, because a rate with errors
 // is meaningless.
 func (l load) run(ctx context.Context) (sample, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	conns := make([]*keepAlive, 0, l.connections)
+	exchanges := make([]*exchange, 0, l.connections)
 	defer func() {
-		for _, c := range conns {
-			_ = c.Close()
+		for _, x := range exchanges {
+			_ = x.conn.Close()
 		}
 	}()
-	for range l.connections {
-		c, err := dial(ctx, l.addr)
+	for i := range l.connections {
+		conn, err := dialTCP(ctx, l.addr)
 		if err != nil {
 			return sample{}, err
 		}
-		conns = append(conns, c)
+		x := &exchange{conn: conn, addr: l.addr, request: l.request, counter: l.counter}
+		if l.requestOf != nil {
+			x.request = l.requestOf(i)
+		}
+		exchanges = append(exchanges, x)
 	}
 
 	start := time.Now()
 	end := start.Add(l.duration)
 	limit := l.counter.Load() + l.maxRequests
-	perConn := make([][]time.Duration, len(conns))
-	var wg sync.WaitGroup
-	for i, c := range conns {
-		// The deadline wakes a goroutine that waits for a reply that never arrives.
-		_ = c.SetDeadline(end.Add(grace))
-		stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-		defer stop()
-		wg.Go(func() {
-			latencies, err := l.drive(ctx, c, end, limit)
-			perConn[i] = latencies
-			if err != nil {
-				cancel(err)
-			}
-		})
+	for _, x := range exchanges {
+		x.end, x.limit = end, limit
 	}
-	wg.Wait()
+	err := drive(ctx, exchanges, end.Add(grace))
 	elapsed := time.Since(start)
-	if err := context.Cause(ctx); err != nil {
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 		return sample{}, err
 	}
 
 	out := sample{elapsed: elapsed}
-	for _, latencies := range perConn {
-		out.latencies = append(out.latencies, latencies...)
+	for _, x := range exchanges {
+		out.latencies = append(out.latencies, x.latencies...)
 	}
 	return out, nil
 }
 
-// drive sends requests over one connection until the load ends.
-func (l load) drive(ctx context.Context, c *keepAlive, end time.Time, limit uint64) ([]time.Duration, error) {
-	latencies := make([]time.Duration, 0, 1<<14)
-	want := cmp.Or(l.request.status, http.StatusOK)
-	var out []byte
-	for began := time.Now(); began.Before(end) && ctx.Err() == nil; {
-		n := l.counter.Add(1)
-		if n > limit {
-			break
-		}
-		out = l.request.append(out[:0], n)
-		status, body, err := c.do(out)
-		if err != nil {
-			return nil, fmt.Errorf("request to %s: %w", l.addr, err)
-		}
-		now := time.Now()
-		latencies = append(latencies, now.Sub(began))
-		began = now
-		if status != want {
-			return nil, fmt.Errorf("request to %s: status %d: %.300s", l.addr, status, body)
-		}
-		if err := l.request.check(body); err != nil {
-			return nil, fmt.Errorf("reply of %s: %w: %.300s", l.addr, err, body)
-		}
+// exchange is the part of a load on one connection: it builds requests and checks replies. A driver, which depends on
+// the operating system, sends and receives them. An exchange is used by one goroutine at a time.
+type exchange struct {
+	conn    net.Conn
+	addr    string
+	request request
+	counter *atomic.Uint64
+	limit   uint64 // last n of the run
+	end     time.Time
+
+	raw       []byte // the request to send
+	began     time.Time
+	latencies []time.Duration
+}
+
+// next builds the next request in raw. It reports false at the end of the load.
+func (x *exchange) next(now time.Time) bool {
+	if !now.Before(x.end) {
+		return false
 	}
-	return latencies, nil
+	n := x.counter.Add(1)
+	if n > x.limit {
+		return false
+	}
+	x.raw = x.request.append(x.raw[:0], n)
+	x.began = now
+	return true
 }
 
-// keepAlive is one HTTP/1.1 connection that sends one request at a time.
-type keepAlive struct {
-	net.Conn
-	r    *bufio.Reader
-	body []byte
-}
-
-func dial(ctx context.Context, addr string) (*keepAlive, error) {
-	d := net.Dialer{Timeout: 5 * time.Second}
-	c, err := d.DialContext(ctx, "tcp", addr)
+// finish checks the reply, or the error in its place, and records its latency.
+func (x *exchange) finish(now time.Time, status int, body []byte, err error) error {
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("request to %s: %w", x.addr, err)
 	}
-	return newKeepAlive(c), nil
-}
-
-func newKeepAlive(c net.Conn) *keepAlive {
-	return &keepAlive{Conn: c, r: bufio.NewReaderSize(c, readBuffer)}
-}
-
-// do sends one request and reads its whole reply. The body is valid until the next call.
-func (c *keepAlive) do(raw []byte) (status int, body []byte, err error) {
-	if _, err := c.Write(raw); err != nil {
-		return 0, nil, err
+	x.latencies = append(x.latencies, now.Sub(x.began))
+	if status != cmp.Or(x.request.status, http.StatusOK) {
+		return fmt.Errorf("request to %s: status %d: %.300s", x.addr, status, body)
 	}
-	h, err := c.readHead()
-	if err != nil {
-		return 0, nil, err
-	}
-	c.body = c.body[:0]
-	switch {
-	case h.chunked:
-		err = c.readChunks()
-	case h.length > 0:
-		err = c.readFull(h.length)
-	}
-	if err != nil {
-		return h.status, nil, err
-	}
-	// Report a reply that closes the connection here, because the next request would fail without the reason.
-	if h.closing && h.status == 200 {
-		return h.status, c.body, errClosing
-	}
-	return h.status, c.body, nil
-}
-
-// head contains the header fields that determine the end of a reply.
-type head struct {
-	status  int
-	length  int
-	chunked bool
-	closing bool
-}
-
-func (c *keepAlive) readHead() (head, error) {
-	line, err := c.readLine()
-	if err != nil {
-		return head{}, err
-	}
-	// "HTTP/1.1 200 OK"; the reason phrase may be missing.
-	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
-		return head{}, errMalformed
-	}
-	h := head{length: -1}
-	if h.status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return head{}, errMalformed
-	}
-	for {
-		if line, err = c.readLine(); err != nil {
-			return head{}, err
-		}
-		if len(line) == 0 {
-			break
-		}
-		if err := h.field(line); err != nil {
-			return head{}, err
-		}
-	}
-	if h.status == 204 || h.status == 304 {
-		h.length = 0
-	}
-	// Without a length the body would end with the connection, which could not be kept alive.
-	if h.length < 0 && !h.chunked {
-		return head{}, errClosing
-	}
-	return h, nil
-}
-
-// field records the three relevant header fields.
-func (h *head) field(line []byte) error {
-	name, value, ok := bytes.Cut(line, []byte(":"))
-	if !ok {
-		return errMalformed
-	}
-	switch value = bytes.TrimSpace(value); {
-	case bytes.EqualFold(name, []byte("Content-Length")):
-		n, err := strconv.Atoi(string(value))
-		if err != nil || n < 0 || n > maxBody {
-			return errMalformed
-		}
-		h.length = n
-	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
-		h.chunked = bytes.EqualFold(value, []byte("chunked"))
-	case bytes.EqualFold(name, []byte("Connection")):
-		h.closing = bytes.EqualFold(value, []byte("close"))
+	if err := x.request.check(body); err != nil {
+		return fmt.Errorf("reply of %s: %w: %.300s", x.addr, err, body)
 	}
 	return nil
-}
-
-// readChunks reads a chunked body and its (ignored) trailer.
-func (c *keepAlive) readChunks() error {
-	for {
-		line, err := c.readLine()
-		if err != nil {
-			return err
-		}
-		size, _, _ := bytes.Cut(line, []byte(";"))
-		n, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 31)
-		if err != nil {
-			return errMalformed
-		}
-		if n == 0 {
-			break
-		}
-		if err := c.readFull(int(n)); err != nil {
-			return err
-		}
-		if line, err = c.readLine(); err != nil {
-			return err
-		}
-		if len(line) != 0 {
-			return errMalformed
-		}
-	}
-	for {
-		line, err := c.readLine()
-		if err != nil {
-			return err
-		}
-		if len(line) == 0 {
-			return nil
-		}
-	}
-}
-
-// readFull appends the next n bytes to the body.
-func (c *keepAlive) readFull(n int) error {
-	had := len(c.body)
-	if had+n > maxBody {
-		return errMalformed
-	}
-	if cap(c.body) < had+n {
-		c.body = append(make([]byte, 0, 2*(had+n)), c.body...)
-	}
-	c.body = c.body[:had+n]
-	_, err := io.ReadFull(c.r, c.body[had:])
-	return err
-}
-
-// readLine returns the next line without its end; it is valid until the next read.
-func (c *keepAlive) readLine() ([]byte, error) {
-	line, err := c.r.ReadSlice('\n')
-	if err != nil {
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, errMalformed
-		}
-		return nil, err
-	}
-	return bytes.TrimRight(line, "\r\n"), nil
 }
 
 // buildGet returns a GET request with a bearer token.

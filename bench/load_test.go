@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -233,6 +234,303 @@ func TestLoadEndsWhenItIsCancelledInTheMiddleOfAReply(t *testing.T) {
 	}
 }
 
+// rawServer sends prepared bytes in place of HTTP replies. answer gets the connection after each request that ends with
+// an empty line, and returns false to close it.
+func rawServer(t *testing.T, answer func(net.Conn) bool) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections sync.WaitGroup
+	connections.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Go(func() {
+				defer c.Close()
+				buf := make([]byte, 4096)
+				for {
+					n, err := c.Read(buf)
+					if err != nil || bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) && !answer(c) {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		connections.Wait()
+	})
+	return l.Addr().String()
+}
+
+const chunkedReply = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n" +
+	"4;name=value\r\none \r\n5\r\ntwo\r\n\r\n6\r\n three\r\n0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n"
+
+const chunkedBody = "one two\r\n three"
+
+var framings = map[string]struct{ reply, body string }{
+	"length":    {"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello world", "hello world"},
+	"empty":     {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", ""},
+	"chunks":    {chunkedReply, chunkedBody},
+	"no chunks": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ""},
+	"no reply":  {"HTTP/1.1 204 No Content\r\n\r\n", ""},
+}
+
+// receive passes a piece to the parser as a connection would.
+func receive(r *reply, piece string) (done bool, err error) {
+	for !done && err == nil {
+		n := copy(r.space(), piece)
+		done, err = r.received(n)
+		if piece = piece[n:]; piece == "" {
+			break
+		}
+	}
+	return done, err
+}
+
+func TestReplyIsParsedWhereverItIsSplit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range framings {
+		for first := range len(tc.reply) {
+			for second := first; second < len(tc.reply); second++ {
+				r := newReply()
+				for range 2 { // the second reply reuses the memory of the first
+					r.reset()
+					for _, piece := range []string{tc.reply[:first], tc.reply[first:second]} {
+						if done, err := receive(&r, piece); done || err != nil {
+							t.Fatalf("%s split at %d and %d: %t, %v after %q", name, first, second, done, err, piece)
+						}
+					}
+					done, err := receive(&r, tc.reply[second:])
+					if !done || err != nil || string(r.body()) != tc.body {
+						t.Fatalf("%s split at %d and %d: %t, %v, body %q", name, first, second, done, err, r.body())
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestReplyLargerThanTheReadBufferIsJoinedFromSmallChunks(t *testing.T) {
+	t.Parallel()
+	const chunks = 100_000
+	r := newReply()
+	sent := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("3\r\nabc\r\n", chunks) + "0\r\n" +
+		strings.Repeat("X-Trailer: value\r\n", chunks) + "\r\n"
+	done, err := receive(&r, sent)
+	if !done || err != nil || string(r.body()) != strings.Repeat("abc", chunks) {
+		t.Errorf("%t, %v, %d bytes", done, err, len(r.body()))
+	}
+	if cap(r.buf) > 4*3*chunks {
+		t.Errorf("%d bytes of memory for a body of %d", cap(r.buf), 3*chunks)
+	}
+}
+
+func TestReplyIsLimited(t *testing.T) {
+	t.Parallel()
+	const head, field = "HTTP/1.1 200 OK\r\n", "X-Field: value\r\n"
+	const chunked = head + "Transfer-Encoding: chunked\r\n\r\n"
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", maxBody/16, strings.Repeat("x", maxBody/16))
+	for name, sent := range map[string]string{
+		"line without end":   head + strings.Repeat("x", maxHead+1),
+		"many fields":        head + strings.Repeat(field, maxHead/len(field)+1),
+		"length":             head + fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBody+1),
+		"one chunk":          chunked + fmt.Sprintf("%x\r\n", maxBody+1),
+		"many chunks":        chunked + strings.Repeat(chunk, 16) + "1\r\n",
+		"chunk size":         chunked + strings.Repeat("0", maxHead+1),
+		"bytes after reply":  head + "Content-Length: 2\r\n\r\nabc",
+		"bytes after chunks": chunked + "0\r\n\r\nabc",
+	} {
+		r := newReply()
+		if done, err := receive(&r, sent); done || !errors.Is(err, errMalformed) {
+			t.Errorf("%s: %t, %v", name, done, err)
+		}
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	for _, tc := range framings {
+		f.Add([]byte(tc.reply), uint16(20))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte, split uint16) {
+		whole, pieces := newReply(), newReply()
+		done, err := receive(&whole, string(sent))
+		first := min(int(split), len(sent))
+		splitDone, splitErr := receive(&pieces, string(sent[:first]))
+		if splitDone && first < len(sent) {
+			return // bytes after the reply are an error only if they arrive with it
+		}
+		if splitErr == nil && !splitDone {
+			splitDone, splitErr = receive(&pieces, string(sent[first:]))
+		}
+		if done != splitDone || !errors.Is(splitErr, err) {
+			t.Fatalf("whole: %t, %v; split at %d: %t, %v", done, err, first, splitDone, splitErr)
+		}
+		if done && !bytes.Equal(whole.body(), pieces.body()) {
+			t.Fatalf("whole: %q; split at %d: %q", whole.body(), first, pieces.body())
+		}
+	})
+}
+
+func TestLoadReadsRepliesThatArriveInPieces(t *testing.T) {
+	t.Parallel()
+	for name, tc := range framings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := rawServer(t, func(c net.Conn) bool {
+				for i := range len(tc.reply) {
+					if _, err := c.Write([]byte(tc.reply[i : i+1])); err != nil {
+						return false
+					}
+				}
+				return true
+			})
+			l := getLoad(addr, func(body []byte) error {
+				if string(body) != tc.body {
+					return fmt.Errorf("body %q", body)
+				}
+				return nil
+			})
+			l.maxRequests = 40
+			if name == "no reply" {
+				l.request.status = http.StatusNoContent
+			}
+			if got, err := l.run(t.Context()); err != nil || len(got.latencies) != 40 {
+				t.Errorf("%d replies, %v", len(got.latencies), err)
+			}
+		})
+	}
+}
+
+func TestLoadSendsEachConnectionItsOwnRequests(t *testing.T) {
+	t.Parallel()
+	// A reply contains the path that the connection asked for first.
+	var paths sync.Map
+	addr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		first, _ := paths.LoadOrStore(r.RemoteAddr, r.URL.Path)
+		fmt.Fprint(w, first)
+	})
+	l := getLoad(addr, nil)
+	l.connections = 3
+	l.requestOf = func(connection int) request {
+		path := fmt.Sprintf("/%d", connection)
+		return repeatGet(addr, path, "token", func(body []byte) error {
+			if string(body) != path {
+				return fmt.Errorf("not the reply of %s", path)
+			}
+			return nil
+		})
+	}
+	if got, err := l.run(t.Context()); err != nil || len(got.latencies) != 100 {
+		t.Errorf("%d replies, %v", len(got.latencies), err)
+	}
+}
+
+func TestLoadSendsRequestsAndReadsRepliesLargerThanTheSocketBuffers(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("carrel ", 1_000_000)
+	addr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(20 * time.Millisecond) // until the client cannot write any more
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != large {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_, _ = w.Write(body)
+	})
+	l := getLoad(addr, func(body []byte) error {
+		if string(body) != large {
+			return fmt.Errorf("%d bytes", len(body))
+		}
+		return nil
+	})
+	l.maxRequests = 8
+	l.request.append = func(dst []byte, _ uint64) []byte {
+		return append(append(dst, buildPostHead(addr, "/", "token", len(large))...), large...)
+	}
+	if got, err := l.run(t.Context()); err != nil || len(got.latencies) != 8 {
+		t.Errorf("%d replies, %.200v", len(got.latencies), err)
+	}
+}
+
+func TestLoadFailsWhenTheServerCloses(t *testing.T) {
+	t.Parallel()
+	const reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	for name, tc := range map[string]struct {
+		reply string
+		want  error
+	}{
+		"before the reply":  {"", io.EOF},
+		"in the head":       {reply[:20], io.ErrUnexpectedEOF},
+		"in the body":       {reply[:len(reply)-1], io.ErrUnexpectedEOF},
+		"in the chunks":     {chunkedReply[:len(chunkedReply)-2], io.ErrUnexpectedEOF},
+		"as it announced":   {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", errClosing},
+		"with no HTTP":      {"hello there, client\r\n\r\n", errMalformed},
+		"after extra bytes": {reply + "!", errMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := rawServer(t, func(c net.Conn) bool {
+				_, _ = io.WriteString(c, tc.reply)
+				return false
+			})
+			if _, err := getLoad(addr, anyBody).run(t.Context()); !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
+	}
+	t.Run("after some replies", func(t *testing.T) {
+		t.Parallel()
+		var replies atomic.Int64
+		addr := rawServer(t, func(c net.Conn) bool {
+			_, _ = io.WriteString(c, reply)
+			return replies.Add(1) < 20
+		})
+		// The next request either finds the connection closed or is answered with a reset.
+		if _, err := getLoad(addr, anyBody).run(t.Context()); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestLoadEndsAtItsDeadlineIfAReplyNeverArrives(t *testing.T) {
+	t.Parallel()
+	const reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	for name, answered := range map[string]int64{"no reply": 0, "some replies": 10} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var replies atomic.Int64
+			addr := rawServer(t, func(c net.Conn) bool {
+				if replies.Add(1) <= answered {
+					_, _ = io.WriteString(c, reply)
+				}
+				return true
+			})
+			var exchanges []*exchange
+			began := time.Now()
+			for range 3 {
+				c, err := dialTCP(t.Context(), addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				exchanges = append(exchanges, &exchange{
+					conn: c, addr: addr, request: repeatGet(addr, "/", "token", anyBody),
+					counter: new(atomic.Uint64), limit: 100, end: began.Add(time.Minute),
+				})
+			}
+			err := drive(t.Context(), exchanges, began.Add(200*time.Millisecond))
+			if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) < 200*time.Millisecond {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		})
+	}
+}
+
 func TestPostedRequestsAreWellFormedAndOfOneLength(t *testing.T) {
 	t.Parallel()
 	r := postText("h:1", "/p", "token", "title", anyBody)
@@ -285,5 +583,54 @@ func BenchmarkClient(b *testing.B) {
 	b.ResetTimer()
 	if _, err := l.run(b.Context()); err != nil {
 		b.Fatal(err)
+	}
+}
+
+const constantServerArg = "constant-server"
+
+// constantReply resembles a small reply of Carrel.
+var constantReply = []byte("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Type: application/json\r\n" +
+	"X-Content-Type-Options: nosniff\r\nX-Request-Id: 0198c0f3-1111-7000-8000-000000000000\r\n" +
+	"Date: Wed, 18 Nov 2026 10:00:00 GMT\r\nContent-Length: 300\r\n\r\n" + strings.Repeat("x", 300))
+
+// runConstantServer answers every request with constantReply after some work. It is a child of the test, so that the
+// CPU time of the test is the client's.
+func runConstantServer(args []string) (mine bool, err error) {
+	if len(args) != 2 || args[0] != constantServerArg {
+		return false, nil
+	}
+	work, err := time.ParseDuration(args[1])
+	if err != nil {
+		return true, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return true, err
+	}
+	fmt.Println(l.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent
+		_ = l.Close()
+	}()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return true, nil
+		}
+		go func() {
+			defer c.Close()
+			buf := make([]byte, 4096)
+			for {
+				n, err := c.Read(buf)
+				if err != nil || !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) {
+					return
+				}
+				for began := time.Now(); time.Since(began) < work; {
+				}
+				if _, err := c.Write(constantReply); err != nil {
+					return
+				}
+			}
+		}()
 	}
 }

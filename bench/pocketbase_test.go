@@ -10,7 +10,7 @@ import (
 
 // TestMain lets the test binary be the children of a run, as bench itself is.
 func TestMain(m *testing.M) {
-	for _, child := range []func([]string) (bool, error){runPocketBase, runStandIn, runStandInPeers} {
+	for _, child := range []func([]string) (bool, error){runPocketBase, runStandIn, runStandInPeers, runConstantServer} {
 		if mine, err := child(os.Args[1:]); mine {
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)

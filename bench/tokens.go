@@ -63,6 +63,7 @@ func measureTokens(ctx context.Context, s *tokenSettings, dir string) (page, err
 type tokenServer struct {
 	*process
 	name    string
+	addr    string
 	clients []*refresher
 	rates   []float64
 	waits   []time.Duration
@@ -79,10 +80,10 @@ func tokenServers(ctx context.Context, s *tokenSettings, dir string) ([]*tokenSe
 	if err != nil {
 		return nil, err
 	}
-	ours := &tokenServer{process: in.process, name: "Carrel, SQLite, durable"}
+	ours := &tokenServer{process: in.process, addr: in.addr, name: "Carrel, SQLite, durable"}
 	servers := []*tokenServer{ours}
 	fmt.Fprintf(s.progress, "connecting %d clients\n", s.connections)
-	if ours.clients, err = connectAll(ctx, "http://"+in.addr, s.connections); err != nil {
+	if ours.clients, err = connectAll(ctx, in.addr, s.connections); err != nil {
 		return servers, err
 	}
 	if s.alone {
@@ -106,20 +107,19 @@ func startOIDC(ctx context.Context, s *tokenSettings, dir string) (*tokenServer,
 	node := cmp.Or(s.node, filepath.Join(s.oidc, "node_modules", ".bin", "node"))
 	cmd := exec.Command(node, filepath.Join(s.oidc, "server.mjs"), port, fmt.Sprint(s.connections), file)
 	cmd.Env = cleanEnv("NODE_ENV=production")
-	base := "http://" + addr
 	proc, err := startProcess(ctx, "oidc-provider", filepath.Join(dir, "oidc.log"),
-		base+"/.well-known/openid-configuration", cmd)
+		"http://"+addr+"/.well-known/openid-configuration", cmd)
 	if err != nil {
 		return nil, err
 	}
-	t := &tokenServer{process: proc, name: "oidc-provider, in memory"}
+	t := &tokenServer{process: proc, addr: addr, name: "oidc-provider, in memory"}
 	made, err := os.ReadFile(file)
 	if err != nil {
 		t.stop()
 		return nil, err
 	}
 	for token := range strings.FieldsSeq(string(made)) {
-		t.clients = append(t.clients, newRefresher(base+"/token", "bench", token))
+		t.clients = append(t.clients, newRefresher(addr, "/token", "bench", token))
 	}
 	return t, nil
 }

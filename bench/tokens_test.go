@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +16,7 @@ import (
 )
 
 // rotating is a server that accepts each refresh token once.
-func rotating(t *testing.T, rotate bool) string {
+func rotating(t *testing.T, rotate bool) (addr string) {
 	var mu sync.Mutex
 	next := map[string]int{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,22 +33,28 @@ func rotating(t *testing.T, rotate bool) string {
 		fmt.Fprintf(w, `{"access_token":"a","refresh_token":"%s.%d"}`, chain, next[chain])
 	}))
 	t.Cleanup(s.Close)
-	return s.URL
+	return s.Listener.Addr().String()
 }
 
-func TestARoundRefreshesEachTokenInTurn(t *testing.T) {
-	t.Parallel()
-	url := rotating(t, true)
+// ownProcess is the process of a server that runs in the test.
+func ownProcess(t *testing.T) *process {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &process{cmd: &exec.Cmd{Process: self}}
+}
+
+func TestARoundRefreshesEachTokenInTurn(t *testing.T) {
+	t.Parallel()
+	addr := rotating(t, true)
 	server := &tokenServer{
-		process: &process{cmd: &exec.Cmd{Process: self}},
+		process: ownProcess(t),
 		name:    "stand-in",
-		clients: []*refresher{newRefresher(url, "c", "one.0"), newRefresher(url, "c", "two.0")},
+		addr:    addr,
+		clients: []*refresher{newRefresher(addr, "/", "c", "one.0"), newRefresher(addr, "/", "c", "two.0")},
 	}
-	if err := server.round(t.Context(), 50*time.Millisecond); err != nil {
+	if err := server.round(t.Context(), 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if len(server.rates) != 1 || server.rates[0] <= 0 || len(server.waits) < 2 {
@@ -61,10 +70,96 @@ func TestARoundRefreshesEachTokenInTurn(t *testing.T) {
 func TestAReplyWithoutANewTokenIsAnError(t *testing.T) {
 	t.Parallel()
 	for token, rotate := range map[string]bool{"one.0": false, "one.7": true} {
-		if err := newRefresher(rotating(t, rotate), "c", token).refresh(t.Context()); err == nil {
+		addr := rotating(t, rotate)
+		server := &tokenServer{
+			process: ownProcess(t),
+			addr:    addr,
+			clients: []*refresher{newRefresher(addr, "/", "c", token)},
+		}
+		if err := server.round(t.Context(), time.Second); err == nil {
 			t.Errorf("%s is taken", token)
 		}
 	}
+}
+
+// tokenReply is as long as a reply of Carrel.
+var tokenReply = []byte(`{"access_token":"` + strings.Repeat("a", 64) + `","token_type":"Bearer","expires_in":3600,` +
+	`"refresh_token":"` + strings.Repeat("r", 64) + `","scope":"agents offline_access"}` + "\n")
+
+func TestRefreshRequestIsWellFormedForEveryToken(t *testing.T) {
+	t.Parallel()
+	r := newRefresher("h:1", "/token", "a client", "short")
+	for _, token := range []string{"short", strings.Repeat("long", 100), "a+b/c=&d"} {
+		r.token = token
+		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.append(nil, 1))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := req.ParseForm(); err != nil {
+			t.Fatal(err)
+		}
+		if req.Host != "h:1" || req.URL.Path != "/token" || req.PostForm.Get("client_id") != "a client" ||
+			req.PostForm.Get("grant_type") != "refresh_token" || req.PostForm.Get("refresh_token") != token {
+			t.Errorf("%+v", req)
+		}
+	}
+}
+
+func TestOnlyAReplyWithTwoTokensIsAccepted(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		string(tokenReply): strings.Repeat("r", 64),
+		"{\n \"access_token\" : \"a\",\r\n \"refresh_token\"\t: \"b\" }": "b",
+		`{"refresh_token":"b","access_token":"a"}`:                       "b",
+		``:                      "",
+		`{}`:                    "",
+		`{"access_token":"a"}`:  "",
+		`{"refresh_token":"b"}`: "",
+		`{"access_token":"","refresh_token":"b"}`:                        "",
+		`{"access_token":"a","refresh_token":""}`:                        "",
+		`{"access_token":"a","refresh_token":5}`:                         "",
+		`{"access_token":"a","refresh_token":"old"}`:                     "",
+		`{"access_token":"a","refresh_token":"b\u0041"}`:                 "",
+		`{"access_token":"a","refresh_token":"b"`:                        "",
+		`{"access_token":"a","refresh_token":"b}`:                        "",
+		`{"access_token":"a","refresh_token":"b","refresh_token":"c"}`:   "",
+		`{"access_token":"a","error":"\"refresh_token\": \"b\""}`:        "",
+		`{"access_token":"a","missing":["refresh_token"],"other":": x"}`: "",
+		`{"my_access_token":"a","refresh_token_of":"b"}`:                 "",
+		`["access_token":"a","refresh_token":"b"]`:                       "",
+	} {
+		r := newRefresher("h:1", "/", "c", "old")
+		err := r.check([]byte(body))
+		if want == "" && (err == nil || r.token != "old") || want != "" && (err != nil || r.token != want) {
+			t.Errorf("%s: got token %q, %v", body, r.token, err)
+		}
+	}
+}
+
+// BenchmarkTokenReply compares the check of a reply with encoding/json.
+func BenchmarkTokenReply(b *testing.B) {
+	b.Run("check", func(b *testing.B) {
+		b.ReportAllocs()
+		r := &refresher{}
+		for b.Loop() {
+			r.token = ""
+			if err := r.check(tokenReply); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var got struct {
+				Access  string `json:"access_token"`
+				Refresh string `json:"refresh_token"`
+			}
+			if err := json.Unmarshal(tokenReply, &got); err != nil || got.Access == "" || got.Refresh == "" {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func TestTheReportSaysWhetherTheTargetIsMet(t *testing.T) {
