@@ -392,20 +392,13 @@ func buildGoReceiver(t *testing.T, program string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), binary)
 }
 
-// buildTypeScriptReceiver compiles a program that imports the built SDK.
+// buildTypeScriptReceiver compiles a program that imports the installed SDK.
 func buildTypeScriptReceiver(t *testing.T, program string) *exec.Cmd {
 	t.Helper()
 	skipWithoutTypeScript(t)
 	folder := t.TempDir()
-	installed := filepath.Join(folder, "node_modules", "carrel")
-	runIn(t, typescriptFolder, nil, "node_modules/.bin/tsc", "-p", "tsconfig.build.json", "--outDir",
-		filepath.Join(installed, "dist"))
-	description, err := os.ReadFile(filepath.Join(typescriptFolder, "package.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeTestFile(t, installed, "package.json", string(description))
-	compileTypeScript(t, folder, "receiver.ts", program)
+	installTypeScript(t, folder)
+	compileTypeScript(t, folder, map[string]string{"receiver.ts": program})
 	cmd := exec.CommandContext(t.Context(), "node", "receiver.js")
 	cmd.Dir = folder
 	return cmd

@@ -48,9 +48,7 @@ func TestTypeScriptSamples(t *testing.T) {
 	skipWithoutTypeScript(t)
 	key, steps, requests := sampleServer(t, "typescript")
 	folder := t.TempDir()
-	runIn(t, typescriptFolder, nil, "npm", "pack", "--silent", "--pack-destination", folder)
-	runIn(t, folder, nil, "npm", "install", "--offline", "--no-audit", "--no-fund", "--loglevel=error",
-		filepath.Join(folder, "carrel-0.1.0.tgz"))
+	installTypeScript(t, folder)
 	var program strings.Builder
 	program.WriteString("import { Carrel } from \"carrel\";\ndeclare const carrel: Carrel;\n")
 	for _, name := range pathParameters() {
@@ -59,8 +57,7 @@ func TestTypeScriptSamples(t *testing.T) {
 	for i, sample := range requests {
 		fmt.Fprintf(&program, "export async function sample%d() {\n%s\n}\n", i, sample)
 	}
-	compileTypeScript(t, folder, "samples.ts", program.String())
-	compileTypeScript(t, folder, "steps.ts", steps)
+	compileTypeScript(t, folder, map[string]string{"samples.ts": program.String(), "steps.ts": steps})
 	if out := runIn(t, folder, []string{"CARREL_KEY=" + key}, "node", "steps.js"); !strings.Contains(out, "Codd") {
 		t.Errorf("the first steps print:\n%s", out)
 	}

@@ -21,6 +21,15 @@ type scratchFolder struct {
 	lock *os.File
 }
 
+// SharedFolder returns a new folder that outlives single tests. Main removes it after the last one.
+func SharedFolder() (string, error) {
+	parent, err := scratch.path()
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(parent, "shared-")
+}
+
 // path returns the folder, created at the first call.
 func (s *scratchFolder) path() (string, error) {
 	s.mu.Lock()
