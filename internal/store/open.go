@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -179,18 +180,20 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), reader.close())
 	}
 	db.wal = openWALIndex(path)
+	settings := writerSettings
+	if db.wal.frames() >= 0 {
+		settings = append(slices.Clone(settings), "wal_autocheckpoint = 0") // see checkpoints
+	}
 	db.write = newBatchWriter(db.wal, func() (*sqlite.Conn, error) {
-		return sqlite.Open(sqliteURI(path, sqlite.GatherLog), busyTimeout, &db.statements, writerSettings...)
+		return sqlite.Open(sqliteURI(path, sqlite.GatherLog), busyTimeout, &db.statements, settings...)
+	}, func() (*sqlite.Conn, error) {
+		return sqlite.Open(sqliteURI(path), busyTimeout, new(atomic.Int64), "synchronous = FULL")
 	})
 	return db, nil
 }
 
-// writerSettings are the settings of the connection that writes.
-//
-// A page that several commits change is copied into the database once per checkpoint. With SQLite's default of 1,000
-// frames, a write that changes random pages, such as the rotation of a token, spends a tenth of its time on them.
-// 4,000 frames (16 MB) still fit into one hash table of the WAL index, which has 4,062 entries, so a page in the log is
-// found as fast. The cache is 8 MB instead of 2 so that such writes find their pages in memory.
+// writerSettings are the settings of the connection that writes. The cache is 8 MB instead of 2 so that writes to random
+// pages, such as the rotation of a token, find them in memory. See checkpoints for the number of frames.
 var writerSettings = []string{
 	"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "secure_delete = 1",
 	"wal_autocheckpoint = 4000", "cache_size = -8000",

@@ -65,6 +65,17 @@ func (h *walHeader) hash() uint64 {
 	return xxhash.Sum64(b[:])
 }
 
+// frames returns the number of pages in the log, or -1 if it is not known.
+func (c *walIndex) frames() int {
+	if c == nil || c.mapped == nil {
+		return -1
+	}
+	h := c.read()
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], h[2])
+	return int(binary.NativeEndian.Uint32(b[:])) // mxFrame
+}
+
 // commits returns the number of commits to the database modulo 2³², from SQLite's iChange.
 func (h *walHeader) commits() uint32 {
 	var b [8]byte

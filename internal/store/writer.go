@@ -80,6 +80,7 @@ type batchWriter struct {
 
 	// The fields below are used by the writer goroutine only.
 	conn    *sqlite.Conn
+	log     checkpoints
 	ctx     context.Context // of every transaction: a started write is not cancelled
 	batch   []*job
 	begun   walHeader // the state of the database when the transaction began
@@ -89,9 +90,9 @@ type batchWriter struct {
 	writes, commits atomic.Int64
 }
 
-func newBatchWriter(wal *walIndex, open func() (*sqlite.Conn, error)) *batchWriter {
+func newBatchWriter(wal *walIndex, open, checkpointing func() (*sqlite.Conn, error)) *batchWriter {
 	w := &batchWriter{
-		open: open, wal: wal, ended: make(chan struct{}), hold: maxHold,
+		open: open, wal: wal, log: checkpoints{open: checkpointing, next: checkpointAfter}, ended: make(chan struct{}), hold: maxHold,
 		ctx: context.WithValue(context.Background(), inWrite{}, true),
 	}
 	w.arrived.L = &w.mu
@@ -149,7 +150,11 @@ func (w *batchWriter) run() {
 			continue
 		}
 		w.commitBatch(first)
+		if w.conn != nil {
+			w.log.committed(w.conn, w.wal.frames())
+		}
 	}
+	w.log.wait()
 	w.disconnect()
 }
 
@@ -189,6 +194,7 @@ func (w *batchWriter) runOutsideTx(j *job) {
 	if !j.state.CompareAndSwap(jobQueued, jobStarted) {
 		return
 	}
+	w.log.wait() // otherwise a checkpoint that truncates the log would fail
 	if j.err = w.connect(); j.err == nil {
 		_, j.err = w.conn.Exec(j.query)
 	}

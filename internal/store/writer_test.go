@@ -461,7 +461,7 @@ func TestWriterSyncsEachCommitAndBoundsTheLog(t *testing.T) {
 	n := newNotebook(t)
 	for setting, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1",
-		"wal_autocheckpoint": "4000", "cache_size": "-8000",
+		"wal_autocheckpoint": "0", "cache_size": "-8000",
 	} {
 		var got string
 		n.must(n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
