@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,10 +17,26 @@ import (
 // cancelInterval is how long a cancelled context may go unnoticed while no reply arrives.
 const cancelInterval = 100 * time.Millisecond
 
-// drive runs all exchanges in the calling goroutine. A goroutine per connection would cost a switch of goroutines, and
+// drive runs the exchanges on as many threads as there are processors, each with its share. The first error ends all.
+func drive(ctx context.Context, exchanges []*exchange, deadline time.Time) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for share := range slices.Chunk(exchanges, max(1, (len(exchanges)+runtime.NumCPU()-1)/runtime.NumCPU())) {
+		wg.Go(func() {
+			if err := driveShare(ctx, share, deadline); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// driveShare runs exchanges in the calling goroutine. A goroutine per connection would cost a switch of goroutines, and
 // often one of threads, per reply, while epoll returns all replies that arrived in the meantime at once. The goroutine
 // is locked to its thread, so that the scheduler does not move it between threads after it waited for replies.
-func drive(ctx context.Context, exchanges []*exchange, deadline time.Time) error {
+func driveShare(ctx context.Context, exchanges []*exchange, deadline time.Time) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := newDriver(exchanges)
