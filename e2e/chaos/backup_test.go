@@ -76,8 +76,8 @@ func TestBackupUnderLoadHasEveryAcknowledgedWrite(t *testing.T) {
 	end := s.begin(3)
 	for range rounds(t, 1, 5) {
 		goal := s.acks.count() + 150
-		await(t, "writes are acknowledged", 3*time.Minute, func() bool { return s.acks.count() >= goal })
-		await(t, "vectors are paid for", 3*time.Minute, func() bool { return s.isPaid() })
+		await(t, "writes are acknowledged", testkit.Patience, func() bool { return s.acks.count() >= goal })
+		await(t, "vectors are paid for", testkit.Patience, func() bool { return s.isPaid() })
 		data := t.TempDir()
 		s.backUp(place{[]string{"--data", s.nodes[0].Data}, nil}, place{[]string{"--data", data}, nil}, "sqlite",
 			filepath.Join(data, "carrel.db"))

@@ -24,7 +24,7 @@ func TestNothingIsLostWhenTheDiskIsFull(t *testing.T) {
 	w := newWriter(s)
 	for round := range rounds(t, 1, 5) {
 		goal := s.acks.count() + 100
-		await(t, "writes are acknowledged", 3*time.Minute, func() bool { return s.acks.count() >= goal })
+		await(t, "writes are acknowledged", testkit.Patience, func() bool { return s.acks.count() >= goal })
 		s.tally.begin(fmt.Sprintf("%d the disk is full", round+1))
 		for _, kind := range w.kinds() {
 			kind.awaitRefused(t, disk)
@@ -57,27 +57,27 @@ func TestNothingIsLostWhenTheDataFolderIsFull(t *testing.T) {
 	w := newWriter(s)
 	for round := range rounds(t, 1, 5) {
 		goal := s.acks.count() + 50
-		await(t, "writes are acknowledged", 3*time.Minute, func() bool { return s.acks.count() >= goal })
+		await(t, "writes are acknowledged", testkit.Patience, func() bool { return s.acks.count() >= goal })
 		s.tally.begin("the disk of the data folder is full")
 		stored := s.acks.count()
-		await(t, "the index can't be written", time.Minute, func() bool {
+		await(t, "the index can't be written", testkit.Patience, func() bool {
 			disk.Fill()
 			r := s.get(s.nodes[0].URL + "/readyz")
 			return r.status == http.StatusOK && strings.Contains(string(r.body), "the disk of the data folder is full")
 		})
 		goal = s.acks.count() + 50
-		await(t, "writes are still acknowledged", 3*time.Minute, func() bool { return s.acks.count() >= goal })
+		await(t, "writes are still acknowledged", testkit.Patience, func() bool { return s.acks.count() >= goal })
 		during := s.acks.count() - stored
 		word := fmt.Sprintf("axolotl%dx", round)
 		s.checkUploadWaits(w, word)
 		s.tally.begin("the disk has space again")
 		disk.Free()
 		freed := time.Now()
-		await(t, "the index is written again", time.Minute, func() bool {
+		await(t, "the index is written again", testkit.Patience, func() bool {
 			return string(s.get(s.nodes[0].URL+"/readyz").body) == "ok\n"
 		})
 		written := time.Since(freed).Round(time.Millisecond)
-		await(t, "the file that waited is found", 2*time.Minute, func() bool {
+		await(t, "the file that waited is found", testkit.Patience, func() bool {
 			r := s.send(w.d, w.p, http.MethodPost, "/search", fmt.Sprintf(`{"query": %q}`, word))
 			return strings.Contains(string(r.body), word)
 		})
@@ -99,7 +99,7 @@ func (s *stage) checkUploadWaits(w *writer, word string) {
 	if r := s.send(w.d, w.p, http.MethodPost, path+"/files", body, "Content-Type", contentType); !r.accepted() {
 		s.t.Errorf("a file was answered with %v", r)
 	}
-	await(s.t, "the import says that the disk is full", 2*time.Minute, func() bool {
+	await(s.t, "the import says that the disk is full", testkit.Patience, func() bool {
 		r := s.send(w.d, w.p, http.MethodGet, path+"/imports", "")
 		return strings.Contains(string(r.body), "The disk of the server is full")
 	})
@@ -109,7 +109,7 @@ func (s *stage) checkUploadWaits(w *writer, word string) {
 func (s *stage) checkReadiness(t *testing.T, status int, says string) {
 	t.Helper()
 	var got reply
-	await(t, fmt.Sprintf("/readyz is %d and says %q", status, says), time.Minute, func() bool {
+	await(t, fmt.Sprintf("/readyz is %d and says %q", status, says), testkit.Patience, func() bool {
 		got = s.get(s.nodes[0].URL + "/readyz")
 		text := string(got.body)
 		return got.status == status && (text == says || status != http.StatusOK && strings.Contains(text, says))
@@ -193,7 +193,7 @@ func (w *writer) kinds() []kind {
 func (k kind) awaitRefused(t *testing.T, disk *testkit.Disk) {
 	t.Helper()
 	var r reply
-	await(t, "a "+k.name+" is refused", time.Minute, func() bool {
+	await(t, "a "+k.name+" is refused", testkit.Patience, func() bool {
 		disk.Fill()
 		r = k.send()
 		return !r.accepted() && r.status != http.StatusConflict // the turn before is still running
@@ -208,7 +208,7 @@ func (k kind) awaitRefused(t *testing.T, disk *testkit.Disk) {
 
 func (k kind) awaitAccepted(t *testing.T, freed time.Time) {
 	t.Helper()
-	await(t, "a "+k.name+" is accepted again", time.Minute, func() bool {
+	await(t, "a "+k.name+" is accepted again", testkit.Patience, func() bool {
 		r := k.send()
 		return r.accepted()
 	})

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // library is a user's source, to which documents and files with a unique word each are added.
@@ -131,7 +133,7 @@ func (l *library) verify(stored map[string]bool) {
 
 func (l *library) awaitFound(word string) {
 	l.s.t.Helper()
-	await(l.s.t, "the document "+word+" is found", 2*time.Minute, func() bool {
+	await(l.s.t, "the document "+word+" is found", testkit.Patience, func() bool {
 		found, _ := l.finds(word)
 		return found
 	})

@@ -57,7 +57,7 @@ func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	var resumed []time.Duration
 	for range rounds(t, 1, 10) {
 		paused := d.IntN(2)
-		await(t, "turns work on the node", time.Minute, func() bool { return len(s.model.open(nodeName(paused))) > 2 })
+		await(t, "turns work on the node", testkit.Patience, func() bool { return len(s.model.open(nodeName(paused))) > 2 })
 		k := kill{at: time.Now(), orphans: s.model.open(nodeName(paused))}
 		s.signal(paused, syscall.SIGSTOP)
 		s.paused.Store(int64(paused + 1))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"carrel/internal/testkit"
 )
@@ -66,7 +65,7 @@ func (s *stage) awaitPositions(d dice, turns []queued, want ...int) {
 			s.t.Logf("the positions are %v, want %v", got, want)
 		}
 	}()
-	await(s.t, fmt.Sprintf("the positions %v", want), time.Minute, func() bool {
+	await(s.t, fmt.Sprintf("the positions %v", want), testkit.Patience, func() bool {
 		got = nil
 		for _, q := range turns {
 			got = append(got, s.position(d, q))
@@ -152,7 +151,7 @@ func TestTurnsAboveTheLimitsWaitInAFairQueue(t *testing.T) {
 	d := s.seed("queue")
 	awaitLoad := func(what string, total, nodes int) {
 		t.Helper()
-		await(t, what, time.Minute, func() bool {
+		await(t, what, testkit.Patience, func() bool {
 			l := s.running(db)
 			return l.total == total && len(l.nodes) == nodes
 		})
@@ -199,7 +198,7 @@ func TestTurnsAboveTheLimitsWaitInAFairQueue(t *testing.T) {
 	s.model.mu.Lock()
 	s.model.wake = true
 	s.model.mu.Unlock()
-	await(t, "all turns end", 2*time.Minute, func() bool { return s.running(db).total == 0 && s.nothingWorks() })
+	await(t, "all turns end", testkit.Patience, func() bool { return s.running(db).total == 0 && s.nothingWorks() })
 	for range events { // the stream ends with the turn
 	}
 	record := read(t, "pgx", pg.URL("postgres"))

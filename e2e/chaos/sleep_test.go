@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // perGigabyte is the required number of sleeping turns in a gigabyte.
@@ -46,7 +48,7 @@ func TestSleepingTurnsFitInMemoryAndResumeAfterARestart(t *testing.T) {
 	s.model.mu.Unlock()
 	s.awaitAsleep(0)
 	var r *record
-	await(t, "all turns end", 2*time.Minute, func() bool { return s.nothingWorks() })
+	await(t, "all turns end", testkit.Patience, func() bool { return s.nothingWorks() })
 	r = readSQLite(t, s)
 	s.model.checkViolations(t)
 	for _, turn := range r.turns {
@@ -90,7 +92,7 @@ func (s *stage) sleep(name string, n int) {
 
 func (s *stage) awaitAsleep(n int) {
 	s.t.Helper()
-	await(s.t, fmt.Sprintf("%d turns sleep", n), 2*time.Minute, func() bool {
+	await(s.t, fmt.Sprintf("%d turns sleep", n), testkit.Patience, func() bool {
 		s.model.mu.Lock()
 		defer s.model.mu.Unlock()
 		return s.model.asleep == int64(n) || n == 1 && s.model.asleep > 0
@@ -103,7 +105,7 @@ func (s *stage) memory() (bytes uint64) {
 	s.model.mu.Lock()
 	s.model.memory, s.model.measure = 0, true
 	s.model.mu.Unlock()
-	await(s.t, "the server measures its memory", time.Minute, func() bool {
+	await(s.t, "the server measures its memory", testkit.Patience, func() bool {
 		s.model.mu.Lock()
 		defer s.model.mu.Unlock()
 		bytes = s.model.memory

@@ -210,14 +210,14 @@ func (s *stage) do(req *http.Request) reply {
 
 // repeat repeats a request until a node replies. Creations carry an Idempotency-Key, so that they can be repeated.
 func (s *stage) repeat(d dice, p *person, method, path, body string, headers ...string) reply {
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(testkit.Patience); ; {
 		r := s.ask(d, p, method, path, body, headers...)
 		// A creation that a crash interrupted holds its key for a minute.
 		waits := r.status == http.StatusConflict && r.code() == "idempotency_in_progress"
 		if !r.unknown() && !waits {
 			return r
 		}
-		if time.Now().After(deadline.Add(30 * time.Second)) {
+		if time.Now().After(deadline) {
 			s.t.Errorf("%s %s got no answer: %v", method, path, r)
 			return r
 		}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // talk is a conversation: a user who sends messages to a thread, one after the other.
@@ -176,7 +178,7 @@ type messageList struct {
 // poll reads the thread until the turn has a reply, by repeated requests or by long polls.
 func (c *talk) poll(m *message, long bool) {
 	var headers []string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && c.s.t.Context().Err() == nil; {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline) && c.s.t.Context().Err() == nil; {
 		r := c.s.ask(c.dice, c.p, http.MethodGet, c.path("/messages"), "", headers...)
 		var list messageList
 		if r.status == http.StatusOK {
@@ -201,7 +203,7 @@ func (c *talk) poll(m *message, long bool) {
 		}
 		pause(c.s.t, c.dice.between(5*time.Millisecond, 40*time.Millisecond))
 	}
-	c.s.t.Errorf("%s: no reply of %s in a minute", c.name, m.turn)
+	c.s.t.Errorf("%s: no reply of %s", c.name, m.turn)
 }
 
 // settle waits until no turn of the thread runs, and sets the number of turns that the reader has to see.
@@ -210,7 +212,7 @@ func (c *talk) settle() {
 		c.reader.stop()
 		return
 	}
-	await(c.s.t, "no turn of "+c.name+" works any more", time.Minute, func() bool {
+	await(c.s.t, "no turn of "+c.name+" works any more", testkit.Patience, func() bool {
 		r := c.s.ask(c.dice, c.p, http.MethodGet, c.path("/messages"), "")
 		var list messageList
 		return r.status == http.StatusOK && json.Unmarshal(r.body, &list) == nil && list.Status == "complete"
