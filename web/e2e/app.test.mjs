@@ -263,16 +263,24 @@ test('each file shows progress and can be cancelled and retried', async (open) =
   const held = new Promise((r) => {
     release = r;
   });
+  let waiting = 0;
   await page.route('**/uploads', async (r) => {
-    if (r.request().method() === 'POST') await held;
+    if (r.request().method() === 'POST') {
+      waiting++;
+      await held;
+    }
     await r.continue().catch(() => {});
   });
   await page
     .getByLabel('Choose files')
     .setInputFiles([file('one.txt', 'The first text about looms.'), file('two.txt', 'The second text about mills.')]);
   await page.getByRole('progressbar', { name: 'Uploading: 0 of 2 files' }).waitFor();
+  await eventually(async () => assert.equal(waiting, 2));
+  // Otherwise the cancelled request could be sent after all.
+  const ended = page.waitForEvent('requestfailed', (r) => r.method() === 'POST' && r.url().endsWith('/uploads'));
   await page.getByRole('button', { name: 'Cancel: two.txt' }).click();
   await page.getByText('Cancelled', { exact: true }).waitFor();
+  await ended;
   release();
   await page.getByText('Added', { exact: true }).first().waitFor();
   await page.unroute('**/uploads');
