@@ -198,8 +198,8 @@ const agentId = (await carrel.listAgents()).agents[0]!.id;
 	}
 }
 
-// compileTypeScript compiles programs of a folder whose node_modules has the SDK. They are compiled at once, and without
-// a check of the declarations of the compiler itself, because most of the time goes to declarations.
+// compileTypeScript compiles programs of a folder whose node_modules has the SDK. They are compiled at once, without a
+// check of the declarations of the compiler itself, because most of the time goes to declarations.
 func compileTypeScript(t *testing.T, folder string, programs map[string]string) {
 	t.Helper()
 	modules, err := filepath.Abs(filepath.Join(typescriptFolder, "node_modules"))

@@ -24,9 +24,9 @@ func writesAccess(table string, written bool) sqlite.Tables {
 // accessState is the access version of one version of the database.
 type accessState struct{ version, access uint64 }
 
-// AccessVersion returns a hash that changes with every commit of another process, and with every commit of this one that
-// writes to one of accessTables. While it is unchanged, credentials and grants read since are current. It is not known on
-// PostgreSQL and, for a moment, after a commit.
+// AccessVersion returns a hash that changes with every commit of another process, and with every commit of this one
+// that writes to one of accessTables. While it is unchanged, credentials and grants read since are current. It is not
+// known on PostgreSQL and, for a moment, after a commit.
 func (db *DB) AccessVersion() (version uint64, known bool) {
 	version, known = db.Version()
 	if !known {

@@ -36,7 +36,9 @@ func newAccessFixture(t *testing.T) accessFixture {
 	f.user, f.agent = f.addUser(t, "a@example.org"), core.NewID(core.PrefixAgent)
 	f.must(t, f.server.InsertAgent(t.Context(), agent.Agent{
 		ID: f.agent, UserID: f.user, Name: "A", CreatedAt: f.now, UpdatedAt: f.now,
-		Sources: []agent.Source{{ID: core.NewID(core.PrefixSource), Name: "S", Kind: "upload", Default: true, Status: "ready"}},
+		Sources: []agent.Source{
+			{ID: core.NewID(core.PrefixSource), Name: "S", Kind: "upload", Default: true, Status: "ready"},
+		},
 	}))
 	f.key = credential.Key{
 		ID: core.NewID(core.PrefixCredential), UserID: f.user, Name: "K", Kind: core.CredentialKey, CreatedAt: f.now,
@@ -95,8 +97,8 @@ func TestAccessTablesAreThoseThatLookupsRead(t *testing.T) {
 	}
 }
 
-// TestAccessVersionIdentifiesTheContent makes random writes by two processes. Whenever the access version is one that was
-// seen before, all accessTables must have the content of that time.
+// TestAccessVersionIdentifiesTheContent makes random writes by two processes. Whenever the access version is one that
+// was seen before, all accessTables must have the content of that time.
 func TestAccessVersionIdentifiesTheContent(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)

@@ -192,8 +192,8 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	return db, nil
 }
 
-// writerSettings are the settings of the connection that writes. The cache is 8 MB instead of 2 so that writes to random
-// pages, such as the rotation of a token, find them in memory. See checkpoints for the number of frames.
+// writerSettings are the settings of the connection that writes. The cache is 8 MB instead of 2 so that writes to
+// random pages, such as the rotation of a token, find them in memory. See checkpoints for the number of frames.
 var writerSettings = []string{
 	"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "secure_delete = 1",
 	"wal_autocheckpoint = 4000", "cache_size = -8000",

@@ -87,9 +87,8 @@ func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Sou
 	if sources, ok := db.cachedSources.get(version, known, key); ok {
 		return slices.Clone(sources), nil
 	}
-	sources, err := cached(ctx, db, &db.cachedSources, version, known, key, func(ctx context.Context) ([]source.Source, error) {
-		return db.sources(ctx, userID, agentID)
-	})
+	sources, err := cached(ctx, db, &db.cachedSources, version, known, key,
+		func(ctx context.Context) ([]source.Source, error) { return db.sources(ctx, userID, agentID) })
 	return slices.Clone(sources), err
 }
 

@@ -92,7 +92,8 @@ type batchWriter struct {
 
 func newBatchWriter(wal *walIndex, open, checkpointing func() (*sqlite.Conn, error)) *batchWriter {
 	w := &batchWriter{
-		open: open, wal: wal, log: checkpoints{open: checkpointing, next: checkpointAfter}, ended: make(chan struct{}), hold: maxHold,
+		open: open, wal: wal, log: checkpoints{open: checkpointing, next: checkpointAfter},
+		ended: make(chan struct{}), hold: maxHold,
 		ctx: context.WithValue(context.Background(), inWrite{}, true),
 	}
 	w.arrived.L = &w.mu

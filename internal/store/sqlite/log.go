@@ -29,8 +29,8 @@ var (
 	fileSize uintptr
 )
 
-// logFile follows the file of a write-ahead log in memory that belongs to SQLite, so it contains no pointers to memory of
-// Go.
+// logFile follows the file of a write-ahead log in memory that belongs to SQLite, so it contains no pointers to memory
+// of Go.
 type logFile struct {
 	// base are the methods of the file in the base VFS.
 	base *lib.Tsqlite3_io_methods
@@ -98,7 +98,7 @@ func openFile(tls *libc.TLS, _, name, file uintptr, flags int32, opened uintptr)
 		d := databaseOf(file)
 		*d = databaseFile{base: base, methods: *base}
 		d.methods.FxShmLock = pointerTo(lockLog)
-		own.FpMethods = uintptr(unsafe.Pointer(&d.methods))
+		own.FpMethods = addressOf(&d.methods)
 	case flags&lib.SQLITE_OPEN_WAL != 0:
 		memory := libc.Xmalloc(tls, gathered)
 		if memory == 0 {
@@ -112,7 +112,7 @@ func openFile(tls *libc.TLS, _, name, file uintptr, flags int32, opened uintptr)
 		l.methods.FxWrite, l.methods.FxTruncate = pointerTo(writeLog), pointerTo(truncateLog)
 		l.methods.FxSync, l.methods.FxFileSize = pointerTo(syncLog), pointerTo(sizeOfLog)
 		l.database.log = l
-		own.FpMethods = uintptr(unsafe.Pointer(&l.methods))
+		own.FpMethods = addressOf(&l.methods)
 	}
 	return lib.SQLITE_OK
 }
@@ -213,6 +213,9 @@ func databaseOf(file uintptr) *databaseFile { return at[databaseFile](file + fil
 func at[T any](address uintptr) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(nil), address)) //nolint:gosec // a T of SQLite is at the address
 }
+
+// addressOf is the inverse of at, for values in memory of SQLite.
+func addressOf[T any](value *T) uintptr { return uintptr(unsafe.Pointer(value)) } //nolint:gosec // see at
 
 // pointerTo returns a Go function as a function pointer of SQLite, which is the value of a Go function variable.
 func pointerTo[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) } //nolint:gosec // see function

@@ -101,7 +101,8 @@ func compareNotes(t *testing.T, c *Conn, want map[int]int) {
 	}
 }
 
-// copyFiles copies a database and its log, without what its connections have in memory, and returns the path of the copy.
+// copyFiles copies a database and its log, without what its connections have in memory, and returns the path of the
+// copy.
 func copyFiles(t *testing.T, path string) string {
 	t.Helper()
 	target := filepath.Join(t.TempDir(), "copy.db")

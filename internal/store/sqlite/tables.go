@@ -32,7 +32,7 @@ var watched sync.Map
 
 // authorize implements the callback of sqlite3_set_authorizer. SQLite calls it while it compiles a statement, once for
 // each table and column.
-func authorize(tls *libc.TLS, db uintptr, action int32, first, _, _, _ uintptr) int32 {
+func authorize(_ *libc.TLS, db uintptr, action int32, first, _, _, _ uintptr) int32 {
 	found, ok := watched.Load(db)
 	if !ok {
 		return lib.SQLITE_OK
