@@ -135,7 +135,13 @@ export function test(name, fn) {
       }
       throw e;
     } finally {
-      for (const page of pages) await page.context().close();
+      for (const page of pages) {
+        // A request of the page may be held by a handler of the test, which cannot end it after the page is closed. The
+        // test may have closed the page itself.
+        for (const routed of [page, page.context()])
+          await routed.unrouteAll({ behavior: 'ignoreErrors' }).catch(() => {});
+        await page.context().close();
+      }
     }
   });
 }
