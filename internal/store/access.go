@@ -26,20 +26,17 @@ type accessState struct{ version, access uint64 }
 
 // AccessVersion returns a hash that changes with every commit of another process, and with every commit of this one
 // that writes to one of accessTables. While it is unchanged, credentials and grants read since are current. It is not
-// known on PostgreSQL and, for a moment, after a commit.
+// known on PostgreSQL.
 func (db *DB) AccessVersion() (version uint64, known bool) {
 	version, known = db.Version()
 	if !known {
 		return 0, false
 	}
-	latest := db.wal.latest.Load()
-	switch {
-	case latest != nil && latest.version == version:
+	if latest := db.wal.latest.Load(); latest != nil && latest.version == version {
 		return latest.access, true
-	case db.wal.committing.Load():
-		return 0, false
 	}
-	return version, true // another process has written, or this one has not written yet
+	// Another process has written, or this one has just written or has not yet.
+	return version, true
 }
 
 // begun returns the state of the database when the writer has begun a transaction and no one else can commit.
@@ -56,8 +53,6 @@ func (c *walIndex) commit(begun walHeader, written sqlite.Tables, commit func() 
 	if c == nil || c.mapped == nil {
 		return commit()
 	}
-	c.committing.Store(true)
-	defer c.committing.Store(false)
 	if err := commit(); err != nil {
 		return err
 	}

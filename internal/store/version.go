@@ -22,8 +22,6 @@ type walIndex struct {
 	mapped []byte
 	// latest is the state after the latest commit of this process; see AccessVersion.
 	latest atomic.Pointer[accessState]
-	// committing is set while latest may be older than the database because of a commit of this process.
-	committing atomic.Bool
 }
 
 // close must be called after SQLite has closed the database; see openWALIndex.
