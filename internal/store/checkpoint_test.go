@@ -33,14 +33,10 @@ func TestCheckpointsRunBesideWrites(t *testing.T) {
 		n.must(n.put("INSERT INTO big VALUES ($1, zeroblob(400000))", strconv.Itoa(written)))
 	}
 	for round := range 3 {
-		copying := false
-		for !copying {
+		for n.wal.frames() < checkpointAfter {
 			write()
-			select {
-			case copying = <-copies:
-			default:
-			}
 		}
+		<-copies // the last write has started the copy
 		longest := n.wal.frames()
 		for range 5 { // these do not wait for the copy
 			write()
