@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, ask, demo, eventually, placeOf, slow, test } from './harness.mjs';
+import { agentOf, ask, demo, eventually, placeOf, removeAgent, slow, test } from './harness.mjs';
 
 test('a new agent becomes the current one and leads to its documents', async (open) => {
   for (const [locale, create, empty, add] of [
@@ -16,7 +16,7 @@ test('a new agent becomes the current one and leads to its documents', async (op
     await page.waitForURL(`**/sources?agent=${id}`);
     await page.goto(`${slow.url}/chat`);
     await eventually(async () => assert.equal(await page.getByText('Brand new').first().isVisible(), true));
-    await api(page, 'DELETE', `/api/agents/${id}`);
+    await removeAgent(page, id);
   }
 });
 

@@ -1,5 +1,18 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, ask, demo, longThread, control, member, release, slow, test, eventually } from './harness.mjs';
+import {
+  agentOf,
+  api,
+  ask,
+  control,
+  demo,
+  eventually,
+  longThread,
+  member,
+  release,
+  removeAgent,
+  slow,
+  test,
+} from './harness.mjs';
 
 const field = (page) => page.getByRole('textbox', { name: 'Message' });
 const busy = (page) => page.locator('[aria-busy=true]');
@@ -508,7 +521,7 @@ test('a message above the limit shows its place in the queue', async (open) => {
   await release('queued');
   await page.getByText('at last', { exact: true }).waitFor();
   await eventually(async () => assert.equal(await page.getByText('Waiting:').count(), 0));
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('running and unread chats have a dot', async (open) => {
@@ -545,7 +558,7 @@ test('a link to a chat works without its agent', async (open) => {
   const { thread } = await api(page, 'POST', `/api/agents/${other.id}/threads`, { title: 'Far away' });
   await page.goto(`${slow.url}/chat/${thread.id}?agent=${first.id}`);
   await page.waitForURL((u) => u.searchParams.get('agent') === other.id);
-  await api(page, 'DELETE', `/api/agents/${other.id}`);
+  await removeAgent(page, other.id);
 });
 
 test('a chat of 500 messages can be scrolled to its start', async (open) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { agentOf, api, ask, demo, slow, test, eventually } from './harness.mjs';
+import { agentOf, api, ask, demo, eventually, removeAgent, slow, test } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
 
 const tip = (page) => page.locator('.tip');
@@ -178,7 +178,7 @@ test('settings of an agent are saved and shown in an empty chat', async (open) =
   await page.getByText('I know 60 works.').waitFor();
   await page.getByRole('list', { name: 'Example questions' }).getByRole('button', { name: 'Third?' }).click();
   await page.getByText('You wrote: Third?').waitFor();
-  await api(page, 'DELETE', `/api/agents/${id}`);
+  await removeAgent(page, id);
 });
 
 test('an empty chat shows questions suggested from the documents', async (open) => {

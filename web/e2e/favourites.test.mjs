@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { checkPage, variants } from './check-page.mjs';
-import { api, endToasts, eventually, member, slow, test } from './harness.mjs';
+import { api, endToasts, eventually, member, removeAgent, slow, test } from './harness.mjs';
 
 /** Members of the slow server, whose agents no other test uses. */
 const grace = { ...slow, email: 'grace@example.org', password: member.password };
@@ -72,7 +72,7 @@ test('a reference file is imported with a result for each entry', async (open) =
     await page.dispatchEvent('#main', 'drop', { dataTransfer: data });
     await dialog.getByText('3 unchanged · 1 not imported').waitFor();
   } finally {
-    await api(page, 'DELETE', `/api/agents/${agent.id}`);
+    await removeAgent(page, agent.id);
   }
 });
 

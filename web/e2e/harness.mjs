@@ -188,6 +188,12 @@ export const api = (page, method, path, body) =>
     [method, path, body],
   );
 
+/** Deletes an agent after the pages have left it: they read it again and again, and its absence is an error there. */
+export async function removeAgent(page, id, ...others) {
+  for (const p of [page, ...others]) await p.goto(new URL('/settings/profile', p.url()).href);
+  await api(page, 'DELETE', `/api/agents/${id}`);
+}
+
 export const agentOf = async (page) =>
   (await api(page, 'GET', '/api/agents')).agents.find((a) => a.name === 'Landmarks');
 

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { surveyPdf } from './files.mjs';
-import { api, ask, demo, test } from './harness.mjs';
+import { ask, demo, removeAgent, test } from './harness.mjs';
 
 /**
  * The most clicks that a task may take. Typing, the Enter key and dropping a file are none. The first web app took:
@@ -69,5 +69,5 @@ test('a newcomer uploads, asks, checks, saves, exports and connects in a few cli
       .join(', '),
   );
   assert.deepEqual(clicks, mostClicks);
-  await api(page, 'DELETE', `/api/agents/${agentId}`);
+  await removeAgent(page, agentId);
 });

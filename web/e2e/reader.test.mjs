@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
 import { agentWithFiles, guideHtml, pdfFile, surveyPdf } from './files.mjs';
-import { api, ask, demo, open as openPage, placeOf, test, eventually } from './harness.mjs';
+import { ask, demo, eventually, open as openPage, placeOf, removeAgent, test } from './harness.mjs';
 
 let created;
 /** An agent with a PDF file and a web page, shared by the tests. */
@@ -175,7 +175,7 @@ test('a long PDF draws only the pages near the viewport', async (open) => {
     const drawn = await page.locator('[data-page] canvas').count();
     assert.ok(drawn <= 12, `${drawn} canvases`);
   });
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('a PDF with an encoding that it does not contain is shown', async (open) => {
@@ -192,7 +192,7 @@ test('a PDF with an encoding that it does not contain is shown', async (open) =>
   await eventually(async () =>
     assert.ok(encodings.length > 0 && encodings.every((status) => status === 200), String(encodings)),
   );
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('a document that is not a PDF shows headings, lists and tables, and can be downloaded', async (open) => {

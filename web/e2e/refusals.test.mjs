@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, member, test, eventually } from './harness.mjs';
+import { agentOf, api, demo, eventually, member, removeAgent, test } from './harness.mjs';
 
 const noSubscription =
   'This account has no subscription. Existing content stays readable; searching and chatting need a plan.';
@@ -40,7 +40,7 @@ test('without a plan, content is readable, and chat and search link to the plan 
     await page.getByRole('alert').getByRole('link', { name: 'View your plan' }).click();
     await page.getByRole('heading', { name: 'Plan' }).first().waitFor();
   });
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('people whose plan has no agents of their own are told so before they fill in the form', async (open) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, eve, ida, member, test, eventually } from './harness.mjs';
+import { agentOf, api, demo, eve, eventually, ida, member, removeAgent, test } from './harness.mjs';
 import { checkPage } from './check-page.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
@@ -99,7 +99,7 @@ test('an invitation is declined without notifying the sender', async (open) => {
   await other.getByRole('heading', { name: 'No invitations' }).waitFor();
   await page.goto(`${demo.url}/agents/${agent.id}`);
   await page.getByText('Invited, not accepted yet').waitFor();
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('a signed-out person who opens an invitation signs in and sees it', async (open) => {
@@ -117,7 +117,7 @@ test('a signed-out person who opens an invitation signs in and sees it', async (
   await other.waitForURL(`${demo.url}/settings/invitations`);
   await other.getByRole('button', { name: /^Accept.*Found by its address/ }).click();
   await other.waitForURL(`**/agents/${agent.id}`);
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id, other);
 });
 
 test('a user leaves a shared agent', async (open) => {
@@ -130,7 +130,7 @@ test('a user leaves a shared agent', async (open) => {
   await dialog(other).getByRole('button', { name: 'Leave agent' }).click();
   await other.getByText('You left Left behind.').waitFor();
   await eventually(async () => assert.equal(await other.getByRole('link', { name: 'Left behind' }).count(), 0));
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('only administrators can share with everyone', async (open) => {
@@ -140,7 +140,7 @@ test('only administrators can share with everyone', async (open) => {
   await page.getByLabel('User’s email').waitFor();
   await page.waitForLoadState('networkidle');
   await eventually(async () => assert.equal(await page.getByLabel('Everyone').count(), 0));
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
 
 test('an agent shared with everyone is marked in the picker', async (open) => {
@@ -161,7 +161,7 @@ test('an agent shared with everyone is marked in the picker', async (open) => {
       'own agents come first',
     ),
   );
-  await api(other, 'DELETE', `/api/agents/${own.id}`);
+  await removeAgent(other, own.id);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
 });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPage, variants } from './check-page.mjs';
-import { agentOf, api, demo, eventually, fresh, test } from './harness.mjs';
+import { agentOf, api, demo, eventually, fresh, removeAgent, test } from './harness.mjs';
 
 /** Writes files into a new folder and returns their paths. */
 function writeFiles(files) {
@@ -35,12 +35,6 @@ function counted() {
       return clicks;
     },
   };
-}
-
-/** Deletes an agent after leaving its page, which reads its sources again and again. */
-async function remove(page, agentId) {
-  await page.goto(`${demo.url}/settings/profile`);
-  await api(page, 'DELETE', `/api/agents/${agentId}`);
 }
 
 const current = (page) => page.getByRole('list', { name: 'Steps' }).locator('[aria-current=step]');
@@ -112,7 +106,7 @@ test('a source that is searched live needs no documents', async (open) => {
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: 'Encyclopedia is ready' }).waitFor();
   await page.getByRole('link', { name: 'Ask your own question' }).waitFor();
-  await remove(page, new URL(page.url()).searchParams.get('agent'));
+  await removeAgent(page, new URL(page.url()).searchParams.get('agent'));
 });
 
 test('files that cannot be read are named, and others can be tried', async (open) => {
@@ -123,7 +117,7 @@ test('files that cannot be read are named, and others can be tried', async (open
   await page.locator('input[type=file]').setInputFiles(writeFiles({ 'broken.pdf': 'no PDF at all' }));
   await page.getByText('None of the files could be read.').waitFor();
   await page.getByText('broken.pdf').first().waitFor();
-  await remove(page, new URL(page.url()).searchParams.get('agent'));
+  await removeAgent(page, new URL(page.url()).searchParams.get('agent'));
 });
 
 for (const [variant, options] of Object.entries(variants))
@@ -139,5 +133,5 @@ for (const [variant, options] of Object.entries(variants))
     await page.getByRole('heading', { name: 'Steps is ready' }).waitFor();
     await page.getByRole('list', { name: 'Example questions' }).getByRole('button').first().waitFor();
     await checkPage(page, 'questions');
-    await remove(page, agent.id);
+    await removeAgent(page, agent.id);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { checkPage, variants } from './check-page.mjs';
-import { agentOf, api, demo, endToasts, eventually, test } from './harness.mjs';
+import { agentOf, api, demo, endToasts, eventually, removeAgent, test } from './harness.mjs';
 
 /** Creates chats with these titles, the last one newest. */
 async function createThreads(page, ...titles) {
@@ -137,7 +137,7 @@ test('chats of all agents are searched', async (open) => {
   await page.waitForURL(`**/chat/${thread.id}*`);
   await field.fill('no such words anywhere');
   await page.getByText('No chats found.').first().waitFor();
-  await api(page, 'DELETE', `/api/agents/${other.id}`);
+  await removeAgent(page, other.id);
 });
 
 for (const [name, options] of Object.entries(variants))

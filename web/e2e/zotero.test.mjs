@@ -1,4 +1,4 @@
-import { api, slow, test } from './harness.mjs';
+import { api, removeAgent, slow, test } from './harness.mjs';
 import { checkPage, variants } from './check-page.mjs';
 
 test('a Zotero library is a source, and favourites are written to it', async (open) => {
@@ -36,5 +36,5 @@ test('a Zotero library is a source, and favourites are written to it', async (op
     await shown.getByRole('dialog').getByLabel('Zotero collection').waitFor();
     await checkPage(shown, `the dialog, ${name}`);
   }
-  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+  await removeAgent(page, agent.id);
 });
