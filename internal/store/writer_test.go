@@ -144,12 +144,13 @@ func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 func TestConcurrentWritesShareCommits(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
-	const writers, rounds = 32, 30
+	const writers, rounds = 32, 10
 	before := n.Stats()
-	var wg sync.WaitGroup
-	for i := range writers {
-		wg.Go(func() {
-			for k := range rounds {
+	for k := range rounds {
+		release := n.hold()
+		var wg sync.WaitGroup
+		for i := range writers {
+			wg.Go(func() {
 				var err error
 				if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
 					err = n.put(insertNote, id)
@@ -161,14 +162,17 @@ func TestConcurrentWritesShareCommits(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			}
-		})
+			})
+		}
+		n.waiting(writers)
+		release()
+		wg.Wait()
 	}
-	wg.Wait()
 	after := n.Stats()
+	// The write that holds the others has a commit of its own.
 	writes, commits := after.Writes-before.Writes, after.Commits-before.Commits
-	if writes != writers*rounds || commits >= writes/2 {
-		t.Errorf("%d writes in %d commits: they do not share", writes, commits)
+	if writes != (writers+1)*rounds || commits != 2*rounds {
+		t.Errorf("%d writes in %d commits, want %d in %d", writes, commits, (writers+1)*rounds, 2*rounds)
 	}
 	n.must(n.Close())
 	again, err := Open(t.Context(), Options{Path: n.path})
