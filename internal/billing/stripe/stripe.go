@@ -59,7 +59,8 @@ type Options struct {
 // Deps are the dependencies of a Service.
 type Deps struct {
 	Store Store
-	// Client must not follow redirects: the API key would be sent along.
+	// Client must not follow redirects: the API key would be sent along. Its timeout should be short, because a user waits
+	// for the page.
 	Client *http.Client
 	Clock  core.Clock
 	Audit  audit.Recorder
