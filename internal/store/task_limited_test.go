@@ -71,6 +71,9 @@ var limitedTaskTests = []test{
 		for i := range 20 {
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now)
 		}
+		for i := range 8 {
+			w.join("n" + strconv.Itoa(i))
+		}
 		var claimed atomic.Int32
 		testkit.Concurrently(8, func(i int) {
 			for range 4 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -71,9 +72,10 @@ type model struct {
 	tasks []*modelTask
 	// runners are the fences of all runs ever started.
 	runners []task.Fence
-	// nodes are the nodes that joined and did not leave. alive lists those with a valid lease.
-	nodes []string
-	alive map[string]bool
+	// nodes are the nodes that joined at some time. alive lists those with a valid lease, known those with a lease that
+	// was neither given up nor swept.
+	nodes        []string
+	alive, known map[string]bool
 }
 
 var modelKeys = []string{"k0", "k1", "k2"}
@@ -81,7 +83,7 @@ var modelKeys = []string{"k0", "k1", "k2"}
 func newModel(t testing.TB, rt *rapid.T, db *store.DB) *model {
 	m := &model{
 		t: t, rt: rt, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
-		alive: map[string]bool{},
+		alive: map[string]bool{}, known: map[string]bool{},
 	}
 	// Joining with singleNode removes the nodes of earlier histories.
 	m.join(true)
@@ -115,7 +117,7 @@ func (m *model) join(singleNode bool) {
 	node := core.NewSeed()
 	m.must(m.db.JoinNode(m.ctx, node, "test", time.Hour, singleNode))
 	m.nodes = append(m.nodes, node)
-	m.alive[node] = true
+	m.alive[node], m.known[node] = true, true
 }
 
 // running returns the running task of a key, or nil.
@@ -208,7 +210,7 @@ func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 		first := !slices.ContainsFunc(m.tasks, func(o *modelTask) bool {
 			return o.Key == t.Key && o.State == task.StateQueued && o.Number < t.Number
 		})
-		if t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first &&
+		if m.known[node] && t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first &&
 			m.running(t.Key) == nil {
 			want = append(want, t)
 		}
@@ -391,7 +393,7 @@ func (m *model) renew(rt *rapid.T) {
 func (m *model) leave(rt *rapid.T) {
 	node := m.node(rt)
 	m.must(m.db.LeaveNode(m.ctx, node))
-	m.alive[node] = false
+	m.alive[node], m.known[node] = false, false
 	for _, t := range m.tasks {
 		if t.Owner == node {
 			t.State, t.Owner = task.StateQueued, ""
@@ -409,6 +411,7 @@ func (m *model) sweep(rt *rapid.T) {
 			want++
 		}
 	}
+	maps.Copy(m.known, m.alive)
 	got, err := m.db.SweepNodes(m.ctx)
 	m.must(err)
 	if got != want {

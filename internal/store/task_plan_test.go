@@ -158,6 +158,9 @@ func TestTaskIsNotReassignedDuringAWrite(t *testing.T) {
 					t.Fatal(err)
 				}
 				// Start it again for the other kind of entry.
+				if err := db.JoinNode(t.Context(), "n", "v", time.Hour, false); err != nil {
+					t.Fatal(err)
+				}
 				claimed, _, err := db.ClaimTasks(t.Context(), "n", []string{"k"}, 1, time.Now())
 				if err != nil || len(claimed) != 1 {
 					t.Fatal(claimed, err)

@@ -12,7 +12,8 @@ import (
 // deltaLife is how long delta events are kept after the end of their task.
 const deltaLife = 24 * time.Hour
 
-// ClaimTasks assigns queued tasks to a node. Of each key only the first may start, and only if none is running.
+// ClaimTasks assigns queued tasks to a node. Of each key only the first may start, and only if none is running. A node
+// whose expired lease was swept gets none, because the next sweep would count them as crashed.
 func (db *DB) ClaimTasks(
 	ctx context.Context, node string, kinds []string, n int, now time.Time,
 ) ([]task.Task, bool, error) {
@@ -39,7 +40,7 @@ func (db *DB) ClaimTasks(
 						WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)
 				ORDER BY run_at, id LIMIT $3 + 0`+skip+`)
 			UPDATE task SET state = 'running', owner = $4, attempt = attempt + 1, started_at = coalesce(started_at, $1)
-			FROM picked WHERE id = picked_id AND state = 'queued'
+			FROM picked WHERE id = picked_id AND state = 'queued' AND EXISTS (SELECT 1 FROM node WHERE id = $4)
 			RETURNING `+taskColumns, args{millis(now), encodeList(kinds), n, node})
 		return err
 	})
@@ -86,7 +87,7 @@ var startable = `
 const claimTries = 3
 
 // ClaimLimitedTasks assigns queued tasks of one kind to a node within the limit per user. Nodes claim one after the
-// other, so that they do not choose the same slots.
+// other, so that they do not choose the same slots. As in ClaimTasks, a node whose lease was swept gets none.
 func (db *DB) ClaimLimitedTasks(
 	ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time,
 ) ([]task.Task, error) {
@@ -127,7 +128,7 @@ func (db *DB) claimLimited(
 			WITH picked AS MATERIALIZED (`+startable+` ORDER BY fresh, busy, served, picked_at, picked_id LIMIT $4 + 0)
 			UPDATE task SET state = 'running', owner = $5, attempt = attempt + 1, started_at = coalesce(started_at, $1),
 				deadline_at = CASE WHEN started_at IS NULL THEN $6 ELSE deadline_at END, slot = free
-			FROM picked WHERE id = picked_id AND state = 'queued'
+			FROM picked WHERE id = picked_id AND state = 'queued' AND EXISTS (SELECT 1 FROM node WHERE id = $5)
 			RETURNING `+taskColumns, args{millis(now), kind, perUser, n - len(tasks), node, millis(deadline)})
 		if err != nil {
 			return nil, err

@@ -130,9 +130,31 @@ var taskTests = []test{
 			}
 		})
 	}},
+	{"SweptNodesClaimNothing", func(w *fixture) {
+		w.join("lost")
+		w.insert(w.newTask("work", ""))
+		w.limitedTask(w.ada.id, "import", w.now)
+		_, err := w.db.RenewNode(w.ctx, "lost", -time.Second)
+		w.must(err)
+		_, err = w.db.SweepNodes(w.ctx)
+		w.must(err)
+		w.join("n")
+		for _, node := range []string{"lost", "n"} {
+			got, backlog, err := w.db.ClaimTasks(w.ctx, node, []string{"work"}, 4, w.now)
+			w.must(err)
+			limited, err := w.db.ClaimLimitedTasks(w.ctx, node, "import", 4, 3, w.now, w.now.Add(time.Hour))
+			w.must(err)
+			w.same("claimed by "+node, fmt.Sprint(len(got), len(limited), backlog), map[string]string{
+				"lost": "0 0 true", "n": "1 1 true",
+			}[node])
+		}
+	}},
 	{"ConcurrentClaimsAssignATaskOnce", func(w *fixture) {
 		for i := range 40 {
 			w.insert(w.newTask(strconv.Itoa(i%20), ""))
+		}
+		for i := range 8 {
+			w.join(strconv.Itoa(i))
 		}
 		var mu sync.Mutex
 		owners := map[string]int{}

@@ -136,11 +136,11 @@ func (c *cluster) workIgnoringItsContext(goOn <-chan struct{}) (woken <-chan err
 }
 
 // suspendedNode returns a node in the step of workIgnoringItsContext, and the id of the task. No renewal tells the node
-// that its lease expired. The node takes no second task, and not this one again, which another node may have queued.
+// that its lease expired, and no other node takes the task.
 func (c *cluster) suspendedNode() (n *task.Engine, id string, goOn chan struct{}, woken <-chan error) {
 	goOn = make(chan struct{})
 	woken = c.workIgnoringItsContext(goOn)
-	n = c.node(func(o *task.Options) { o.Renew, o.Poll, o.MaxRunning = time.Hour, time.Hour, 1 })
+	n = c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
 	id = c.submit(n, task.Spec{}).ID
 	c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
 	return n, id, goOn, woken
@@ -234,7 +234,7 @@ func TestNodeThatLostItsTaskWritesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		first, id, goOn, woken := c.suspendedNode()
 		// The lease ends in the database only; the node still believes it is valid.
-		if _, err := c.db.RenewNode(t.Context(), c.read(id).Owner, -time.Second); err != nil {
+		if _, err := c.db.RenewNode(t.Context(), first.Owner(), -time.Second); err != nil {
 			t.Fatal(err)
 		}
 		got := c.wait(c.node(), id)
