@@ -337,6 +337,7 @@ var webhookTests = []test{
 		d := all[0]
 		w.same("delivery", []string{d.WebhookID, d.MessageID, string(d.Event), string(d.Task.State)},
 			[]string{hook.ID, d.ID, "turn.completed", "queued"})
+		w.join("node")
 		claimed, _, err := w.db.ClaimTasks(w.ctx, "node", []string{"webhook"}, 100, w.after(1000))
 		w.must(err)
 		for _, t := range claimed {
