@@ -22,7 +22,6 @@ func (in *App) newPayments(cfg config.Config, log *slog.Logger) *stripe.Service 
 	}
 	// The operator sets the address, so it may be private.
 	web := in.newClient(outbound.Options{Private: true, Timeout: 10 * time.Second})
-	web.Timeout = 20 * time.Second // for a whole request
 	return stripe.NewService(stripe.Deps{
 		Store: in.Store, Client: web, Clock: in.Clock, Audit: in.Audit, Log: log,
 		Options: stripe.Options{

@@ -1,6 +1,11 @@
 package stripe_test
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +151,22 @@ func TestStripeOutageIsRetryable(t *testing.T) {
 		if !core.IsKind(err, core.KindUnavailable) || core.AsError(err).RetryAfter == 0 {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
+	t.Parallel()
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // Before its end the server does not notice a closed connection.
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	fx := newFixture(t, engines["sqlite"](t), func(o *stripe.Options) {
+		o.URL, o.Timeout = silent.URL, 50*time.Millisecond
+	})
+	_, err := fx.Portal(t.Context(), fx.person(true).Actor)
+	if !core.IsKind(err, core.KindUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -20,13 +20,18 @@ import (
 // apiVersion pins the response format, independent of the default version of the Stripe account.
 const apiVersion = "2026-08-26.dahlia"
 
-// maxResponse is larger than a hundred subscriptions with their invoices.
-const maxResponse = 8 << 20
+const (
+	// defaultTimeout is short because a user waits for the page.
+	defaultTimeout = 20 * time.Second
+	// maxResponse is larger than a hundred subscriptions with their invoices.
+	maxResponse = 8 << 20
+)
 
 // client implements the four API requests Carrel needs. Stripe's SDK would add 10 MB of code for hundreds of others.
 type client struct {
 	http     *http.Client
 	url, key string
+	timeout  time.Duration // of a request
 }
 
 // newCustomer creates a customer and returns its id. It is idempotent per user.
@@ -128,6 +133,8 @@ func (c client) post(ctx context.Context, path string, form url.Values, scope st
 }
 
 func (c client) do(ctx context.Context, method, path, body, idempotencyKey string, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("stripe: %w", err)

@@ -94,6 +94,7 @@ func newFixture(t testing.TB, options store.Options, change func(*stripe.Options
 	o := stripe.Options{
 		Key:            stripefake.Key,
 		URL:            fx.stripe.URL(),
+		Timeout:        testkit.Patience,
 		WebhookSecrets: []string{secret},
 		Grace:          grace,
 		ReturnURL:      "https://carrel.test/settings/subscription",

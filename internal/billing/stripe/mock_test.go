@@ -9,13 +9,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // TestRequestsAreAcceptedByStripeMock checks requests and responses against Stripe's own mock server, which rejects
 // unknown parameters and versions.
 func TestRequestsAreAcceptedByStripeMock(t *testing.T) {
 	t.Parallel()
-	c := client{http: &http.Client{Transport: &http.Transport{}}, url: startMock(t), key: "sk_test_123"}
+	c := client{
+		http: &http.Client{Transport: &http.Transport{}}, url: startMock(t), key: "sk_test_123",
+		timeout: testkit.Patience,
+	}
 	t.Cleanup(c.http.CloseIdleConnections)
 	ctx := t.Context()
 	id, err := c.newCustomer(ctx, "usr_1", "ada@example.org")

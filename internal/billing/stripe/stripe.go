@@ -4,6 +4,7 @@
 package stripe
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -46,6 +47,8 @@ type Store interface {
 type Options struct {
 	// Key is the secret API key, URL the base URL of the API.
 	Key, URL string
+	// Timeout limits each request to the API; 0 means 20 seconds.
+	Timeout time.Duration
 	// WebhookSecrets are the accepted signing secrets: one, or two during a rotation.
 	WebhookSecrets []string
 	// Grace is the grace period after a failed payment or a missing renewal.
@@ -59,8 +62,7 @@ type Options struct {
 // Deps are the dependencies of a Service.
 type Deps struct {
 	Store Store
-	// Client must not follow redirects: the API key would be sent along. Its timeout should be short, because a user waits
-	// for the page.
+	// Client must not follow redirects: the API key would be sent along.
 	Client *http.Client
 	Clock  core.Clock
 	Audit  audit.Recorder
@@ -82,7 +84,7 @@ type Service struct {
 func NewService(d Deps) *Service {
 	core.RequireDeps(d)
 	return &Service{
-		store: d.Store, stripe: client{http: d.Client, url: d.URL, key: d.Key},
+		store: d.Store, stripe: client{d.Client, d.URL, d.Key, cmp.Or(d.Timeout, defaultTimeout)},
 		clock: d.Clock, audit: d.Audit, log: d.Log, opts: d.Options,
 	}
 }
