@@ -144,35 +144,43 @@ func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 func TestConcurrentWritesShareCommits(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
-	const writers, rounds = 32, 10
-	before := n.Stats()
-	for k := range rounds {
-		release := n.hold()
-		var wg sync.WaitGroup
-		for i := range writers {
-			wg.Go(func() {
-				var err error
-				if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
-					err = n.put(insertNote, id)
-				} else {
-					err = n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
-						return errors.Join(noteIn(ctx, tx, id), noteIn(ctx, tx, id+"+"))
-					})
-				}
-				if err != nil {
-					t.Error(err)
-				}
+	const writers, rounds = 32, 30
+	write := func(i, k int) {
+		var err error
+		if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
+			err = n.put(insertNote, id)
+		} else {
+			err = n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
+				return errors.Join(noteIn(ctx, tx, id), noteIn(ctx, tx, id+"+"))
 			})
 		}
-		n.waiting(writers)
-		release()
-		wg.Wait()
+		if err != nil {
+			t.Error(err)
+		}
 	}
-	after := n.Stats()
-	// The write that holds the others has a commit of its own.
-	writes, commits := after.Writes-before.Writes, after.Commits-before.Commits
-	if writes != (writers+1)*rounds || commits != 2*rounds {
-		t.Errorf("%d writes in %d commits, want %d in %d", writes, commits, (writers+1)*rounds, 2*rounds)
+	before := n.Stats()
+	release := n.hold()
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() { write(i, 0) })
+	}
+	n.waiting(writers)
+	release()
+	wg.Wait()
+	// The write that held the others has a commit of its own.
+	if commits := n.Stats().Commits - before.Commits; commits != 2 {
+		t.Errorf("%d commits for %d waiting writes, want 2", commits, writers)
+	}
+	for i := range writers {
+		wg.Go(func() {
+			for k := 1; k < rounds; k++ {
+				write(i, k)
+			}
+		})
+	}
+	wg.Wait()
+	if writes := n.Stats().Writes - before.Writes; writes != writers*rounds+1 {
+		t.Errorf("%d writes, want %d", writes, writers*rounds+1)
 	}
 	n.must(n.Close())
 	again, err := Open(t.Context(), Options{Path: n.path})
