@@ -18,9 +18,6 @@ import (
 func TestCheckpointsRunBesideWrites(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
-	if n.wal.frames() < 0 {
-		t.Skip("this platform does not know the length of the log, so SQLite makes the checkpoints")
-	}
 	copies := n.holdCopies()
 	n.must(n.put("CREATE TABLE big (id INTEGER PRIMARY KEY, b BLOB) STRICT"))
 	written := 0
@@ -77,8 +74,12 @@ type heldCopies struct {
 	releaseAll       func()
 }
 
-// holdCopies holds the copies of the notebook.
+// holdCopies holds the copies of the notebook. The test is skipped where SQLite makes the checkpoints.
 func (n *notebook) holdCopies() heldCopies {
+	n.t.Helper()
+	if n.wal.frames() < 0 {
+		n.t.Skip("this platform does not know the length of the log, so SQLite makes the checkpoints")
+	}
 	c := heldCopies{started: make(chan bool, 10), release: make(chan bool)}
 	c.releaseAll = sync.OnceFunc(func() { close(c.release) })
 	n.t.Cleanup(c.releaseAll)
@@ -102,9 +103,6 @@ func TestSlowCopiesAreAwaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := newNotebook(t)
-			if n.wal.frames() < 0 {
-				t.Skip("this platform does not know the length of the log, so SQLite makes the checkpoints")
-			}
 			copies := n.holdCopies()
 			n.must(n.put("CREATE TABLE big (b BLOB) STRICT"))
 			n.must(n.grow(checkpointAfter))
