@@ -88,7 +88,7 @@ test: setup ## Install test dependencies and run all tests
 .PHONY: go-test
 go-test: $(GOTESTSUM) # after setup, which may have installed the compiler
 	@go build -buildvcs=false -o $(TOOLS)/withpostgres ./internal/testkit/withpostgres
-	@RACE='$(RACE)' TESTFLAGS='$(TESTFLAGS)' scripts/in-memory $(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- scripts/go-test $(PKG)
+	@RACE='$(RACE)' TESTFLAGS='$(TESTFLAGS)' $(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- scripts/go-test $(PKG)
 
 chaos: setup ## Kill, pause and restart servers under load for several minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos

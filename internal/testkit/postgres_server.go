@@ -69,8 +69,8 @@ func NewPostgresServer(t testing.TB, opts PostgresOptions) *PostgresServer {
 	return s
 }
 
-// StartPostgres creates a database cluster in a temporary folder and starts a server. The caller must close it. The
-// error is ErrNoPostgres if PostgreSQL is not installed.
+// StartPostgres creates a database cluster in a temporary folder, in memory unless it is durable, and starts a server.
+// The caller must close it. The error is ErrNoPostgres if PostgreSQL is not installed.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := findPostgres(ctx)
 	if err != nil {
@@ -80,7 +80,11 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	if err != nil {
 		return nil, err
 	}
-	parent, err := scratch.path()
+	folder := memory.pathOrScratch
+	if opts.Durable {
+		folder = scratch.path
+	}
+	parent, err := folder()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,12 +14,31 @@ const scratchPattern = "carrel-test-*"
 // scratch is the folder of this process for files shared between tests. It is global because it outlives single tests.
 var scratch scratchFolder
 
+// memory is such a folder in memory, where files are created and deleted in far less time than on a disk.
+var memory = scratchFolder{parent: "/dev/shm"}
+
+// memoryNeeded is several times the size of the databases of all tests.
+const memoryNeeded = 2 << 30
+
 // scratchFolder is created at first use. A killed process cannot remove its folder, so each process holds a lock on a
 // file inside, and later processes remove unlocked folders.
 type scratchFolder struct {
-	mu   sync.Mutex
-	dir  string
-	lock *os.File
+	parent string // empty for the temporary folder
+	mu     sync.Mutex
+	dir    string
+	lock   *os.File
+}
+
+// pathOrScratch returns the path of the folder, or that of scratch if the file system of the parent is missing, not
+// writable or too small.
+func (s *scratchFolder) pathOrScratch() (string, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(s.parent, &fs); err == nil && fs.Bavail*uint64(fs.Bsize) >= memoryNeeded {
+		if dir, err := s.path(); err == nil {
+			return dir, nil
+		}
+	}
+	return scratch.path()
 }
 
 // SharedFolder returns a new folder that outlives single tests. Main removes it after the last one.
@@ -37,8 +57,9 @@ func (s *scratchFolder) path() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	sweepScratch(os.TempDir())
-	dir, err := os.MkdirTemp("", scratchPattern)
+	parent := cmp.Or(s.parent, os.TempDir())
+	sweepScratch(parent)
+	dir, err := os.MkdirTemp(parent, scratchPattern)
 	if err != nil {
 		return "", err
 	}

@@ -44,5 +44,5 @@ func (r releasing) Run() int {
 // Release releases the resources shared between the tests of this process. Main calls it; programs that are not tests
 // must call it themselves.
 func Release() error {
-	return errors.Join(sharedPostgres.release(), sharedOpenSearch.close(), scratch.release())
+	return errors.Join(sharedPostgres.release(), sharedOpenSearch.close(), scratch.release(), memory.release())
 }

@@ -13,6 +13,18 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
+func TestFilesAreOnTheDiskWithoutAFileSystemInMemory(t *testing.T) {
+	t.Parallel()
+	want, err := scratch.path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := scratchFolder{parent: filepath.Join(t.TempDir(), "missing")}
+	if got, err := missing.pathOrScratch(); got != want || err != nil {
+		t.Errorf("%s (%v), want %s", got, err, want)
+	}
+}
+
 func TestSweepRemovesOnlyUnlockedFolders(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
