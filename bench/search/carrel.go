@@ -33,7 +33,7 @@ type carrelEngine struct {
 	span     int // number of documents of a new segment
 }
 
-// builtInWeight is the default weight of the built-in vectors, and endpointWeight that of an endpoint's.
+// Default weights of the vectors of the built-in model and of an endpoint.
 const (
 	builtInWeight  = 0.3
 	endpointWeight = 0.45

@@ -88,7 +88,7 @@ func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 	counter(m.finished, failed, string(task.StateFailed))
 }
 
-// indexMetrics shows the search index of this node, or the one that all nodes share.
+// indexMetrics shows the search index of this node, or the shared index of all nodes.
 type indexMetrics struct {
 	node                                                         searchNode
 	documents, deleted, segments, bytes, missing, lag, available *prometheus.Desc

@@ -22,15 +22,15 @@ type Queue interface {
 	// if it was submitted with another request, the error is IdempotencyMismatch.
 	InsertTask(ctx context.Context, t Task) (Task, error)
 	Task(ctx context.Context, id string) (Task, error)
-	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. backlog
-	// reports whether tasks are waiting, even if none could be claimed.
+	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. A
+	// node whose lease was swept gets none. backlog reports whether tasks are waiting, even if none could be claimed.
 	ClaimTasks(
 		ctx context.Context, node string, kinds []string, n int, now time.Time,
 	) (tasks []Task, backlog bool, err error)
 	// ClaimLimitedTasks assigns up to n queued tasks of one kind to the node, at most one per key, so that no user has
-	// more than perUser of them running. Interrupted tasks come first, then those of users with the fewest running
-	// tasks, then those of users who were served the longest ago. A task that starts for the first time gets the
-	// deadline.
+	// more than perUser of them running. Interrupted tasks come first, then tasks of the users with the fewest running
+	// tasks, then tasks of the users who were served the longest ago. A task that starts for the first time gets the
+	// deadline. As in ClaimTasks, a node whose lease was swept gets none.
 	ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]Task, error)
 	// FinishTask ends a task, or queues it again. It returns ErrLost if the fence does not hold, and ErrCancelled,
 	// without writing, if the outcome is complete but cancellation was requested.

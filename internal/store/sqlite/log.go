@@ -117,8 +117,8 @@ func openFile(tls *libc.TLS, _, name, file uintptr, flags int32, opened uintptr)
 	return lib.SQLITE_OK
 }
 
-// lockLog implements xShmLock of a database, which also ends the permission to write to its log. A transaction that was
-// committed has synced the log before, so what is gathered then belongs to one that was rolled back.
+// lockLog implements xShmLock of a database. A committed transaction has synced the log before it gives up the lock for
+// writing, so bytes that are still gathered then are of a rolled-back transaction and are dropped.
 func lockLog(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
 	const writing = 0 // WAL_WRITE_LOCK
 	d := databaseOf(file)
