@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"syscall"
 	"testing"
@@ -49,7 +52,7 @@ type Server struct {
 func StartServer(t testing.TB, opts ServerOptions) *Server {
 	t.Helper()
 	if opts.Data == "" {
-		opts.Data = t.TempDir()
+		opts.Data = newData(t, opts)
 	}
 	if opts.Binary == "" {
 		opts.Binary = Binary(t)
@@ -70,6 +73,22 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// newData returns a data folder. It has a migrated database if the server uses one in it and is built from this source.
+func newData(t testing.TB, opts ServerOptions) string {
+	t.Helper()
+	if opts.Database != "" || os.Getenv(EnvBinary) != "" {
+		return t.TempDir()
+	}
+	migrate := Build(t, "carrel/internal/testkit/migrate")
+	return filepath.Dir(SQLiteTemplate(t, "server", func(path string) error {
+		out, err := exec.CommandContext(t.Context(), migrate, path).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	}))
 }
 
 // start runs the program and waits until it is healthy.
