@@ -77,7 +77,9 @@ func TestSignInFromFirstStartToDisabledAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := testkit.StartServer(t, testkit.ServerOptions{Database: database(), Args: []string{"--log-level", "debug"}})
+			s := testkit.StartServer(t, testkit.ServerOptions{
+				Data: t.TempDir(), Database: database(), Args: []string{"--log-level", "debug"},
+			})
 			code := s.SetupCode()
 			const home = "/chat" // the page of the app after sign-in
 			const email, password = "ada@example.org", "correct horse battery"

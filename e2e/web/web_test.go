@@ -135,9 +135,9 @@ func webEnv(t *testing.T) []string {
 			prefix+"_CONTROL="+control(t, s, signals))
 		createMembers(t, s)
 	}
-	// The test of the first run sets this server up; its set-up page is a screenshot.
+	// The test of the first run sets this server up, on an empty folder; its set-up page is a screenshot.
 	withoutAccounts := testkit.StartServer(t, testkit.ServerOptions{
-		Binary: testkit.Binary(t), Env: []string{"CARREL_RATE_LIMITS=off"},
+		Binary: testkit.Binary(t), Data: t.TempDir(), Env: []string{"CARREL_RATE_LIMITS=off"},
 	})
 	env = append(env, "CARREL_WEB_NEW_URL="+withoutAccounts.URL, "CARREL_WEB_NEW_CODE="+withoutAccounts.SetupCode())
 	zotero := zoterofake.New(t)

@@ -21,7 +21,8 @@ const (
 
 // ServerOptions configure a server.
 type ServerOptions struct {
-	// Data is the data folder; empty means a temporary one.
+	// Data is the data folder. Empty means a temporary one, whose SQLite database is already migrated: a test of the first
+	// start needs an empty folder instead.
 	Data string
 	// Database is the URL of a PostgreSQL database; empty means SQLite in the data folder.
 	Database string
@@ -75,7 +76,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// newData returns a data folder. It has a migrated database if the server uses one in it and is built from this source.
+// newData returns a data folder. Unless the server uses PostgreSQL or another version is tested, the folder has a migrated
+// database, because migrations take several times the processor time of the rest of a start.
 func newData(t testing.TB, opts ServerOptions) string {
 	t.Helper()
 	if opts.Database != "" || os.Getenv(EnvBinary) != "" {
