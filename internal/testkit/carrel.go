@@ -19,8 +19,8 @@ import (
 // EnvBinary names a carrel binary to test, such as a release, instead of one built from the source.
 const EnvBinary = "CARREL_TEST_BINARY"
 
-// EnvBuilds names a folder in which test processes share the programs that they build. Whoever creates the folder
-// deletes it after one run, because a program in it is not built again.
+// EnvBuilds names a folder in which test processes share the programs that they build. The process that creates the
+// folder deletes it after one run, because a program in it is not built again.
 const EnvBuilds = "CARREL_TEST_BUILDS"
 
 // commandTimeout is the time limit of one command.

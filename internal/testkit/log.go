@@ -28,8 +28,8 @@ func (l *Log) String() string {
 	return l.b.String()
 }
 
-// Excerpt returns the lines that explain a failure, at most excerptLines of them, each cut to excerptWidth. A server
-// under test writes a line for each request; those of successful requests are left out.
+// Excerpt returns the lines that explain a failure, at most excerptLines of them, each cut to excerptWidth. The
+// lines of successful requests, which a server under test writes, are left out.
 func (l *Log) Excerpt() string {
 	var lines []string
 	all := strings.Split(strings.TrimSuffix(l.String(), "\n"), "\n")

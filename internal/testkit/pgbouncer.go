@@ -15,7 +15,7 @@ import (
 )
 
 // pgbouncerSettings are the settings of the pooler in transaction mode: any database of the server in %s, in a pool
-// that is smaller than that of a client, so that statements of one client connection run on several server connections.
+// smaller than the client's, so that statements of one client connection run on several server connections.
 const pgbouncerSettings = `[databases]
 * = host=%s user=postgres
 [pgbouncer]

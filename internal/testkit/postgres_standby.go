@@ -108,7 +108,7 @@ func (s *PostgresServer) Promote(ctx context.Context) error {
 	return nil
 }
 
-// PairURL returns the URL of a database on the one of two servers that accepts writes.
+// PairURL returns the URL of a database on two servers; clients connect to the server that accepts writes.
 func PairURL(database string, one, other *PostgresServer) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,

@@ -29,7 +29,7 @@ type scratchFolder struct {
 	lock   *os.File
 }
 
-// pathOrScratch returns the path of the folder, or that of scratch if the file system of the parent is missing, not
+// pathOrScratch returns the path of the folder, or of scratch if the file system of the parent is missing, not
 // writable or too small.
 func (s *scratchFolder) pathOrScratch() (string, error) {
 	var fs syscall.Statfs_t

@@ -46,7 +46,7 @@ type Point struct {
 	Attributes map[string]string
 	// Value is the value of a sum or a gauge, or the sum of a histogram or a summary.
 	Value float64
-	// Count, Buckets and Bounds are those of a histogram; a summary has only the count.
+	// Count, Buckets and Bounds describe a histogram; a summary has only the count.
 	Count   int64
 	Buckets []int64
 	Bounds  []float64
