@@ -50,8 +50,8 @@ const sessions = new Map();
 const MAX_SESSION_MS = 7 * 60_000;
 
 /**
- * Signs in once per server and user; all tests share the session. Only cookies are shared: to set the local storage of a
- * context, Playwright would load a page in a process of its own.
+ * Signs in once per server and user; all tests share the session. Only cookies are shared: to set the local storage of
+ * a context, Playwright would load a page in a process of its own.
  */
 async function session({ url, email = 'demo@example.org', password }) {
   const key = `${email} ${url}`;
