@@ -76,8 +76,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// newData returns a data folder. Unless the server uses PostgreSQL or another version is tested, the folder has a migrated
-// database, because migrations take several times the processor time of the rest of a start.
+// newData returns a data folder. Unless the server uses PostgreSQL or another version is tested, the folder has a
+// migrated database, because migrations take several times the processor time of the rest of a start.
 func newData(t testing.TB, opts ServerOptions) string {
 	t.Helper()
 	if opts.Database != "" || os.Getenv(EnvBinary) != "" {
