@@ -51,7 +51,8 @@ func (s *Service) findToken(r *http.Request, token string) (Token, error) {
 	case credential.IsSecret(s.prefixes.Access, token):
 		return s.store.AccessToken(r.Context(), hash)
 	case credential.IsSecret(s.prefixes.Refresh, token):
-		return s.store.RefreshToken(r.Context(), hash)
+		successor := credential.DeriveSecret(s.deriveKey, s.prefixes.Refresh, token)
+		return s.store.RefreshToken(r.Context(), hash, credential.Hash(s.hashKey, successor))
 	}
 	return Token{}, core.NotFound("token")
 }

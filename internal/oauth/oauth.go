@@ -190,10 +190,10 @@ type GrantStore interface {
 	// RotateRefresh replaces a refresh token. Within RefreshGrace after its first use it returns the same result again;
 	// later it returns ErrReused. A token of another client or of an ended grant is not_found.
 	RotateRefresh(ctx context.Context, clock core.Clock, r Rotation) (Issued, error)
-	// AccessToken and RefreshToken return a token of an enabled user, expired ones included. A replaced refresh token
-	// is not_found.
+	// AccessToken and RefreshToken return a token of an enabled user, expired ones included. A refresh token whose
+	// successor is stored is not_found.
 	AccessToken(ctx context.Context, hash []byte) (Token, error)
-	RefreshToken(ctx context.Context, hash []byte) (Token, error)
+	RefreshToken(ctx context.Context, hash, successor []byte) (Token, error)
 	// RevokeToken revokes the client's token with this hash: an access token alone, a refresh token with its whole
 	// grant. It reports whether a grant ended. An unknown token is not an error (RFC 7009, 2.2).
 	RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error)

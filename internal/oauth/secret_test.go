@@ -68,9 +68,10 @@ func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 	if err := srv.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// With the database closed every request is an internal error, which is logged.
+	// With the database closed every lookup is an internal error, which is logged.
 	srv.refresh(c, next.Refresh)
 	srv.post("token", c.redemption(code))
+	srv.post("introspect", url.Values{"token": {next.Access}, "client_id": {c.id}, "client_secret": {c.secret}})
 	if !strings.Contains(srv.log.String(), "oauth request failed") {
 		t.Errorf("no error was logged, so the test proves nothing: %q", srv.log)
 	}

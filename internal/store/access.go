@@ -10,33 +10,50 @@ var accessTables = map[string]bool{
 	"agent": true, "agent_grant": true,
 }
 
-// accessTable is the bit of all accessTables that a statement writes.
-const accessTable sqlite.Tables = 1
+// The bits of tables that a statement writes.
+const (
+	accessTable sqlite.Tables = 1 << iota // any of accessTables
+	clientTable                           // oauth_client
+)
 
-// writesAccess is the function for Conn.Watch. A change of the schema may concern any table.
-func writesAccess(table string, written bool) sqlite.Tables {
+// writtenTables is the function for Conn.Watch. A change of the schema may concern any table.
+func writtenTables(table string, written bool) (bits sqlite.Tables) {
 	if written && (table == "" || accessTables[table]) {
-		return accessTable
+		bits |= accessTable
 	}
-	return 0
+	if written && (table == "" || table == "oauth_client") {
+		bits |= clientTable
+	}
+	return bits
 }
 
-// accessState is the access version of one version of the database.
-type accessState struct{ version, access uint64 }
+// contentState is the versions of some tables in one version of the database.
+type contentState struct{ version, access, clients uint64 }
 
 // AccessVersion returns a hash that changes with every commit of another process, and with every commit of this one
 // that writes to one of accessTables. While it is unchanged, credentials and grants read since are current. It is not
 // known on PostgreSQL.
 func (db *DB) AccessVersion() (version uint64, known bool) {
-	version, known = db.Version()
+	state, known := db.contentState()
+	return state.access, known
+}
+
+// clientVersion is what AccessVersion is, for the table oauth_client.
+func (db *DB) clientVersion() (version uint64, known bool) {
+	state, known := db.contentState()
+	return state.clients, known
+}
+
+func (db *DB) contentState() (state contentState, known bool) {
+	version, known := db.Version()
 	if !known {
-		return 0, false
+		return state, false
 	}
 	if latest := db.wal.latest.Load(); latest != nil && latest.version == version {
-		return latest.access, true
+		return *latest, true
 	}
 	// Another process has written, or this one has just written or has not yet.
-	return version, true
+	return contentState{version, version, version}, true
 }
 
 // begun returns the state of the database when the writer has begun a transaction and no one else can commit.
@@ -47,8 +64,9 @@ func (c *walIndex) begun() (h walHeader) {
 	return h
 }
 
-// commit runs a commit of a transaction that had begun with a state and wrote to tables. The access version stays the
-// same if the transaction followed the previous commit of this process and nothing else has been committed since.
+// commit runs a commit of a transaction that had begun with a state and wrote to tables. The versions of other tables
+// stay the same if the transaction followed the previous commit of this process and nothing else has been committed
+// since.
 func (c *walIndex) commit(begun walHeader, written sqlite.Tables, commit func() error) error {
 	if c == nil || c.mapped == nil {
 		return commit()
@@ -57,11 +75,16 @@ func (c *walIndex) commit(begun walHeader, written sqlite.Tables, commit func() 
 		return err
 	}
 	now := c.read()
-	next := &accessState{version: now.hash()}
-	next.access = next.version
-	follows := now == begun || now.commits() == begun.commits()+1
-	if latest := c.latest.Load(); latest != nil && latest.version == begun.hash() && follows && written&accessTable == 0 {
-		next.access = latest.access
+	version := now.hash()
+	next := &contentState{version, version, version}
+	latest := c.latest.Load()
+	if latest != nil && latest.version == begun.hash() && (now == begun || now.commits() == begun.commits()+1) {
+		if written&accessTable == 0 {
+			next.access = latest.access
+		}
+		if written&clientTable == 0 {
+			next.clients = latest.clients
+		}
 	}
 	c.latest.Store(next)
 	return nil

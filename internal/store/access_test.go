@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/oauth"
 	"carrel/internal/store/sqlite"
 	"carrel/internal/thread"
 )
@@ -94,6 +96,13 @@ func TestAccessTablesAreThoseThatLookupsRead(t *testing.T) {
 	if !maps.Equal(read, accessTables) {
 		t.Errorf("lookups read %v, and accessTables are %v", slices.Sorted(maps.Keys(read)),
 			slices.Sorted(maps.Keys(accessTables)))
+	}
+	clear(read)
+	if _, err = f.server.Client(t.Context(), "none"); !core.IsKind(err, core.KindNotFound) {
+		t.Error(err)
+	}
+	if !maps.Equal(read, map[string]bool{"oauth_client": true}) {
+		t.Errorf("the lookup of a client reads %v", slices.Sorted(maps.Keys(read)))
 	}
 }
 
@@ -209,6 +218,46 @@ func TestAccessIsCurrentWhileOthersWrite(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
+}
+
+// TestClientIsCurrentWhileOthersWrite changes the name of a client in this process and in another, while threads are
+// written. The next lookup must see each change, and needs no statement if only other rows were written since.
+func TestClientIsCurrentWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	f := newAccessFixture(t)
+	client := oauth.Client{
+		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, AuthMethod: oauth.AuthNone, CreatedAt: f.now,
+	}
+	f.must(t, f.server.PutClient(t.Context(), client, 100))
+	var hits int
+	for i := range 40 {
+		db := f.server
+		if i%3 == 0 {
+			db = f.other
+		}
+		name := fmt.Sprint("App ", i)
+		f.must(t, changeName(t.Context(), db, client.ID, name))
+		for range 3 {
+			before := f.server.Stats().Statements
+			got, err := f.server.Client(t.Context(), client.ID)
+			if err != nil || got.Name != name {
+				t.Fatalf("after change %d the client is %+v, %v", i, got, err)
+			}
+			if f.server.Stats().Statements == before {
+				hits++
+			}
+			f.must(t, f.addThread(t.Context(), f.server))
+		}
+	}
+	// The first lookup after a change reads the row, and so does the first write after one of the other process.
+	if hits < 40 {
+		t.Errorf("%d of 120 lookups used the cache", hits)
+	}
+}
+
+func changeName(ctx context.Context, db *DB, clientID, name string) error {
+	_, err := db.exec(ctx, "UPDATE oauth_client SET name = $1 WHERE id = $2", name, clientID)
+	return err
 }
 
 // TestWritesOfOtherRowsKeepAccessCached counts the statements of lookups between writes.

@@ -140,11 +140,16 @@ var eraseStatements = []string{
 	`DELETE FROM setup WHERE user_id = $1`,
 	// Cached replies of federated sources have no user, and some came from servers that only this user could query.
 	`DELETE FROM live_answer WHERE $1 <> ''`,
+	`DELETE FROM oauth_token WHERE ` + ofGrants,
+	`DELETE FROM oauth_refresh WHERE ` + ofGrants,
 	`DELETE FROM oauth_client WHERE ` + onlyClientOf,
 	// Invitations waiting for an account with this address, which the user took later.
 	`DELETE FROM agent_invitation WHERE invitee = (SELECT email FROM app_user WHERE id = $1)`,
 	`DELETE FROM app_user WHERE id = $1`,
 }
+
+// ofGrants selects the tokens of the user $1. It reads all tokens: an index by grant would slow down every refresh.
+const ofGrants = `grant_id IN (SELECT id FROM oauth_grant WHERE user_id = $1)`
 
 // onlyClientOf selects the OAuth clients that only the user $1 has authorized.
 const onlyClientOf = `id IN (

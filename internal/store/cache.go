@@ -8,8 +8,8 @@ import (
 // maxCachedRows limits a cache. It is meant for rows that are read repeatedly between writes.
 const maxCachedRows = 4096
 
-// rowCache holds rows of one kind of one version: that of DB.Version, which changes with every write, or that of
-// DB.AccessVersion. On PostgreSQL, where versions are not known without a query, it stays empty and concurrent readers
+// rowCache holds rows of one kind of one version: that of DB.Version, which changes with every write, or that of some
+// tables, such as DB.AccessVersion. On PostgreSQL, where versions are not known without a query, it stays empty and concurrent readers
 // share queries instead.
 type rowCache[K comparable, T any] struct {
 	mu      sync.RWMutex
@@ -32,8 +32,8 @@ func (m *rowCache[K, T]) get(version uint64, known bool, key K) (row T, ok bool)
 	return row, ok
 }
 
-// cached calls load for a row that is not in the cache, and caches its result. The version is that of get, from before
-// the read, so that a concurrent write invalidates the row. The key types of all caches differ.
+// cached calls load for a row that is not in the cache, and caches its result. The version is that of get. The key types
+// of all caches differ.
 func cached[K comparable, T any](
 	ctx context.Context, db *DB, m *rowCache[K, T], version uint64, known bool, key K,
 	load func(context.Context) (T, error),
@@ -45,11 +45,16 @@ func cached[K comparable, T any](
 	if err != nil {
 		return value, err
 	}
+	m.put(version, key, value)
+	return value, nil
+}
+
+// put caches a row. The version is that of get, from before the read, so that a concurrent write invalidates the row.
+func (m *rowCache[K, T]) put(version uint64, key K, row T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.version != version || m.rows == nil || len(m.rows) >= maxCachedRows {
 		m.version, m.rows = version, make(map[K]T)
 	}
-	m.rows[key] = value
-	return value, nil
+	m.rows[key] = row
 }

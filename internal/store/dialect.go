@@ -47,6 +47,14 @@ var (
 	}
 )
 
+// lockOf is lock for one of the tables of a join.
+func (d dialect) lockOf(table string) string {
+	if d.lock == "" {
+		return ""
+	}
+	return d.lock + " OF " + table
+}
+
 // in returns the right side of IN for a parameter holding a JSON array of strings.
 func (d dialect) in(param string) string { return d.listHead + param + d.listTail }
 

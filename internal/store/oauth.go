@@ -46,6 +46,18 @@ func optBytes(b []byte) any {
 
 // Client returns a client by its id.
 func (db *DB) Client(ctx context.Context, id string) (oauth.Client, error) {
+	version, known := db.clientVersion()
+	if c, ok := db.cachedClients.get(version, known, id); ok {
+		return *c, nil
+	}
+	c, err := db.readClient(ctx, id)
+	if err == nil && known {
+		db.cachedClients.put(version, id, &c)
+	}
+	return c, err
+}
+
+func (db *DB) readClient(ctx context.Context, id string) (oauth.Client, error) {
 	var c oauth.Client
 	var uris string
 	var created int64
@@ -91,17 +103,22 @@ func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
 	return fail("insert signing key", "key", err)
 }
 
-// PruneOAuth deletes expired codes, tokens, grants, attempts, unused clients and old signing keys. Grants cascade to
-// their tokens.
+// PruneOAuth deletes expired codes, tokens, grants, attempts, unused clients and old signing keys.
 func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) error {
+	// The grants that were refreshed since prune_at was set.
+	if err := db.inBatches(ctx, `UPDATE oauth_grant SET prune_at = expires_at`,
+		prunable{"oauth_grant", "id", `prune_at < $1 AND expires_at >= $1`}, traces, pruneBatch); err != nil {
+		return fail("prune oauth", "client", err)
+	}
 	for _, step := range []struct {
 		prunable
 		before time.Time
 	}{
 		{prunable{"oauth_code", "hash", `expires_at < $1`}, traces},
 		{prunable{"oauth_token", "hash", `expires_at < $1`}, now},
-		{prunable{"oauth_refresh", "hash", `replaced_at < $1`}, traces},
-		{prunable{"oauth_grant", "id", `expires_at < $1`}, traces},
+		// An older refresh token was replaced before traces, or its grant had expired then.
+		{prunable{"oauth_refresh", "hash", `created_at < $1`}, traces.Add(-oauth.RefreshIdle)},
+		{prunable{"oauth_grant", "id", `prune_at < $1 AND expires_at < $1`}, traces},
 		{prunable{"oauth_attempt", "id", `last_at < $1`}, traces},
 		{prunable{"oauth_client", "id", `used_at IS NULL AND created_at < $1`}, unused},
 		// The previous key may still be in use for signing or for verification.

@@ -30,7 +30,7 @@ var oauthCodeTests = []test{
 		token, err := w.db.AccessToken(w.ctx, r.AccessHash)
 		w.must(err)
 		w.same("token", token, issued.Token)
-		refresh, err := w.db.RefreshToken(w.ctx, r.RefreshHash)
+		refresh, err := w.refreshToken(r.RefreshHash)
 		w.must(err)
 		w.same("refresh token's grant", refresh.Grant, want)
 	}},
@@ -89,7 +89,7 @@ var oauthCodeTests = []test{
 		issued, err := w.db.RedeemAuthCode(w.ctx, still{w.now}, r)
 		w.must(err)
 		w.same("end", issued.Token.Grant.ExpiresAt, w.now.Add(oauth.AccessLife))
-		_, err = w.db.RefreshToken(w.ctx, r.RefreshHash)
+		_, err = w.refreshToken(r.RefreshHash)
 		w.wantMissing(err, "token")
 	}},
 	{"ConcurrentRedemptionsSucceedOnce", func(w *fixture) {

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -42,16 +44,27 @@ func (r *grantRow) value() (g oauth.Grant, err error) {
 	return g, nil
 }
 
-// grantQuery selects a grant with its user. Disabled users have no grants.
-const grantQuery = `
-	SELECT ` + grantColumns + `, ` + joinedUser + `
-	FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
-	WHERE u.disabled_at IS NULL AND g.id = $1`
+const (
+	// grantQuery selects a grant with its user. Disabled users have no grants.
+	grantQuery = `
+		SELECT ` + grantColumns + `, ` + joinedUser + ` FROM oauth_grant g` + grantJoins + ` AND g.id = $1`
+	// refreshQuery selects a refresh token with its grant.
+	refreshQuery = `
+		SELECT ` + grantColumns + `, ` + joinedUser + `, r.created_at
+		FROM oauth_refresh r JOIN oauth_grant g ON g.id = r.grant_id` + grantJoins + ` AND r.hash = $1`
+	grantJoins = ` JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
+		WHERE u.disabled_at IS NULL`
+)
 
-func oneGrant(ctx context.Context, q querier, grantID string) (t oauth.Token, err error) {
+func oneGrant(ctx context.Context, q querier, grantID string) (oauth.Token, error) {
+	return grantWith(ctx, q, grantQuery, grantID)
+}
+
+// grantWith returns the grant and the user that the query selects. The query may select more columns.
+func grantWith(ctx context.Context, q querier, query string, key any, more ...any) (t oauth.Token, err error) {
 	var g grantRow
 	var u userRow
-	if err := get(ctx, q, grantQuery, args{grantID}, append(g.dest(), u.dest()...)...); err != nil {
+	if err := get(ctx, q, query, args{key}, slices.Concat(g.dest(), u.dest(), more)...); err != nil {
 		return t, err
 	}
 	t.User = u.value()
@@ -122,8 +135,9 @@ func (db *DB) RedeemAuthCode(
 func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redemption) (oauth.Token, error) {
 	now := g.CreatedAt
 	_, err := tx.exec(ctx, `
-		INSERT INTO oauth_grant (id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at, last_used_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		INSERT INTO oauth_grant (id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at, last_used_at,
+			prune_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)`,
 		g.ID, g.UserID, g.ClientID, encodeList(g.Scopes), encodeList(g.Resources),
 		millis(g.AuthTime), millis(now), millis(g.EndAfter(now)), millis(now))
 	if err != nil {
@@ -134,7 +148,7 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 		return oauth.Token{}, err
 	}
 	if g.Offline() {
-		if err := insertRefresh(ctx, tx, g.ID, r.RefreshHash, millis(now)); err != nil {
+		if _, err := insertRefresh(ctx, tx, g.ID, r.RefreshHash, millis(now)); err != nil {
 			return oauth.Token{}, err
 		}
 	}
@@ -149,10 +163,12 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 	return t, insertToken(ctx, tx, t, r.AccessHash)
 }
 
-func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte, now int64) error {
-	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`,
+// insertRefresh stores a refresh token and reports whether it is new.
+func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte, now int64) (bool, error) {
+	n, err := tx.exec(ctx, `
+		INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`,
 		hash, grantID, now)
-	return err
+	return n > 0, err
 }
 
 func insertToken(ctx context.Context, tx querier, t oauth.Token, hash []byte) error {
@@ -164,34 +180,45 @@ func insertToken(ctx context.Context, tx querier, t oauth.Token, hash []byte) er
 
 // RotateRefresh replaces a refresh token by its successor. Within oauth.RefreshGrace a repeated request gets the same
 // tokens; later reuse revokes the grant.
+//
+// A token is replaced if its successor exists, so nothing is written to the token itself. Refreshes of a grant wait for
+// each other.
 func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotation) (issued oauth.Issued, err error) {
 	reused := false
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		reused, issued = false, oauth.Issued{}
-		var grantID string
-		var replaced sql.NullInt64
-		if err = get(ctx, tx, `SELECT grant_id, replaced_at FROM oauth_refresh WHERE hash = $1`+db.dialect.lock,
-			args{r.RefreshHash}, &grantID, &replaced); err != nil {
-			return err
-		}
-		now := clock.Now()
-		t, err := oneGrant(ctx, tx, grantID)
+		var created int64
+		t, err := grantWith(ctx, tx, refreshQuery+db.dialect.lockOf("g"), r.RefreshHash, &created)
 		if err != nil {
 			return err
 		}
-		switch {
-		case t.Grant.ClientID != r.ClientID || !t.Grant.Live(now):
+		now := clock.Now()
+		if t.Grant.ClientID != r.ClientID || !t.Grant.Live(now) {
 			return sql.ErrNoRows
-		case !replaced.Valid:
-			t.CreatedAt, t.ExpiresAt = now, now.Add(oauth.AccessLife)
-			issued.Token, err = replaceRefresh(ctx, tx, t, r)
+		}
+		first, err := insertRefresh(ctx, tx, t.Grant.ID, r.NewRefresh, millis(now))
+		if err != nil {
 			return err
-		case now.Sub(at(replaced.Int64)) <= oauth.RefreshGrace:
+		}
+		if first {
+			if !now.Before(refreshEnd(created)) {
+				return sql.ErrNoRows
+			}
+			t.CreatedAt, t.ExpiresAt = now, now.Add(oauth.AccessLife)
+			issued.Token, err = refreshGrant(ctx, tx, t, r)
+			return err
+		}
+		var replaced int64
+		if err = get(ctx, tx, `SELECT created_at FROM oauth_refresh WHERE hash = $1`, args{r.NewRefresh},
+			&replaced); err != nil {
+			return err
+		}
+		if now.Sub(at(replaced)) <= oauth.RefreshGrace {
 			issued.Token, err = tokenByHash(ctx, tx, r.NewAccess)
 			return err
 		}
 		reused = true
-		issued.Ended, err = revokeGrantOf(ctx, tx, grantID, now)
+		issued.Ended, err = revokeGrantOf(ctx, tx, t.Grant.ID, now)
 		return err
 	})
 	switch {
@@ -203,26 +230,19 @@ func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotat
 	return issued, nil
 }
 
-// replaceRefresh stores the successor of a refresh token. The UPDATE matches in one transaction only.
-func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rotation) (_ oauth.Token, err error) {
+// refreshEnd returns the time until which a refresh token created then is accepted. An older one was replaced, because
+// its grant would have expired otherwise, but its successor may be pruned already.
+func refreshEnd(created int64) time.Time { return at(created).Add(oauth.RefreshIdle) }
+
+// refreshGrant extends a grant and stores its new access token.
+func refreshGrant(ctx context.Context, tx querier, t oauth.Token, r oauth.Rotation) (_ oauth.Token, err error) {
 	if t.Scopes, t.Resources, err = r.Narrow(t.Grant); err != nil {
 		return t, err
 	}
 	now := t.CreatedAt
-	n, err := tx.exec(ctx, `UPDATE oauth_refresh SET replaced_at = $1 WHERE hash = $2 AND replaced_at IS NULL`,
-		millis(now), r.RefreshHash)
-	if err == nil && n == 0 {
-		err = errContended // impossible while the row is locked
-	}
-	if err != nil {
-		return t, err
-	}
 	t.Grant.ExpiresAt, t.Grant.LastUsedAt = t.Grant.EndAfter(now), &now
 	if _, err = tx.exec(ctx, `UPDATE oauth_grant SET expires_at = $1, last_used_at = $2 WHERE id = $3`,
 		millis(t.Grant.ExpiresAt), millis(now), t.Grant.ID); err != nil {
-		return t, err
-	}
-	if err := insertRefresh(ctx, tx, t.Grant.ID, r.NewRefresh, millis(now)); err != nil {
 		return t, err
 	}
 	return t, insertToken(ctx, tx, t, r.NewAccess)
@@ -255,19 +275,23 @@ func (db *DB) AccessToken(ctx context.Context, hash []byte) (oauth.Token, error)
 	return t, fail("read access token", "token", err)
 }
 
-// RefreshToken returns a refresh token that was not replaced, with its grant and user.
-func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error) {
-	var grantID string
+// RefreshToken returns a refresh token, with its grant and user, unless its successor exists.
+func (db *DB) RefreshToken(ctx context.Context, hash, successor []byte) (oauth.Token, error) {
 	var created int64
-	err := get(ctx, db.read, `
-		SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
-		&grantID, &created)
+	t, err := grantWith(ctx, db.read, refreshQuery, hash, &created)
 	if err != nil {
 		return oauth.Token{}, fail("read refresh token", "token", err)
 	}
-	t, err := oneGrant(ctx, db.read, grantID)
-	t.Scopes, t.Resources, t.CreatedAt, t.ExpiresAt = t.Grant.Scopes, t.Grant.Resources, at(created), t.Grant.ExpiresAt
-	return t, fail("read refresh token", "token", err)
+	var replaced bool
+	if err := get(ctx, db.read, `SELECT count(*) > 0 FROM oauth_refresh WHERE hash = $1`, args{successor},
+		&replaced); err != nil || replaced {
+		return oauth.Token{}, fail("read refresh token", "token", cmp.Or(err, sql.ErrNoRows))
+	}
+	t.Scopes, t.Resources, t.CreatedAt = t.Grant.Scopes, t.Grant.Resources, at(created)
+	if t.ExpiresAt = refreshEnd(created); t.Grant.ExpiresAt.Before(t.ExpiresAt) {
+		t.ExpiresAt = t.Grant.ExpiresAt
+	}
+	return t, nil
 }
 
 // TokenByHash returns an access token as a key, with its user and the amounts the user has spent and reserved in the

@@ -77,6 +77,34 @@ var oauthRefreshTests = []test{
 		w.must(err)
 		w.same("revoked", token.Grant.RevokedAt, &late)
 	}},
+	{"ReuseIsDetectedForThirtyDays", func(w *fixture) {
+		c := w.client("App")
+		_, r := w.grant(w.ada.id, c)
+		last := w.refreshEvery(20*day, c, w.now.Add(20*day), r.RefreshHash, 2)
+		late := w.now.Add(50*day - time.Millisecond) // less than thirty days after the first token was replaced
+		w.must(w.db.PruneOAuth(w.ctx, late, w.now, late.Add(-30*day)))
+		_, err := w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, r.RefreshHash))
+		if err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
+			w.t.Errorf("got %v, want ErrReused", err)
+		}
+		_, err = w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, last))
+		w.wantMissing(err, "refresh token")
+	}},
+	{"TokenWithAPrunedSuccessorIsRefused", func(w *fixture) {
+		// The clock is set back for the first two refreshes, so that the successor of the first token is pruned before it.
+		c := w.client("App")
+		_, r := w.grant(w.ada.id, c)
+		last := w.refreshEvery(25*day, c, w.now.Add(-35*day), r.RefreshHash, 4)
+		late := w.now.Add(59 * day)
+		w.must(w.db.PruneOAuth(w.ctx, late, w.now, late.Add(-30*day)))
+		_, err := w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, r.RefreshHash))
+		w.wantMissing(err, "refresh token")
+		old, err := w.refreshToken(r.RefreshHash)
+		w.must(err)
+		w.same("end of the first token", old.ExpiresAt, w.now.Add(oauth.RefreshIdle))
+		_, err = w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, last))
+		w.must(err)
+	}},
 	{"ConcurrentRefreshesReturnOnePair", func(w *fixture) {
 		const rounds, callers = 60, 24
 		c := w.client("App")
@@ -100,9 +128,9 @@ var oauthRefreshTests = []test{
 			next, now = rot.NewRefresh, now.Add(time.Minute)
 		}
 		// The tokens form a chain: the earlier ones are replaced and only the last one works.
-		_, err := w.db.RefreshToken(w.ctx, next)
+		_, err := w.refreshToken(next)
 		w.must(err)
-		_, err = w.db.RefreshToken(w.ctx, r.RefreshHash)
+		_, err = w.refreshToken(r.RefreshHash)
 		w.wantMissing(err, "token")
 	}},
 	{"RevocationHoldsAgainstConcurrentRefreshes", func(w *fixture) {
@@ -148,6 +176,20 @@ var oauthRefreshTests = []test{
 			return err
 		})
 	}},
+}
+
+const day = 24 * time.Hour
+
+// refreshEvery refreshes a grant n times and returns the last refresh token.
+func (w *fixture) refreshEvery(pause time.Duration, c oauth.Client, first time.Time, token []byte, n int) []byte {
+	w.t.Helper()
+	for i := range n {
+		next := rotation(c.ID, token)
+		_, err := w.db.RotateRefresh(w.ctx, still{first.Add(time.Duration(i) * pause)}, next)
+		w.must(err)
+		token = next.NewRefresh
+	}
+	return token
 }
 
 // readsTheClockUnderTheLock fails the test if a second call can complete while the first one reads the clock.

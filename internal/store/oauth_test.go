@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"carrel/internal/core"
@@ -55,6 +56,20 @@ func (w *fixture) grant(userID string, c oauth.Client) (oauth.Grant, oauth.Redem
 	return issued.Token.Grant, r
 }
 
+// rotation replaces a refresh token by the successor that follows from it, as the service does.
 func rotation(clientID string, old []byte) oauth.Rotation {
-	return oauth.Rotation{RefreshHash: old, ClientID: clientID, Narrow: whole, NewAccess: hash(), NewRefresh: hash()}
+	return oauth.Rotation{
+		RefreshHash: old, ClientID: clientID, Narrow: whole, NewAccess: follows("access", old),
+		NewRefresh: follows("refresh", old),
+	}
+}
+
+func follows(kind string, old []byte) []byte {
+	sum := sha256.Sum256(append([]byte(kind), old...))
+	return sum[:]
+}
+
+// refreshToken returns a refresh token that was not replaced.
+func (w *fixture) refreshToken(hash []byte) (oauth.Token, error) {
+	return w.db.RefreshToken(w.ctx, hash, follows("refresh", hash))
 }

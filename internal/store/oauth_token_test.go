@@ -63,7 +63,7 @@ var oauthTokenTests = []test{
 		w.ends(false)(w.db.RevokeToken(w.ctx, c.ID, r.AccessHash, w.now))
 		_, err = w.db.AccessToken(w.ctx, r.AccessHash)
 		w.wantMissing(err, "token")
-		refresh, err := w.db.RefreshToken(w.ctx, r.RefreshHash)
+		refresh, err := w.refreshToken(r.RefreshHash)
 		w.must(err)
 		w.same("grant of the access token", refresh.Grant.RevokedAt, (*time.Time)(nil))
 		w.ends(true)(w.db.RevokeToken(w.ctx, c.ID, r.RefreshHash, w.now))
@@ -86,6 +86,10 @@ var oauthTokenTests = []test{
 		grants, err := w.db.Grants(w.ctx, w.ada.id)
 		w.must(err)
 		w.same("grants", slices.Collect(ids(grants)), []string{g2.ID})
+		w.must(w.db.PruneOAuth(w.ctx, w.now, w.now, w.now.Add(time.Hour+oauth.RefreshIdle+1e6)))
+		grants, err = w.db.Grants(w.ctx, w.ada.id)
+		w.must(err)
+		w.same("grants that expired later", grants, []oauth.Grant{})
 	}},
 }
 

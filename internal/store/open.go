@@ -20,6 +20,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of database/sql
 
 	"carrel/internal/core"
+	"carrel/internal/oauth"
 	"carrel/internal/source"
 	"carrel/internal/store/sqlite"
 	"carrel/internal/thread"
@@ -62,6 +63,7 @@ type DB struct {
 	cachedGrants  rowCache[agentKey, core.Grant]
 	cachedThreads rowCache[threadKey, thread.Thread]
 	cachedSources rowCache[sourcesKey, []source.Source]
+	cachedClients rowCache[string, *oauth.Client]
 	// The fields below are used on PostgreSQL only.
 	shared    sharedReads
 	submitted batch[submittedTurn]

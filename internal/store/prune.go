@@ -19,11 +19,16 @@ type prunable struct{ table, key, where string }
 
 // prune deletes rows in batches, each in a transaction.
 func (db *DB) prune(ctx context.Context, p prunable, before time.Time, batch int) error {
-	query := `DELETE FROM ` + p.table + ` WHERE ` + p.where + ` AND (` + p.key + `) IN (
+	return db.inBatches(ctx, `DELETE FROM `+p.table, p, before, batch)
+}
+
+// inBatches deletes or updates rows in batches, each in a transaction, until none is left for which where holds.
+func (db *DB) inBatches(ctx context.Context, change string, p prunable, before time.Time, batch int) error {
+	query := change + ` WHERE ` + p.where + ` AND (` + p.key + `) IN (
 		SELECT ` + p.key + ` FROM ` + p.table + ` WHERE ` + p.where + ` LIMIT $2 + 0)`
-	for deleted := int64(batch); deleted == int64(batch); {
+	for changed := int64(batch); changed == int64(batch); {
 		err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) (err error) {
-			deleted, err = tx.exec(ctx, query, millis(before), batch)
+			changed, err = tx.exec(ctx, query, millis(before), batch)
 			return err
 		})
 		if err != nil {

@@ -20,8 +20,8 @@ type walIndex struct {
 	file *os.File
 	// mapped is never unmapped, because Version may be called while the database is being closed.
 	mapped []byte
-	// latest is the state after the latest commit of this process; see AccessVersion.
-	latest atomic.Pointer[accessState]
+	// latest is the state after the latest commit of this process; see DB.contentState.
+	latest atomic.Pointer[contentState]
 }
 
 // close must be called after SQLite has closed the database; see openWALIndex.

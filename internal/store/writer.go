@@ -354,7 +354,7 @@ func (w *batchWriter) begin() error {
 func (w *batchWriter) connect() (err error) {
 	if w.conn == nil {
 		if w.conn, err = w.open(); err == nil {
-			w.conn.Watch(writesAccess)
+			w.conn.Watch(writtenTables)
 		}
 	}
 	return err
