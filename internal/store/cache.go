@@ -9,8 +9,8 @@ import (
 const maxCachedRows = 4096
 
 // rowCache holds rows of one kind of one version: that of DB.Version, which changes with every write, or that of some
-// tables, such as DB.AccessVersion. On PostgreSQL, where versions are not known without a query, it stays empty and concurrent readers
-// share queries instead.
+// tables, such as DB.AccessVersion. On PostgreSQL, where versions are not known without a query, it stays empty, and
+// concurrent readers share most queries instead.
 type rowCache[K comparable, T any] struct {
 	mu      sync.RWMutex
 	version uint64
@@ -32,8 +32,8 @@ func (m *rowCache[K, T]) get(version uint64, known bool, key K) (row T, ok bool)
 	return row, ok
 }
 
-// cached calls load for a row that is not in the cache, and caches its result. The version is that of get. The key types
-// of all caches differ.
+// cached calls load for a row that is not in the cache, and caches its result. The version is that of get. Each kind of
+// row has its own type of keys.
 func cached[K comparable, T any](
 	ctx context.Context, db *DB, m *rowCache[K, T], version uint64, known bool, key K,
 	load func(context.Context) (T, error),
