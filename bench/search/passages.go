@@ -26,7 +26,7 @@ func passageFiles(dir string) (map[string]string, error) {
 }
 
 // readPassages reads a file in the format of SQuAD as a collection: every passage is a document, and it is the only
-// relevant one for its questions. Titles are left out, because those of XQuAD are English in every language.
+// relevant one for its questions. Titles are left out, because XQuAD has them in English only.
 func readPassages(file, language string) (collection, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

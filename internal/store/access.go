@@ -38,7 +38,7 @@ func (db *DB) AccessVersion() (version uint64, known bool) {
 	return state.access, known
 }
 
-// clientVersion is what AccessVersion is, for the table oauth_client.
+// clientVersion returns a hash like that of AccessVersion, which changes only with writes to the table oauth_client.
 func (db *DB) clientVersion() (version uint64, known bool) {
 	state, known := db.contentState()
 	return state.clients, known

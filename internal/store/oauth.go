@@ -105,7 +105,7 @@ func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
 
 // PruneOAuth deletes expired codes, tokens, grants, attempts, unused clients and old signing keys.
 func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) error {
-	// The grants that were refreshed since prune_at was set.
+	// Refreshes leave prune_at behind expires_at.
 	if err := db.inBatches(ctx, `UPDATE oauth_grant SET prune_at = expires_at`,
 		prunable{"oauth_grant", "id", `prune_at < $1 AND expires_at >= $1`}, traces, pruneBatch); err != nil {
 		return fail("prune oauth", "client", err)

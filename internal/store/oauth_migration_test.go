@@ -68,6 +68,11 @@ func TestTokensOutliveTheMigrationOfRefreshes(t *testing.T) {
 				if n, err := db.Count(ctx, "oauth_grant"); n != want || err != nil {
 					t.Errorf("%d grants after pruning those before %v, want %d (%v)", n, traces, want, err)
 				}
+				var behind int // are looked at again by every pruning
+				must(get(ctx, db.read, `SELECT count(*) FROM oauth_grant WHERE prune_at < expires_at`, nil, &behind))
+				if behind != 0 {
+					t.Errorf("prune_at of %d grants has not followed expires_at", behind)
+				}
 			}
 		})
 	}

@@ -26,8 +26,8 @@ type Conn struct {
 	out        uintptr
 	statements map[string]*statement
 	started    *atomic.Int64
-	// tablesOf is the function that was passed to Watch; compiled are the tables of the statement that is being compiled,
-	// watched those of the statements that have started.
+	// tablesOf is the function that was passed to Watch. compiled are the tables of the statement that is being compiled,
+	// and watched the tables of the statements that have started.
 	tablesOf          func(table string, written bool) Tables
 	compiled, watched Tables
 }
